@@ -1,0 +1,48 @@
+"""Deep forecasting behind scikit-learn's interface.
+
+The public names are loaded when they are first used (PEP 562), so that ``import skinformer``
+takes milliseconds and loads neither torch nor matplotlib.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skinformer import datasets, display, evaluation
+    from skinformer.estimators.regressor import InformerRegressor
+    from skinformer.preprocessing.calendar_features import CalendarFeatures
+    from skinformer.preprocessing.mask_future import MaskFuture
+    from skinformer.preprocessing.sliding_window import SlidingWindow
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CalendarFeatures",
+    "InformerRegressor",
+    "MaskFuture",
+    "SlidingWindow",
+    "__version__",
+    "datasets",
+    "display",
+    "evaluation",
+]
+
+_CLASSES = {
+    "CalendarFeatures": "skinformer.preprocessing.calendar_features",
+    "InformerRegressor": "skinformer.estimators.regressor",
+    "MaskFuture": "skinformer.preprocessing.mask_future",
+    "SlidingWindow": "skinformer.preprocessing.sliding_window",
+}
+_SUBMODULES = frozenset({"datasets", "display", "evaluation"})
+
+
+def __getattr__(name: str) -> object:
+    if name in _CLASSES:
+        return getattr(import_module(_CLASSES[name]), name)
+    if name in _SUBMODULES:
+        return import_module(f"skinformer.{name}")
+    raise AttributeError(f"module 'skinformer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,224 @@
+"""What a user gets on installing skinformer, and what CI and the README promise about it."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import skinformer
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CI_RUN = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+SOURCES = sorted((ROOT / "skinformer").rglob("*.py"))
+
+TORCH_PIN = "torch==2.13.0"
+RUNTIME = {"numpy", "pandas", "scikit-learn", "torch", "joblib"}
+
+
+def run_python(*args):
+    return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=False)
+
+
+def readme_command(name):
+    done = run_python(str(ROOT / ".ci" / "readme_command"), name)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rstrip("\n")
+
+
+def imported_names(source):
+    """Every module or name that the source imports, dotted, at whatever depth."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def private_sklearn_imports(source):
+    return [
+        name
+        for name in imported_names(source)
+        if name.split(".")[0] == "sklearn"
+        and any(re.match(r"_(?!_)", segment) for segment in name.split("."))
+    ]
+
+
+# The README's commands and CI
+
+
+def test_ci_runs_the_tests_by_the_readme_command_alone():
+    """A pytest call of CI's own would let the README's command rot unseen."""
+    assert "$(python3 .ci/readme_command test)" in CI_RUN
+    assert 'bash -euo pipefail -c "$command"' in CI_RUN
+    assert "pytest" not in CI_RUN
+    assert re.search(r" -m pytest\b", readme_command("test"))
+
+
+@pytest.mark.parametrize("name", ["quickstart", "test"])
+def test_readme_command_sets_up_its_own_environment(name):
+    """It must work where there is only Python and pip, so it may call nothing it did not make."""
+    setup, *steps = readme_command(name).split(" && ")
+    folder = re.fullmatch(r"python3 -m venv (\.venv\S*)", setup)[1]
+    assert steps
+    for step in steps:
+        program = next(word for word in step.split() if not re.match(r"[A-Z_]+=", word))
+        assert program.startswith(f"{folder}/bin/")
+
+
+@pytest.mark.parametrize("name", ["quickstart", "test"])
+def test_readme_command_pins_torch_before_all_else(name):
+    """Installed second, torch would come by its plain name, with gigabytes of CUDA libraries."""
+    installs = re.findall(r"/pip install (.*?)(?: &&|$)", readme_command(name))
+    assert len(installs) > 1
+    assert installs[0] == TORCH_PIN
+
+
+def test_ci_pins_the_readme_torch_before_the_linters():
+    """Another torch in CI would check other types than those the tests run with."""
+    installs = re.findall(r'/pip" install --quiet (.*)', CI_RUN)
+    assert len(installs) > 1
+    assert installs[0] == TORCH_PIN
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "# No marker\n```bash\npytest\n```\n",
+        "<!-- command: test -->\n```bash\npytest\n```\n" * 2,
+        "<!-- command: test -->\n```bash\npip install x\npytest\n```\n",
+        "<!-- command: test -->\n```bash\n```\n",
+        "<!-- command: test -->\nSome words between.\n```bash\npytest\n```\n",
+    ],
+    ids=["missing", "twice", "two lines", "empty", "not adjacent"],
+)
+def test_ambiguous_readme_command_is_an_error(readme, tmp_path):
+    """CI that runs nothing, or half of the command, would pass."""
+    script = tmp_path / ".ci" / "readme_command"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / ".ci" / "readme_command").read_bytes())
+    (tmp_path / "README.md").write_text(readme, encoding="utf-8")
+    done = run_python(str(script), "test")
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "README.md" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "tool", ["ruff check", "ruff format", "mypy", "numpydoc lint", "lint-imports"]
+)
+def test_pre_commit_and_ci_run_the_same_linters(tool):
+    """A linter in one place only fails after the commit, or never."""
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert f"entry: {tool}" in hooks
+    assert tool in CI_RUN
+
+
+# What an installation brings
+
+
+def test_runtime_dependencies_are_exactly_five():
+    """Each further dependency is one more thing that can break a user's environment."""
+    requirements = PROJECT["project"]["dependencies"]
+    assert {re.match(r"[\w-]+", line)[0] for line in requirements} == RUNTIME
+
+
+def test_runtime_dependencies_have_no_upper_pins():
+    """An upper pin keeps users from updates that work."""
+    for requirement in PROJECT["project"]["dependencies"]:
+        assert re.fullmatch(r"[\w-]+(>=[\d.]+)?", requirement)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_package_imports_only_what_it_declares(path):
+    """What happens to be installed here is missing elsewhere."""
+    optional = {"matplotlib", "rich"}
+    declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
+    roots = {name.split(".")[0] for name in imported_names(path.read_text(encoding="utf-8"))}
+    assert roots - declared <= set(sys.stdlib_module_names)
+
+
+def test_versions_agree():
+    """Bug reports quote either of them."""
+    assert metadata.version("skinformer") == skinformer.__version__
+
+
+def test_python_floor_is_the_same_everywhere():
+    """The linter must not let through syntax that the oldest supported Python cannot read."""
+    floor = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert PROJECT["tool"]["ruff"]["target-version"] == "py" + floor.replace(".", "")
+    assert f"Python {floor} or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_package_is_typed():
+    """Without the marker, type checkers ignore every annotation."""
+    assert (Path(skinformer.__file__).parent / "py.typed").is_file()
+
+
+# What `import skinformer` does
+
+
+def test_import_is_light_and_silent():
+    """Loading torch takes seconds; a command line that only asks for the version must not."""
+    code = (
+        "import sys, skinformer; dir(skinformer); skinformer.__version__; "
+        "heavy = {'torch', 'matplotlib', 'pandas', 'sklearn', 'numpy'} & set(sys.modules); "
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = run_python("-W", "error", "-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", skinformer.__all__)
+def test_public_name_resolves(name):
+    """A lazy name that points to the wrong module fails only in a user's hands."""
+    value = getattr(skinformer, name)
+    if isinstance(value, type):
+        assert value.__name__ == name
+
+
+def test_dir_lists_the_public_names():
+    """Lazy names that are not loaded yet would be missing from completion."""
+    assert dir(skinformer) == sorted(skinformer.__all__)
+
+
+def test_unknown_name_is_an_attribute_error():
+    """Otherwise hasattr, pickle and copy break in odd ways."""
+    with pytest.raises(AttributeError, match="module 'skinformer' has no attribute 'Informer'"):
+        skinformer.Informer  # noqa: B018
+
+
+# scikit-learn's private modules
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SOURCES if path.parts[-2:] != ("estimators", "validation.py")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_private_sklearn_imports_live_in_validation_only(path):
+    """They change without notice: one file to mend, not twenty."""
+    assert private_sklearn_imports(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "private"),
+    [
+        ("import sklearn.utils._param_validation", True),
+        ("import sklearn.utils._tags as tags", True),
+        ("from sklearn.utils import _safe_indexing", True),
+        ("from sklearn.utils._param_validation import Interval", True),
+        ("def f():\n    from sklearn.base import _fit_context", True),
+        ("from sklearn.base import BaseEstimator", False),
+        ("from sklearn import __version__", False),
+        ("from skinformer.model import _x", False),
+    ],
+)
+def test_private_sklearn_imports_are_recognised(source, private):
+    """The test above must be able to fail."""
+    assert bool(private_sklearn_imports(source)) is private
