@@ -1,0 +1,5 @@
+"""Real data that travels with the library."""
+
+from skinformer.datasets.auckland_pedestrians import load_auckland_pedestrians
+
+__all__ = ["load_auckland_pedestrians"]
