@@ -1,0 +1,229 @@
+"""Multi-head attention: projections, QK norm, output gate."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from skinformer.model.dense import DenseAttention
+from skinformer.model.linear import HiddenLinear, ResidualOutput, fused_linear
+from skinformer.model.probsparse import ProbSparseAttention
+
+__all__ = ["MultiHeadAttention", "QKNorm", "make_kernel"]
+
+
+def make_kernel(
+    attention: str, *, causal: bool, factor: float, seed: int
+) -> DenseAttention | ProbSparseAttention:
+    """Build the attention kernel that ``attention`` names.
+
+    Parameters
+    ----------
+    attention : {"dense", "probsparse"}
+        Which kernel.
+    causal : bool
+        Whether step i sees only steps up to i.
+    factor : float
+        Sparsity factor; without effect on "dense".
+    seed : int
+        Seed of the key sampling; without effect on "dense".
+
+    Returns
+    -------
+    DenseAttention or ProbSparseAttention
+        A new kernel.
+
+    Examples
+    --------
+    >>> from skinformer.model.attention import make_kernel
+    >>> make_kernel("dense", causal=True, factor=5, seed=0)
+    DenseAttention()
+    """
+    if attention == "dense":
+        return DenseAttention(causal=causal)
+    if attention == "probsparse":
+        return ProbSparseAttention(causal=causal, factor=factor, seed=seed)
+    raise ValueError(f"attention={attention!r} must be 'dense' or 'probsparse'")
+
+
+class QKNorm(nn.Module):
+    """Give queries and keys unit length, with a learnt temperature per head.
+
+    For bf16 training, where large logits lose precision: the logits are bounded by τ/√d. At
+    the start they are cosines, so attention over many keys is close to uniform and the
+    ranking of ProbSparse attention carries little information until τ has grown.
+
+    Parameters
+    ----------
+    n_heads : int
+        Number of heads.
+    d_head : int
+        Width of a head.
+
+    Attributes
+    ----------
+    tau : nn.Parameter of shape (n_heads,)
+        Temperature, √d_head at the start.
+
+    Notes
+    -----
+    ``q ← τ q/‖q‖``, ``k ← k/‖k‖``, so that ``q·k/√d = τ cos(q, k)/√d``; in float32.
+    O(length · d_model).
+
+    **Shape**: q, k and both outputs ``(batch, n_heads, length, d_head)``.
+
+    References
+    ----------
+    Training configuration (C), "QK Norm".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.attention import QKNorm
+    >>> q, k = QKNorm(n_heads=2, d_head=16)(torch.randn(1, 2, 5, 16), torch.randn(1, 2, 5, 16))
+    >>> q.norm(dim=-1).mean().item(), k.norm(dim=-1).mean().item()
+    (4.0, 1.0)
+    """
+
+    def __init__(self, *, n_heads: int, d_head: int) -> None:
+        super().__init__()
+        self.tau = nn.Parameter(torch.full((n_heads,), math.sqrt(d_head)))
+
+    def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Normalise queries and keys.
+
+        Parameters
+        ----------
+        q, k : Tensor of shape (batch, n_heads, length, d_head)
+            Queries and keys; their lengths may differ.
+
+        Returns
+        -------
+        q, k : Tensor of shape (batch, n_heads, length, d_head)
+            Queries of length τ and keys of length 1, in the type they came in.
+        """
+        unit_q = F.normalize(q.float(), dim=-1) * self.tau[:, None, None]
+        return unit_q.to(q.dtype), F.normalize(k.float(), dim=-1).to(k.dtype)
+
+
+class MultiHeadAttention(nn.Module):
+    """Project to heads, attend, gate, merge the heads and project back.
+
+    For self-attention (``memory=None``) and cross-attention. It adds no residual and no
+    dropout on its output; `Residual` does.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states, a multiple of ``n_heads``.
+    n_heads : int
+        Number of heads.
+    kernel : DenseAttention or ProbSparseAttention
+        How queries meet keys; ProbSparse for self-attention only.
+    qk_norm : bool
+        Whether queries and keys are normalised, see `QKNorm`.
+    output_gate : bool
+        Whether the context is multiplied by ``σ(W_g x)`` before the output projection.
+    bias : bool
+        Whether the projections and the gate have a bias.
+
+    Notes
+    -----
+    ``(σ(x W_g) ⊙ [A_1; …; A_h]) W_O`` with ``A_h = kernel(x W_Q, m W_K, m W_V)`` and m the
+    memory, or x itself; O(length · d_model²) plus the kernel's cost.
+
+    **Shape**: x ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``, output
+    ``(batch, n_last, d_model)``, by default all steps.
+
+    NOTE[DIFF]: N 4.2 reshapes (batch, n_heads, length, d_head) straight to
+    (batch, length, d_model), which mixes steps with heads. Here the axes are transposed first.
+
+    References
+    ----------
+    Note on the Informer (N), section 3; training configuration (C), "QK Norm" and
+    "Summary of Stability Techniques".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.attention import MultiHeadAttention
+    >>> from skinformer.model.dense import DenseAttention
+    >>> attention = MultiHeadAttention(
+    ...     d_model=8, n_heads=2, kernel=DenseAttention(causal=False),
+    ...     qk_norm=True, output_gate=True, bias=False,
+    ... )
+    >>> attention(torch.randn(3, 5, 8), torch.randn(3, 7, 8)).shape
+    torch.Size([3, 5, 8])
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        n_heads: int,
+        kernel: DenseAttention | ProbSparseAttention,
+        qk_norm: bool,
+        output_gate: bool,
+        bias: bool,
+    ) -> None:
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(
+                f"d_model={d_model} must be a multiple of n_heads={n_heads}: each head takes "
+                f"an equal share; try d_model={n_heads * max(1, round(d_model / n_heads))}"
+            )
+        self.n_heads = n_heads
+        self.kernel = kernel
+        self.query = HiddenLinear(d_model, d_model, bias=bias)
+        self.key = HiddenLinear(d_model, d_model, bias=bias)
+        self.value = HiddenLinear(d_model, d_model, bias=bias)
+        self.gate = HiddenLinear(d_model, d_model, bias=bias) if output_gate else None
+        self.qk_norm = QKNorm(n_heads=n_heads, d_head=d_model // n_heads) if qk_norm else None
+        self.output = ResidualOutput(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        keys: Tensor | None = None,
+        n_last: int | None = None,
+    ) -> Tensor:
+        """Attend from each step of ``x``.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            States that ask.
+        memory : Tensor of shape (batch, n_memory, d_model), default=None
+            States that are looked at; None means ``x`` itself.
+        keys : Tensor of shape (n_sampled,), default=None
+            What the kernel's ``draw_keys`` returned.
+        n_last : int, default=None
+            How many of the last steps are needed; None means all.
+
+        Returns
+        -------
+        Tensor of shape (batch, n_last, d_model)
+            What those steps found.
+        """
+        n_last = x.shape[1] if n_last is None else n_last
+        asked = [self.query] if self.gate is None else [self.gate, self.query]
+        shown = [self.key, self.value]
+        if memory is None:
+            parts = fused_linear(x, [*asked, *shown])
+        else:
+            parts = (*fused_linear(x, asked), *fused_linear(memory, shown))
+        q, k, v = (self._split_heads(part) for part in parts[-3:])
+        if self.qk_norm is not None:
+            q, k = self.qk_norm(q, k)
+        context = self.kernel(q, k, v, keys=keys, n_last=n_last)
+        context = context.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
+        if self.gate is not None:
+            context = context * parts[0][:, x.shape[1] - n_last :].sigmoid()
+        merged: Tensor = self.output(context)
+        return merged
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        heads = x.view(*x.shape[:2], self.n_heads, -1)  # (batch, length, n_heads, d_head)
+        return heads.transpose(1, 2)  # (batch, n_heads, length, d_head)

@@ -1,0 +1,178 @@
+"""Embedding of values, positions and calendar into the model's width."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from skinformer.model.linear import InputLinear
+from skinformer.model.norm import make_norm
+from skinformer.model.position import LearnedPosition, SinusoidalPosition
+
+__all__ = ["CalendarEmbedding", "StepEmbedding"]
+
+_CALENDAR_WIDTH = 8
+
+
+class CalendarEmbedding(nn.Module):
+    """Embed the calendar fields of each step.
+
+    For hour, weekday, month and the like, given as integers from 0; not for cyclic numbers
+    (pass those as covariates known ahead).
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of values of each field, at least one field.
+    d_model : int
+        Width of the output.
+
+    Notes
+    -----
+    Tables of width 8, concatenated: ``ReLU(e W_1 + b_1) W_2 + b_2``;
+    O(length · (n_fields + d_model) · d_model).
+
+    **Shape**: input ``(batch, length, n_fields)``, int64, field i in [0, sizes[i]); output
+    ``(batch, length, d_model)``.
+
+    NOTE[DIFF]: N counts months from 1 and gives them a table of 12, which December overruns;
+    every field here counts from 0.
+
+    References
+    ----------
+    Note on the Informer (N), section 2.3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.embedding import CalendarEmbedding
+    >>> calendar = CalendarEmbedding(sizes=(24, 7, 12), d_model=16)
+    >>> calendar(torch.tensor([[[23, 6, 11]]])).shape
+    torch.Size([1, 1, 16])
+    """
+
+    def __init__(self, *, sizes: Sequence[int], d_model: int) -> None:
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(size, _CALENDAR_WIDTH) for size in sizes)
+        self.hidden = InputLinear(_CALENDAR_WIDTH * len(sizes), d_model, bias=True)
+        self.output = InputLinear(d_model, d_model, bias=True)
+
+    def forward(self, calendar: Tensor) -> Tensor:
+        """Embed the fields.
+
+        Parameters
+        ----------
+        calendar : Tensor of shape (batch, length, n_fields), int64
+            Calendar fields of each step.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model)
+            What to add to the embedded values.
+        """
+        fields = [table(calendar[..., i]) for i, table in enumerate(self.tables)]
+        embedded: Tensor = self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
+        return embedded
+
+
+class StepEmbedding(nn.Module):
+    """Embed each step: its values, its position, its calendar, and whether it is masked.
+
+    For the input of encoder and decoder, one instance each.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Number of value columns.
+    calendar_sizes : sequence of int
+        Number of values of each calendar field; empty for no calendar.
+    length : int
+        Number of steps.
+    n_masked : int
+        Number of last steps to which the learnt mask vector is added; 0 for no such vector.
+    d_model : int
+        Width of the output.
+    position : {"sinusoidal", "learned"}
+        Fixed or learnt position code.
+    norm : {"layer", "zc_rms"}
+        Norm after adding; it stays when there is no calendar.
+
+    Notes
+    -----
+    ``Norm(x W_E + b_E + PE + calendar + mask)``, the sum in float32; O(length · d_model ·
+    n_inputs) and the calendar's cost.
+
+    **Shape**: input ``(batch, length, n_inputs)``, calendar ``(batch, length, n_fields)``,
+    output ``(batch, length, d_model)``, float32.
+
+    NOTE[DIFF]: N norms only the sum with the calendar; without the norm the position code
+    would outweigh the values, so it stays when the calendar is off. C's mask vector is added
+    to the embedding of a masked step; it does not replace it, since columns known ahead keep
+    their values there.
+
+    References
+    ----------
+    Note on the Informer (N), section 2; training configuration (C), "Weight Initialization"
+    (mask_emb) and "Normalization" (after value encoding).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.embedding import StepEmbedding
+    >>> embedding = StepEmbedding(
+    ...     n_inputs=3, calendar_sizes=(24,), length=5, n_masked=2, d_model=8,
+    ...     position="sinusoidal", norm="layer",
+    ... )
+    >>> embedding(torch.randn(2, 5, 3), torch.zeros(2, 5, 1, dtype=torch.int64)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_inputs: int,
+        calendar_sizes: Sequence[int],
+        length: int,
+        n_masked: int,
+        d_model: int,
+        position: str,
+        norm: str,
+    ) -> None:
+        super().__init__()
+        self.values = InputLinear(n_inputs, d_model, bias=True)
+        positions: dict[str, type[SinusoidalPosition | LearnedPosition]] = {
+            "sinusoidal": SinusoidalPosition,
+            "learned": LearnedPosition,
+        }
+        self.position = positions[position](length=length, d_model=d_model)
+        self.calendar = (
+            CalendarEmbedding(sizes=calendar_sizes, d_model=d_model) if calendar_sizes else None
+        )
+        self.n_masked = n_masked
+        self.mask = nn.Embedding(1, d_model) if n_masked else None
+        self.norm = make_norm(norm, d_model=d_model)
+
+    def forward(self, values: Tensor, calendar: Tensor | None) -> Tensor:
+        """Embed the steps.
+
+        Parameters
+        ----------
+        values : Tensor of shape (batch, length, n_inputs)
+            Standardised values.
+        calendar : Tensor of shape (batch, length, n_fields), int64, or None
+            Calendar fields; ignored if the module has none.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model), float32
+            Embedded steps.
+        """
+        code = self.position.weight  # (length, d_model), float32: so is the sum
+        if self.mask is not None:
+            code = torch.cat([code[: -self.n_masked], code[-self.n_masked :] + self.mask.weight])
+        embedded: Tensor = self.values(values) + code
+        if self.calendar is not None:
+            embedded = embedded + self.calendar(calendar)
+        normalised: Tensor = self.norm(embedded)
+        return normalised

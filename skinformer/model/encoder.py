@@ -1,0 +1,219 @@
+"""Encoder: self-attention layers with distilling between them."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import cast
+
+from torch import Tensor, nn
+
+from skinformer.model.attention import MultiHeadAttention, make_kernel
+from skinformer.model.distil import Distil
+from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.norm import make_norm
+from skinformer.model.residual import Residual
+
+__all__ = ["Encoder", "EncoderLayer"]
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward, each inside a residual.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+    n_heads : int
+        Number of heads.
+    d_ff : int
+        Inner width of the feed-forward.
+    dropout : float in [0, 1)
+        Dropout on both branches, in training only.
+    activation : {"gelu", "relu", "swiglu"}
+        Feed-forward form.
+    norm : {"layer", "zc_rms"}
+        Which norm.
+    norm_first : bool
+        Pre-norm or post-norm.
+    attention : {"probsparse", "dense"}
+        Attention kernel.
+    factor : float
+        Sparsity factor of "probsparse".
+    qk_norm : bool
+        Whether queries and keys are normalised.
+    output_gate : bool
+        Whether the attention output is gated.
+    bias : bool
+        Whether the linear maps have a bias.
+    seed : int
+        Seed of the key sampling of "probsparse".
+
+    See Also
+    --------
+    Encoder : The stack of such layers.
+
+    Notes
+    -----
+    ``h = x + Drop(Attn(Norm(x)))``, ``y = h + Drop(FFN(Norm(h)))`` (pre-norm). Costs those of
+    `MultiHeadAttention` and `FeedForward`.
+
+    **Shape**: input and output ``(batch, length, d_model)``.
+
+    References
+    ----------
+    Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.encoder import EncoderLayer
+    >>> layer = EncoderLayer(
+    ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
+    ...     norm_first=True, attention="probsparse", factor=5, qk_norm=False,
+    ...     output_gate=False, bias=True, seed=0,
+    ... )
+    >>> x = torch.randn(2, 96, 8)
+    >>> layer(x, layer.draw_keys(x)).shape
+    torch.Size([2, 96, 8])
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float,
+        activation: str,
+        norm: str,
+        norm_first: bool,
+        attention: str,
+        factor: float,
+        qk_norm: bool,
+        output_gate: bool,
+        bias: bool,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        residual = partial(
+            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
+        )
+        self.attention = MultiHeadAttention(
+            d_model=d_model,
+            n_heads=n_heads,
+            kernel=make_kernel(attention, causal=False, factor=factor, seed=seed),
+            qk_norm=qk_norm,
+            output_gate=output_gate,
+            bias=bias,
+        )
+        self.attention_residual = residual()
+        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
+        self.feed_forward_residual = residual()
+
+    def draw_keys(self, x: Tensor) -> Tensor | None:
+        """Draw the keys for one call of `forward`.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            The states that `forward` will get.
+
+        Returns
+        -------
+        Tensor of shape (n_sampled,) or None
+            Positions of the sampled keys; None for dense attention.
+        """
+        return self.attention.kernel.draw_keys(x.shape[1], x.device)
+
+    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
+        """Run the layer.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            Hidden states.
+        keys : Tensor of shape (n_sampled,) or None
+            What `draw_keys` returned.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model)
+            New hidden states.
+        """
+        x = self.attention_residual(x, partial(self.attention, keys=keys))
+        transformed: Tensor = self.feed_forward_residual(x, self.feed_forward)
+        return transformed
+
+
+class Encoder(nn.Module):
+    """Stack of encoder layers, distilling after each but the last, and a final norm.
+
+    Parameters
+    ----------
+    layers : sequence of EncoderLayer
+        The layers, at least one.
+    d_model : int
+        Width of the states.
+    distil : bool
+        Whether the length is halved after every layer but the last.
+    norm : {"layer", "zc_rms"}
+        Norm of the output.
+
+    Notes
+    -----
+    With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
+    layers.
+
+    **Shape**: input ``(batch, length, d_model)``, output ``(batch, n_memory, d_model)``,
+    n_memory = ``⌈length/2^(n_layers - 1)⌉`` with distilling, else the length.
+
+    NOTE[DIFF]: N has no norm after the last layer; a pre-norm stack then ends in a sum of
+    unnormalised branches. C's final norm is used.
+
+    References
+    ----------
+    Note on the Informer (N), sections 5 and 7; training configuration (C), "Normalization".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.encoder import Encoder, EncoderLayer
+    >>> layers = [
+    ...     EncoderLayer(
+    ...         d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
+    ...         norm_first=True, attention="probsparse", factor=5, qk_norm=False,
+    ...         output_gate=False, bias=True, seed=i,
+    ...     )
+    ...     for i in range(2)
+    ... ]
+    >>> encoder = Encoder(layers=layers, d_model=8, distil=True, norm="layer")
+    >>> encoder(torch.randn(2, 96, 8)).shape
+    torch.Size([2, 48, 8])
+    """
+
+    def __init__(
+        self, *, layers: Sequence[EncoderLayer], d_model: int, distil: bool, norm: str
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        gaps = [Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]]
+        self.gaps = nn.ModuleList([*gaps, nn.Identity()])
+        self.norm = make_norm(norm, d_model=d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Encode a window.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            Embedded window.
+
+        Returns
+        -------
+        Tensor of shape (batch, n_memory, d_model), float32
+            What the decoder looks at.
+        """
+        layers = cast("Iterable[EncoderLayer]", self.layers)
+        for layer, gap in zip(layers, self.gaps, strict=True):
+            x = gap(layer(x, layer.draw_keys(x)))
+        normalised: Tensor = self.norm(x)
+        return normalised

@@ -1,0 +1,168 @@
+"""Position-wise feed-forward sublayers."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from skinformer.model.linear import HiddenLinear, ResidualOutput, fused_linear
+
+__all__ = ["FeedForward", "SwiGLU", "make_feed_forward"]
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu}
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a non-linearity between, the same at every step.
+
+    For ``activation="gelu"`` (N) and ``"relu"`` (B); see `SwiGLU` for the gated form.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+    d_ff : int
+        Inner width.
+    activation : {"gelu", "relu"}
+        Non-linearity.
+    bias : bool
+        Whether the two maps have a bias.
+
+    See Also
+    --------
+    SwiGLU : The gated feed-forward of the modern block.
+
+    Notes
+    -----
+    ``act(x W_1 + b_1) W_2 + b_2``; O(length · d_model · d_ff).
+
+    **Shape**: input and output ``(batch, length, d_model)``.
+
+    References
+    ----------
+    Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.feed_forward import FeedForward
+    >>> layer = FeedForward(d_model=8, d_ff=32, activation="gelu", bias=True)
+    >>> layer(torch.zeros(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int, activation: str, bias: bool) -> None:
+        super().__init__()
+        self.inner = HiddenLinear(d_model, d_ff, bias=bias)
+        self.outer = ResidualOutput(d_ff, d_model, bias=bias)
+        self.activation = _ACTIVATIONS[activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each step.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            Hidden states.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model)
+            Transformed states.
+        """
+        transformed: Tensor = self.outer(self.activation(self.inner(x)))
+        return transformed
+
+
+class SwiGLU(nn.Module):
+    """Gated feed-forward: one linear map, gated by the SiLU of another, mapped back.
+
+    For ``activation="swiglu"``. At equal ``d_ff`` it has as many weights as `FeedForward`,
+    because its three matrices are two thirds as wide.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+    d_ff : int
+        Inner width of the ungated form; the one used here is ``max(1, ⌊2·d_ff/3⌋)``.
+    bias : bool
+        Whether the three maps have a bias.
+
+    See Also
+    --------
+    FeedForward : The form without a gate.
+
+    Notes
+    -----
+    ``(SiLU(x W_gate) ⊙ x W_up) W_2``; O(length · d_model · d_ff).
+
+    **Shape**: input and output ``(batch, length, d_model)``.
+
+    References
+    ----------
+    Training configuration (C), "Summary of Stability Techniques".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.feed_forward import SwiGLU
+    >>> SwiGLU(d_model=8, d_ff=32, bias=False)(torch.zeros(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int, bias: bool) -> None:
+        super().__init__()
+        width = max(1, 2 * d_ff // 3)
+        self.gate = HiddenLinear(d_model, width, bias=bias)
+        self.up = HiddenLinear(d_model, width, bias=bias)
+        self.outer = ResidualOutput(width, d_model, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each step.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            Hidden states.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model)
+            Transformed states.
+        """
+        gate, up = fused_linear(x, [self.gate, self.up])
+        transformed: Tensor = self.outer(F.silu(gate) * up)
+        return transformed
+
+
+def make_feed_forward(
+    activation: str, *, d_model: int, d_ff: int, bias: bool
+) -> FeedForward | SwiGLU:
+    """Build the feed-forward sublayer that ``activation`` names.
+
+    Parameters
+    ----------
+    activation : {"gelu", "relu", "swiglu"}
+        Non-linearity.
+    d_model : int
+        Width of the states.
+    d_ff : int
+        Inner width; `SwiGLU` uses two thirds of it.
+    bias : bool
+        Whether the linear maps have a bias.
+
+    Returns
+    -------
+    FeedForward or SwiGLU
+        A new sublayer.
+
+    Examples
+    --------
+    >>> from skinformer.model.feed_forward import make_feed_forward
+    >>> make_feed_forward("swiglu", d_model=8, d_ff=32, bias=False).up.out_features
+    21
+    """
+    if activation == "swiglu":
+        return SwiGLU(d_model=d_model, d_ff=d_ff, bias=bias)
+    return FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, bias=bias)

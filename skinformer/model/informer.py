@@ -1,0 +1,248 @@
+"""The Informer: embedding, encoder, decoder and projection, put together."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from skinformer.model.decoder import Decoder, DecoderLayer
+from skinformer.model.embedding import StepEmbedding
+from skinformer.model.encoder import Encoder, EncoderLayer
+from skinformer.model.initialization import initialize
+from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.window_norm import WindowNorm, WindowStatistics
+
+__all__ = ["Informer"]
+
+
+class Informer(nn.Module):
+    """Forecast a horizon from a window of the past and what is known of the future.
+
+    The torch model behind the estimators; it takes tensors of standardised values and knows
+    no frames, units or timestamps. Value columns come in the order targets, past-only, known
+    ahead, ``n_inputs = n_targets + n_past + n_known`` in all.
+
+    Parameters
+    ----------
+    n_targets : int
+        Number of columns to forecast, at least 1.
+    n_past : int
+        Number of columns known only in the past.
+    n_known : int
+        Number of columns known ahead. If above 0, a linear path carries them to the forecast
+        of their own step.
+    calendar_sizes : sequence of int
+        Number of values of each calendar field; empty for no calendar.
+    seq_len : int
+        Steps of the encoder window, at least 1.
+    label_len : int
+        Steps of the past repeated in the decoder input, from 0 to ``seq_len``.
+    pred_len : int
+        Steps to forecast, at least 1.
+    d_model : int
+        Width of the hidden states, a multiple of ``n_heads``.
+    n_heads : int
+        Number of attention heads.
+    n_encoder_layers : int
+        Number of encoder layers, at least 1.
+    n_decoder_layers : int
+        Number of decoder layers, at least 1.
+    d_ff : int
+        Inner width of the feed-forward; two thirds of it are used with "swiglu".
+    dropout : float in [0, 1)
+        Dropout on the residual branches, in training only.
+    activation : {"gelu", "relu", "swiglu"}
+        Feed-forward form.
+    norm : {"layer", "zc_rms"}
+        Norm of the hidden states.
+    norm_first : bool
+        Norm before each sublayer (True) or after each sum (False).
+    attention : {"probsparse", "dense"}
+        Self-attention of the encoder.
+    decoder_attention : {"dense", "probsparse"}
+        Causal self-attention of the decoder.
+    factor : float
+        Sparsity factor of "probsparse", above 0.
+    qk_norm : bool
+        Whether queries and keys get unit length and a learnt temperature.
+    output_gate : bool
+        Whether attention outputs are gated.
+    distil : bool
+        Whether the encoder halves the length between layers.
+    bias : bool
+        Whether attention, feed-forward and gate maps have a bias.
+    position : {"sinusoidal", "learned"}
+        Position code.
+    mask_embedding : bool
+        Whether a learnt vector marks the decoder's masked steps.
+    window_norm : bool
+        Whether each window is normalised by its own mean and deviation.
+    init : {"normal", "xavier", "scaled"}
+        Initial weights; they are drawn from torch's global generator.
+    seed : int
+        Seed of the key sampling of "probsparse", at least 0.
+
+    See Also
+    --------
+    skinformer.model.roles.parameter_roles : Which optimiser rule each parameter falls under.
+
+    Notes
+    -----
+    The decoder input is the last ``label_len`` rows of the window followed by the masked
+    future; after window normalisation a masked value, 0, is the mean of its window. The
+    forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32. Time and
+    memory grow as seq_len · ln(seq_len) with "probsparse", as seq_len² with "dense".
+
+    **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
+    calendars ``(batch, length, n_fields)``, output ``(batch, pred_len, n_targets)``.
+
+    NOTE[DIFF]: N 1 takes the guiding rows from the encoder output, which is shorter after
+    distilling; the rows of the input are meant and used.
+
+    References
+    ----------
+    Note on the Informer (N), sections 1 and 7; training configuration (C).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.informer import Informer
+    >>> model = Informer(
+    ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
+    ...     pred_len=12, d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32,
+    ...     dropout=0.1, activation="gelu", norm="layer", norm_first=True,
+    ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
+    ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
+    ...     mask_embedding=False, window_norm=True, init="xavier", seed=0,
+    ... )
+    >>> past, future = torch.randn(4, 48, 2), torch.zeros(4, 12, 2)
+    >>> hours = torch.zeros(4, 48, 2, dtype=torch.int64)
+    >>> model(past, future, hours, hours[:, :12]).shape
+    torch.Size([4, 12, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_targets: int,
+        n_past: int,
+        n_known: int,
+        calendar_sizes: Sequence[int],
+        seq_len: int,
+        label_len: int,
+        pred_len: int,
+        d_model: int,
+        n_heads: int,
+        n_encoder_layers: int,
+        n_decoder_layers: int,
+        d_ff: int,
+        dropout: float,
+        activation: str,
+        norm: str,
+        norm_first: bool,
+        attention: str,
+        decoder_attention: str,
+        factor: float,
+        qk_norm: bool,
+        output_gate: bool,
+        distil: bool,
+        bias: bool,
+        position: str,
+        mask_embedding: bool,
+        window_norm: bool,
+        init: str,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        _check_label_len(label_len, seq_len)
+        self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
+        n_inputs = n_targets + n_past + n_known
+        embedding = partial(StepEmbedding, n_inputs=n_inputs, calendar_sizes=calendar_sizes)
+        embedding = partial(embedding, d_model=d_model, position=position, norm=norm)
+        block: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "bias": bias}
+        block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
+        block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
+        self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
+        self.encoder_embedding = embedding(length=seq_len, n_masked=0)
+        n_masked = pred_len if mask_embedding else 0
+        self.decoder_embedding = embedding(length=label_len + pred_len, n_masked=n_masked)
+        self.encoder = _encoder(n_encoder_layers, attention, distil, seed, block)
+        self.decoder = _decoder(n_decoder_layers, decoder_attention, seed + n_encoder_layers, block)
+        self.projection = nn.Linear(d_model, n_targets)
+        self.linear_path = _linear_path(n_known, n_targets)
+        initialize(self, init=init)
+
+    def forward(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None = None,
+        future_calendar: Tensor | None = None,
+    ) -> Tensor:
+        """Forecast a batch of windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs), float32
+            Standardised windows without NaN.
+        future : Tensor of shape (batch, pred_len, n_inputs), float32
+            Masked future: 0 in the target and past-only columns.
+        past_calendar : Tensor of shape (batch, seq_len, n_fields), int64, default=None
+            Calendar fields of the window; None without a calendar.
+        future_calendar : Tensor of shape (batch, pred_len, n_fields), int64, default=None
+            Calendar fields of the horizon; None without a calendar.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            Standardised forecast.
+        """
+        known = future[..., future.shape[-1] - self.n_known :]
+        statistics: WindowStatistics | None = None
+        if self.window_norm is not None:
+            past, statistics = self.window_norm(past)
+        memory = self.encoder(self.encoder_embedding(past, past_calendar))
+        guided = self._after_guiding_rows(past, future)
+        calendar = self._after_guiding_rows(past_calendar, future_calendar)
+        states = self.decoder(
+            self.decoder_embedding(guided, calendar), memory, pred_len=self.pred_len
+        )
+        forecast: Tensor = self.projection(states).float()  # (batch, pred_len, n_targets)
+        if self.window_norm is not None and statistics is not None:
+            forecast = self.window_norm.undo(forecast, statistics)
+        if self.linear_path is not None:
+            forecast = forecast + self.linear_path(known)
+        return forecast
+
+    def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None:
+        """Join the last ``label_len`` rows of the past and the future."""
+        if past is None or future is None:
+            return None
+        guiding = past[:, past.shape[1] - self.label_len :]  # (batch, label_len, columns)
+        return torch.cat([guiding, future], dim=1)  # (batch, label_len + pred_len, columns)
+
+
+def _check_label_len(label_len: int, seq_len: int) -> None:
+    if not 0 <= label_len <= seq_len:
+        raise ValueError(
+            f"label_len={label_len} must lie between 0 and seq_len={seq_len}: the guiding rows "
+            f"are the last of the window; try label_len={seq_len // 2}"
+        )
+
+
+def _linear_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
+    return KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
+
+
+def _encoder(
+    n_layers: int, attention: str, distil: bool, seed: int, block: dict[str, Any]
+) -> Encoder:
+    layers = [EncoderLayer(attention=attention, seed=seed + i, **block) for i in range(n_layers)]
+    return Encoder(layers=layers, d_model=block["d_model"], distil=distil, norm=block["norm"])
+
+
+def _decoder(n_layers: int, attention: str, seed: int, block: dict[str, Any]) -> Decoder:
+    layers = [DecoderLayer(attention=attention, seed=seed + i, **block) for i in range(n_layers)]
+    return Decoder(layers=layers, d_model=block["d_model"], norm=block["norm"])

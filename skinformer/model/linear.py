@@ -1,0 +1,157 @@
+"""Linear layers whose class says what they are for.
+
+Initialisation (`initialization.py`) and optimiser roles (`roles.py`) are decided by these
+classes and never by parameter names.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+__all__ = ["HiddenLinear", "InputLinear", "ResidualOutput", "fused_linear"]
+
+
+class InputLinear(nn.Linear):
+    """Linear map that brings data into the model's width.
+
+    For the value encoder and the calendar's projections; not for maps between hidden states.
+    It is always initialised by Xavier's rule, whatever ``init`` says.
+
+    Parameters
+    ----------
+    in_features : int
+        Width of the input.
+    out_features : int
+        Width of the output.
+    bias : bool
+        Whether a bias is added.
+
+    See Also
+    --------
+    HiddenLinear : Maps between hidden states.
+
+    Notes
+    -----
+    **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
+
+    NOTE[DIFF]: N 9.5 draws every linear layer from N(0, 0.02²). Content embedded so is 35
+    times smaller than the position code added to it; C's Xavier rule is used here instead.
+
+    References
+    ----------
+    Note on the Informer (N), sections 2.1, 2.3 and 9.5; training configuration (C),
+    "Weight Initialization".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.linear import InputLinear
+    >>> InputLinear(3, 8, bias=True)(torch.zeros(2, 5, 3)).shape
+    torch.Size([2, 5, 8])
+    """
+
+
+class HiddenLinear(nn.Linear):
+    """Linear map between hidden states: attention, feed-forward and gate matrices.
+
+    The class marks the matrices that Muon may update; embeddings, convolutions and the final
+    projection are not of this class.
+
+    Parameters
+    ----------
+    in_features : int
+        Width of the input.
+    out_features : int
+        Width of the output.
+    bias : bool
+        Whether a bias is added.
+
+    See Also
+    --------
+    ResidualOutput : The last map of a residual sublayer.
+
+    Notes
+    -----
+    **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
+
+    References
+    ----------
+    Training configuration (C), "Optimizer: Muon + AdamW".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.linear import HiddenLinear
+    >>> HiddenLinear(8, 8, bias=False)(torch.zeros(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+
+class ResidualOutput(HiddenLinear):
+    """Last linear map of a residual sublayer: W_O of attention, W_2 of the feed-forward.
+
+    The class marks the matrices that ``init="scaled"`` shrinks by the square root of the
+    number of residual sublayers; nothing else differs from `HiddenLinear`.
+
+    Parameters
+    ----------
+    in_features : int
+        Width of the input.
+    out_features : int
+        Width of the output.
+    bias : bool
+        Whether a bias is added.
+
+    Notes
+    -----
+    **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
+
+    References
+    ----------
+    Training configuration (C), "Weight Initialization".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.linear import ResidualOutput
+    >>> ResidualOutput(16, 8, bias=False)(torch.zeros(2, 5, 16)).shape
+    torch.Size([2, 5, 8])
+    """
+
+
+def fused_linear(x: Tensor, layers: Sequence[nn.Linear]) -> Sequence[Tensor]:
+    """Apply several linear layers to one input with a single matrix product.
+
+    Each layer keeps its own parameter, so that Xavier's bounds and Muon's orthogonalisation
+    see one projection at a time, as C lists them.
+
+    Parameters
+    ----------
+    x : Tensor of shape (..., in_features)
+        The common input.
+    layers : sequence of nn.Linear
+        Layers of the same ``in_features``, all with or all without a bias.
+
+    Returns
+    -------
+    sequence of Tensor, each of shape (..., out_features of the layer)
+        Views of one product, in the order of ``layers``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.linear import HiddenLinear, fused_linear
+    >>> pair = [HiddenLinear(8, 8, bias=False), HiddenLinear(8, 4, bias=False)]
+    >>> [part.shape[-1] for part in fused_linear(torch.zeros(2, 5, 8), pair)]
+    [8, 4]
+    """
+    # PERF: joining the weights copies 3·d² numbers; one product over a wide matrix keeps both
+    # threads busy and reads x once.
+    weight = torch.cat([layer.weight for layer in layers])
+    biases: list[Tensor | None] = [layer.bias for layer in layers]  # torch's types omit None
+    given = [bias for bias in biases if bias is not None]
+    fused = F.linear(x, weight, torch.cat(given) if given else None)
+    sizes = [layer.out_features for layer in layers]
+    return torch.split_with_sizes(fused, sizes, dim=-1)

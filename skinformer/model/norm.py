@@ -1,0 +1,149 @@
+"""Normalisation of hidden states, in float32 whatever the compute precision."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+__all__ = ["FloatLayerNorm", "ZeroCentredRMSNorm", "make_norm"]
+
+_EPS = 1e-5
+
+
+class FloatLayerNorm(nn.LayerNorm):
+    """Layer normalisation over the width, computed and returned in float32.
+
+    For every norm of the model with ``norm="layer"``; not for normalising a window of data
+    (see `WindowNorm`).
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+
+    See Also
+    --------
+    ZeroCentredRMSNorm : The norm of the modern block.
+
+    Notes
+    -----
+    ``(x - mean) / √(var + 1e-5) · γ + β``, mean and variance over the last axis;
+    O(length · d_model).
+
+    **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
+
+    References
+    ----------
+    Note on the Informer (N), sections 2.3 and 5.1; transformer blocks (B), section 2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.norm import FloatLayerNorm
+    >>> FloatLayerNorm(d_model=8)(torch.randn(2, 5, 8, dtype=torch.bfloat16)).dtype
+    torch.float32
+    """
+
+    def __init__(self, *, d_model: int) -> None:
+        super().__init__(d_model, eps=_EPS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each step.
+
+        Parameters
+        ----------
+        x : Tensor of shape (..., d_model)
+            Hidden states.
+
+        Returns
+        -------
+        Tensor of shape (..., d_model), float32
+            Normalised states.
+        """
+        # CPU autocast would otherwise keep the statistics of a bf16 input in bf16.
+        return F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class ZeroCentredRMSNorm(nn.Module):
+    """Root-mean-square norm whose gain is stored as its distance from one.
+
+    For every norm of the model with ``norm="zc_rms"``. "Zero-centred" is the parameter: the
+    data keep their mean, and weight decay, if it were applied, would pull the gain to one.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+
+    Attributes
+    ----------
+    gamma : nn.Parameter of shape (d_model,)
+        Gain minus one, 0 at the start.
+
+    See Also
+    --------
+    FloatLayerNorm : The norm of the note.
+
+    Notes
+    -----
+    ``(1 + γ) ⊙ x / √(mean(x²) + 1e-5)``, the mean over the last axis; O(length · d_model).
+
+    **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
+
+    References
+    ----------
+    Training configuration (C), "Normalization: Zero-Centered RMSNorm".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.norm import ZeroCentredRMSNorm
+    >>> ZeroCentredRMSNorm(d_model=2)(torch.tensor([3.0, 4.0])) * 12.5**0.5
+    tensor([3.0000, 4.0000], grad_fn=<MulBackward0>)
+    """
+
+    def __init__(self, *, d_model: int) -> None:
+        super().__init__()
+        self.gamma = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each step.
+
+        Parameters
+        ----------
+        x : Tensor of shape (..., d_model)
+            Hidden states.
+
+        Returns
+        -------
+        Tensor of shape (..., d_model), float32
+            Normalised states.
+        """
+        return F.rms_norm(x.float(), self.gamma.shape, 1 + self.gamma, _EPS)
+
+
+def make_norm(norm: str, *, d_model: int) -> FloatLayerNorm | ZeroCentredRMSNorm:
+    """Build the norm that ``norm`` names.
+
+    Parameters
+    ----------
+    norm : {"layer", "zc_rms"}
+        Layer normalisation, or the zero-centred root-mean-square norm.
+    d_model : int
+        Width of the states.
+
+    Returns
+    -------
+    FloatLayerNorm or ZeroCentredRMSNorm
+        A new norm.
+
+    Examples
+    --------
+    >>> from skinformer.model.norm import make_norm
+    >>> make_norm("zc_rms", d_model=8)
+    ZeroCentredRMSNorm()
+    """
+    norms: dict[str, type[FloatLayerNorm | ZeroCentredRMSNorm]] = {
+        "layer": FloatLayerNorm,
+        "zc_rms": ZeroCentredRMSNorm,
+    }
+    return norms[norm](d_model=d_model)

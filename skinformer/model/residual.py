@@ -1,0 +1,80 @@
+"""Residual wiring of a sublayer, before or after its norm."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from skinformer.model.dropout import Dropout
+from skinformer.model.norm import make_norm
+
+__all__ = ["Residual"]
+
+
+class Residual(nn.Module):
+    """Add a sublayer's output to its input, with a norm before the sublayer or after the sum.
+
+    For the attention and feed-forward sublayers of encoder and decoder. It does not own the
+    sublayer, which the caller passes to ``forward``. The number of these modules in a stack
+    is the number by which ``init="scaled"`` divides.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the states.
+    dropout : float in [0, 1)
+        Probability of dropping an element of the branch, in training only.
+    norm : {"layer", "zc_rms"}
+        Which norm.
+    norm_first : bool
+        Pre-norm if True, post-norm otherwise.
+
+    Notes
+    -----
+    Pre-norm ``x + Drop(f(Norm(x)))``; post-norm ``Norm(x + Drop(f(x)))``.
+    The cost is that of f.
+
+    **Shape**: input ``(batch, length, d_model)``, output ``(batch, n_last, d_model)``, n_last the
+    number of steps that the sublayer returns, as a rule all.
+
+    References
+    ----------
+    Note on the Informer (N), section 5.1 (pre-norm); transformer blocks (B), section 1.1
+    (post-norm).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.residual import Residual
+    >>> residual = Residual(d_model=8, dropout=0.0, norm="layer", norm_first=True)
+    >>> x = torch.randn(2, 5, 8)
+    >>> torch.equal(residual(x, torch.zeros_like), x)
+    True
+    """
+
+    def __init__(self, *, d_model: int, dropout: float, norm: str, norm_first: bool) -> None:
+        super().__init__()
+        self.norm = make_norm(norm, d_model=d_model)
+        self.dropout = Dropout(dropout)
+        self.norm_first = norm_first
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Run the sublayer inside the residual.
+
+        Parameters
+        ----------
+        x : Tensor of shape (batch, length, d_model)
+            Hidden states.
+        sublayer : callable
+            Maps a tensor of that shape to one of shape (batch, n_last, d_model), which belongs
+            to the last steps.
+
+        Returns
+        -------
+        Tensor of shape (batch, n_last, d_model)
+            New hidden states of the steps that the sublayer returned.
+        """
+        branch = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
+        total: Tensor = x[:, x.shape[1] - branch.shape[1] :] + branch
+        if not self.norm_first:
+            total = self.norm(total)
+        return total

@@ -1,0 +1,55 @@
+"""Which optimiser rule each parameter falls under, by the class of its owner."""
+
+from torch import nn
+
+from skinformer.model.linear import HiddenLinear
+
+__all__ = ["parameter_roles"]
+
+
+def parameter_roles(module: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """Sort the parameters of a module by their role in the optimisation.
+
+    Parameters
+    ----------
+    module : nn.Module
+        The model.
+
+    Returns
+    -------
+    dict of str to list of nn.Parameter
+        Every parameter in exactly one of: "matrix", the attention, feed-forward and gate
+        matrices, all two-dimensional (Muon or AdamW, with decay); "decayed", the other
+        weights of linear maps and convolutions (AdamW with decay); "plain", biases, norms,
+        embeddings, temperatures (AdamW without decay).
+
+    Notes
+    -----
+    NOTE[DIFF]: N 9.2 decays every parameter of two or more dimensions, embedding tables
+    included; here they are left out, as C lists them beside norms and biases.
+
+    References
+    ----------
+    Note on the Informer (N), section 9.2; training configuration (C), "Optimizer: Muon +
+    AdamW".
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from skinformer.model.roles import parameter_roles
+    >>> {role: len(group) for role, group in parameter_roles(nn.Linear(2, 3)).items()}
+    {'matrix': 0, 'decayed': 1, 'plain': 1}
+    """
+    roles: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
+    for owner in module.modules():
+        for parameter in owner.parameters(recurse=False):
+            roles[_role(owner, parameter)].append(parameter)
+    return roles
+
+
+def _role(owner: nn.Module, parameter: nn.Parameter) -> str:
+    if parameter.ndim < 2:
+        return "plain"
+    if isinstance(owner, HiddenLinear):
+        return "matrix"
+    return "decayed" if isinstance(owner, nn.Linear | nn.Conv1d) else "plain"

@@ -1,0 +1,119 @@
+"""Normalisation of each window by its own mean and deviation, and the way back."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["WindowNorm", "WindowStatistics"]
+
+_FLOOR = 1e-5
+
+
+class WindowStatistics(NamedTuple):
+    """Location and scale of the normalised columns of each window.
+
+    Parameters
+    ----------
+    mean : Tensor of shape (batch, 1, n_columns)
+        Mean over the window's rows, in the units of the input.
+    scale : Tensor of shape (batch, 1, n_columns)
+        Deviation over the window's rows (divisor: the number of rows), at least 1e-5.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+
+class WindowNorm(nn.Module):
+    """Normalise the unknown-future columns of a window by the window's own statistics.
+
+    For series whose level or spread drifts: the model sees every window at mean 0 and
+    deviation 1, and its forecast is put back with the same numbers. It has no parameters, and
+    it is not the standardisation of the training data, which happens before.
+
+    Parameters
+    ----------
+    n_targets : int
+        Number of target columns, the first of the input.
+    n_past : int
+        Number of past-only columns, right after the targets.
+
+    Notes
+    -----
+    ``z = (x - μ) / max(σ, 1e-5)``; μ and σ over the rows of the window, in float32. Columns
+    known ahead, which come last, are left as they are: their future values must stay on the
+    scale of their past. A masked future value, 0, stays 0 and thus means "the window's mean".
+    The forecast is ``μ + max(σ, 1e-5) · ŷ``. O(length · n_inputs).
+
+    **Shape**: input ``(batch, seq_len, n_inputs)``, output the same and `WindowStatistics`.
+
+    References
+    ----------
+    Time-series chapter (T), sections 7.5 and 7.6, on non-stationary series; there is no such
+    step in N.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.window_norm import WindowNorm
+    >>> norm = WindowNorm(n_targets=1, n_past=0)
+    >>> z, statistics = norm(torch.tensor([[[10.0], [12.0], [14.0]]]))
+    >>> z.flatten()
+    tensor([-1.2247,  0.0000,  1.2247])
+    >>> norm.undo(z, statistics).flatten()
+    tensor([10., 12., 14.])
+    """
+
+    def __init__(self, *, n_targets: int, n_past: int) -> None:
+        super().__init__()
+        self.n_targets = n_targets
+        self.n_columns = n_targets + n_past
+
+    def forward(self, past: Tensor) -> tuple[Tensor, WindowStatistics]:
+        """Normalise a batch of windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs)
+            Windows, columns in the order targets, past-only, known ahead.
+
+        Returns
+        -------
+        normalised : Tensor of shape (batch, seq_len, n_inputs), float32
+            The windows with targets and past-only columns normalised.
+        statistics : WindowStatistics
+            What `undo` needs.
+        """
+        values = past[..., : self.n_columns].float()
+        # Distances from the last row are exact for a constant window, whatever its level, so
+        # that rounding of the mean cannot pass for a deviation.
+        last = values[:, -1:]
+        distance = values - last
+        centre = distance.mean(dim=1, keepdim=True)
+        centred = distance - centre
+        # The floor is on the variance: the root of 0 has an infinite gradient.
+        variance = centred.square().mean(dim=1, keepdim=True).clamp(min=_FLOOR**2)
+        scale = variance.sqrt()
+        known = past[..., self.n_columns :].float()
+        normalised = torch.cat([centred / scale, known], dim=-1)
+        return normalised, WindowStatistics(last + centre, scale)
+
+    def undo(self, forecast: Tensor, statistics: WindowStatistics) -> Tensor:
+        """Put a forecast of the targets back on the scale of its window.
+
+        Parameters
+        ----------
+        forecast : Tensor of shape (batch, pred_len, n_targets)
+            Forecast in the window's own units.
+        statistics : WindowStatistics
+            What `forward` returned for the same windows.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            The forecast on the scale of the input.
+        """
+        mean = statistics.mean[..., : self.n_targets]
+        scale = statistics.scale[..., : self.n_targets]
+        return forecast.float() * scale + mean

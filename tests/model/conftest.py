@@ -1,0 +1,86 @@
+"""Small modules with settings that tests override."""
+
+import pytest
+import torch
+
+from skinformer.model.decoder import DecoderLayer
+from skinformer.model.encoder import EncoderLayer
+from skinformer.model.informer import Informer
+
+BLOCK = {
+    "d_model": 16,
+    "n_heads": 4,
+    "d_ff": 32,
+    "dropout": 0.0,
+    "activation": "gelu",
+    "norm": "layer",
+    "norm_first": True,
+    "factor": 5,
+    "qk_norm": False,
+    "output_gate": False,
+    "bias": True,
+    "seed": 0,
+}
+MODEL = BLOCK | {
+    "n_targets": 1,
+    "n_past": 0,
+    "n_known": 0,
+    "calendar_sizes": (),
+    "seq_len": 48,
+    "label_len": 12,
+    "pred_len": 6,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 1,
+    "attention": "probsparse",
+    "decoder_attention": "dense",
+    "distil": True,
+    "position": "sinusoidal",
+    "mask_embedding": False,
+    "window_norm": True,
+    "init": "xavier",
+}
+
+
+@pytest.fixture(autouse=True)
+def _same_draws():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
+
+
+@pytest.fixture
+def encoder_layer():
+    return lambda **options: EncoderLayer(**BLOCK | {"attention": "probsparse"} | options)
+
+
+@pytest.fixture
+def decoder_layer():
+    return lambda **options: DecoderLayer(**BLOCK | {"attention": "dense"} | options)
+
+
+@pytest.fixture
+def informer():
+    return lambda **options: Informer(**MODEL | options)
+
+
+@pytest.fixture
+def batch():
+    """Return past, masked future and calendars that fit a model's settings."""
+
+    def make(batch_size=3, **options):
+        o = MODEL | options
+        n_inputs = o["n_targets"] + o["n_past"] + o["n_known"]
+        past = torch.randn(batch_size, o["seq_len"], n_inputs)
+        future = torch.randn(batch_size, o["pred_len"], n_inputs)
+        future[..., : o["n_targets"] + o["n_past"]] = 0.0
+        if not o["calendar_sizes"]:
+            return past, future
+        calendars = (
+            torch.stack(
+                [torch.randint(size, (batch_size, length)) for size in o["calendar_sizes"]], dim=-1
+            )
+            for length in (o["seq_len"], o["pred_len"])
+        )
+        return past, future, *calendars
+
+    return make

@@ -1,0 +1,253 @@
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch import nn
+
+MODERN = {
+    "activation": "swiglu",
+    "norm": "zc_rms",
+    "qk_norm": True,
+    "output_gate": True,
+    "bias": False,
+    "mask_embedding": True,
+    "init": "scaled",
+}
+FULL = {"n_targets": 2, "n_past": 1, "n_known": 2, "calendar_sizes": (24, 7, 12)}
+
+
+def train_step(model, arguments):
+    model.train()
+    out = model(*arguments)
+    out.square().mean().backward()
+    return out
+
+
+@pytest.mark.parametrize("options", [{}, MODERN, FULL, MODERN | FULL], ids=str)
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
+def test_shape_type_and_gradients(informer, batch, options, norm_first, decoder_attention):
+    options = options | {"norm_first": norm_first, "decoder_attention": decoder_attention}
+    model = informer(dropout=0.1, **options)
+    out = train_step(model, batch(**options))
+    assert out.shape == (3, 6, options.get("n_targets", 1))
+    assert out.dtype == torch.float32
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+
+
+@pytest.mark.parametrize("seq_len", [1, 2, 8, 10])
+@pytest.mark.parametrize("label_len", [0, 1])
+@pytest.mark.parametrize("pred_len", [1, 2])
+@pytest.mark.parametrize("attention", ["probsparse", "dense"])
+def test_tiny_lengths(informer, batch, seq_len, label_len, pred_len, attention):
+    options = {"seq_len": seq_len, "label_len": label_len, "pred_len": pred_len}
+    model = informer(
+        n_encoder_layers=3, attention=attention, decoder_attention=attention, **options
+    )
+    out = train_step(model, batch(**options))
+    assert out.shape == (3, pred_len, 1)
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+
+def test_guiding_rows_are_the_last_of_the_window(informer, batch):
+    """With label_len=0 a slice from -0 would take the whole window."""
+    for label_len in (0, 5, 48):
+        model = informer(label_len=label_len, window_norm=False)
+        seen = []
+        model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))  # noqa: B023
+        past, future = batch()
+        model(past, future)
+        assert torch.equal(seen[0], torch.cat([past[:, 48 - label_len :], future], dim=1))
+
+
+def test_guiding_rows_longer_than_the_window_are_refused(informer):
+    message = (
+        "label_len=49 must lie between 0 and seq_len=48: the guiding rows are the last of the "
+        "window; try label_len=24"
+    )
+    with pytest.raises(ValueError, match=message):
+        informer(label_len=49)
+
+
+def test_decoder_sees_the_normalised_window_and_masked_zeros(informer, batch):
+    model = informer(n_known=1)
+    seen = []
+    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    past, future = batch(n_known=1)
+    model(past * 3 + 50, future)
+    z, _ = model.window_norm(past * 3 + 50)
+    assert torch.equal(seen[0], torch.cat([z[:, -12:], future], dim=1))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.5, 1e3])
+@pytest.mark.parametrize("attention", ["probsparse", "dense"])
+def test_forecast_follows_scale_and_level_of_the_window(informer, batch, scale, attention):
+    model = informer(attention=attention).eval()
+    past, future = batch()
+    level = 100 * scale
+    expected = scale * model(past, future) + level
+    out = model(scale * past + level, future)
+    torch.testing.assert_close(out, expected, atol=1e-3 * scale, rtol=0)
+
+
+def test_without_window_norm_the_forecast_does_not_follow(informer, batch):
+    model = informer(window_norm=False).eval()
+    past, future = batch()
+    assert not torch.isclose(model(past + 5, future), model(past, future) + 5, atol=0.5).any()
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 1e5])
+def test_constant_window_forecasts_its_level(informer, level):
+    model = informer()
+    out = train_step(model, (torch.full((2, 48, 1), level), torch.zeros(2, 6, 1)))
+    torch.testing.assert_close(out, torch.full((2, 6, 1), level), atol=1e-3, rtol=1e-6)
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_known_covariates_reach_their_own_step_after_the_window_norm(informer, batch):
+    """Their effect is in units of the target, not in deviations of the window."""
+    model = informer(n_known=2).eval()
+    past, future = batch(n_known=2)
+    past = past * 40
+    before = model(past, future)
+    with torch.no_grad():
+        model.linear_path.weight.copy_(torch.tensor([[2.0, -1.0]]))
+    expected = before + 2 * future[..., 1:2] - future[..., 2:]
+    torch.testing.assert_close(model(past, future), expected, atol=1e-4, rtol=1e-5)
+
+
+def test_forecast_never_depends_on_covariates_of_a_later_step(informer, batch):
+    model = informer(n_known=1).eval()
+    past, future = batch(n_known=1)
+    before = model(past, future)
+    future[:, 3:, -1] += 5
+    after = model(past, future)
+    torch.testing.assert_close(after[:, :3], before[:, :3], atol=1e-5, rtol=1e-5)
+    assert not torch.isclose(after[:, 3:], before[:, 3:]).any()
+
+
+def test_calendar_matters_and_december_works(informer, batch):
+    model = informer(calendar_sizes=(12,)).eval()
+    past, future, past_calendar, future_calendar = batch(calendar_sizes=(12,))
+    december = torch.full_like(future_calendar, 11)
+    out = model(past, future, past_calendar, december)
+    assert out.isfinite().all()
+    june = torch.full_like(future_calendar, 5)
+    assert not torch.equal(out, model(past, future, past_calendar, june))
+
+
+def test_no_fields_and_no_calendar_are_the_same(informer, batch):
+    model = informer().eval()
+    past, future = batch()
+    nothing = torch.zeros(3, 48, 0, dtype=torch.int64)
+    assert torch.equal(model(past, future), model(past, future, nothing, nothing[:, :6]))
+
+
+def test_evaluation_has_no_dropout_and_repeats(informer, batch):
+    model = informer(dropout=0.5).eval()
+    arguments = batch()
+    first = model(*arguments)
+    torch.manual_seed(99)
+    model.train()(*arguments)
+    assert torch.equal(model.eval()(*arguments), first)
+
+
+@pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
+def test_batch_mates_make_no_difference(informer, batch, decoder_attention):
+    model = informer(decoder_attention=decoder_attention, **MODERN).eval()
+    past, future = batch(batch_size=8)
+    whole = model(past, future)
+    alone = torch.cat([model(past[i : i + 1], future[i : i + 1]) for i in range(8)])
+    torch.testing.assert_close(whole, alone, atol=1e-5, rtol=1e-5)
+
+
+def test_one_head_works(informer, batch):
+    assert informer(n_heads=1)(*batch()).isfinite().all()
+
+
+def test_training_draws_new_keys_and_its_own(informer, batch):
+    """With dropout 0 the keys are all that varies, and the global seed has no part in it."""
+    arguments = batch()
+    one, other = informer(factor=1), informer(factor=1)
+    other.load_state_dict(one.state_dict())
+    torch.manual_seed(1)
+    first, second = one(*arguments), one(*arguments)
+    assert not torch.equal(first, second)
+    torch.manual_seed(2)
+    assert torch.equal(other(*arguments), first)
+    assert torch.equal(other(*arguments), second)
+
+
+def through_a_file(model):
+    buffer = io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    buffer.seek(0)
+    twin = copy.deepcopy(model)
+    for parameter in twin.parameters():
+        nn.init.zeros_(parameter)
+    for layer in twin.encoder.layers:
+        layer.attention.kernel.sampler.generator.manual_seed(123)
+    twin.load_state_dict(torch.load(buffer, weights_only=True))
+    return twin
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), through_a_file]
+)
+def test_copies_give_equal_outputs_and_repeat_the_generator(informer, batch, duplicate):
+    """A training resumed from a checkpoint repeats bit for bit."""
+    model = informer(factor=1, **MODERN)
+    arguments = batch()
+    model(*arguments)
+    twin = duplicate(model)
+    for _ in range(2):
+        assert torch.equal(twin(*arguments), model(*arguments))
+    assert torch.equal(twin.eval()(*arguments), model.eval()(*arguments))
+
+
+@pytest.mark.parametrize("options", [{}, MODERN | FULL], ids=["note", "modern"])
+def test_bf16_autocast_stays_near_float32(informer, batch, options):
+    model = informer(factor=100, **options).eval()
+    arguments = batch(batch_size=16, **options)
+    expected = model(*arguments)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = model(*arguments)
+    assert out.dtype == torch.float32
+    assert (out - expected).abs().mean() < 0.03 * expected.std()
+
+
+@pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
+def test_bf16_autocast_trains_with_float32_gradients(informer, batch, decoder_attention):
+    model = informer(decoder_attention=decoder_attention, dropout=0.1, factor=1, **MODERN)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(*batch()).square().mean()
+    loss.backward()
+    for parameter in model.parameters():
+        assert parameter.grad.dtype == torch.float32
+        assert parameter.grad.isfinite().all()
+
+
+def test_layers_sample_from_different_seeds(informer):
+    model = informer(n_decoder_layers=2, decoder_attention="probsparse")
+    layers = [*model.encoder.layers, *model.decoder.layers]
+    assert len({layer.attention.kernel.sampler.seed for layer in layers}) == 4
+
+
+def test_some_steps_of_training_lower_the_loss(informer):
+    """The parts learn together: a sine is continued far better than by its mean."""
+    model = informer(dropout=0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    series = torch.sin(torch.arange(400) * 0.5)
+    windows = series.unfold(0, 54, 1).unsqueeze(-1)
+    past, target = windows[:, :48], windows[:, 48:]
+    for _ in range(40):
+        rows = torch.randint(len(windows), (32,))
+        loss = (model(past[rows], torch.zeros(32, 6, 1)) - target[rows]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.1 * series.var()

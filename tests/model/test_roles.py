@@ -1,0 +1,76 @@
+from itertools import product
+
+import pytest
+from torch import nn
+
+from skinformer.model.linear import HiddenLinear
+from skinformer.model.roles import parameter_roles
+
+
+@pytest.mark.parametrize("activation", ["gelu", "swiglu"])
+@pytest.mark.parametrize("norm", ["layer", "zc_rms"])
+@pytest.mark.parametrize("position", ["sinusoidal", "learned"])
+def test_roles_partition_the_parameters(informer, activation, norm, position):
+    """A parameter in two optimisers is stepped twice, one in none never learns."""
+    names = ("bias", "qk_norm", "output_gate", "mask_embedding", "distil", "n_known", "calendar")
+    for chosen in product([True, False], repeat=len(names)):
+        options = dict(zip(names, chosen, strict=True))
+        options["calendar_sizes"] = (24, 7) if options.pop("calendar") else ()
+        options["n_known"] = int(options["n_known"])
+        model = informer(
+            activation=activation, norm=norm, position=position, d_model=4, n_heads=2, **options
+        )
+        roles = parameter_roles(model)
+        sorted_ones = [id(p) for group in roles.values() for p in group]
+        assert len(sorted_ones) == len(set(sorted_ones))
+        assert set(sorted_ones) == {id(p) for p in model.parameters()}
+        assert all(p.ndim == 2 for p in roles["matrix"])
+        assert all(p.ndim >= 2 for p in roles["decayed"])
+
+
+def test_role_of_each_kind_of_layer(informer):
+    model = informer(
+        n_known=1,
+        calendar_sizes=(24,),
+        position="learned",
+        mask_embedding=True,
+        qk_norm=True,
+        output_gate=True,
+    )
+    roles = {role: {id(p) for p in group} for role, group in parameter_roles(model).items()}
+    layer = model.encoder.layers[0]
+    matrices = [m.weight for m in model.modules() if isinstance(m, HiddenLinear)]
+    assert roles["matrix"] == {id(p) for p in matrices}
+    # 5 in an attention with a gate, 2 in a feed-forward: 2 encoder layers, 1 decoder layer.
+    assert len(matrices) == 2 * 7 + 12
+    decayed = [
+        model.projection.weight,
+        model.linear_path.weight,
+        model.encoder.gaps[0].conv.weight,
+        model.encoder_embedding.values.weight,
+        model.decoder_embedding.calendar.hidden.weight,
+    ]
+    assert {id(p) for p in decayed} <= roles["decayed"]
+    plain = [
+        model.projection.bias,
+        model.decoder_embedding.mask.weight,
+        model.encoder_embedding.position.weight,
+        model.encoder_embedding.calendar.tables[0].weight,
+        layer.attention.qk_norm.tau,
+        layer.attention.query.bias,
+        layer.attention_residual.norm.weight,
+    ]
+    assert {id(p) for p in plain} <= roles["plain"]
+
+
+def test_roles_do_not_depend_on_names():
+    class Renamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding_bias = HiddenLinear(2, 2, bias=True)
+
+    assert {k: len(v) for k, v in parameter_roles(Renamed()).items()} == {
+        "matrix": 1,
+        "decayed": 0,
+        "plain": 1,
+    }

@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from skinformer.model.window_norm import WindowNorm
+
+
+def test_targets_and_past_columns_get_mean_0_and_deviation_1_and_known_stay():
+    past = torch.randn(4, 30, 4) * 7 + 3
+    z, _ = WindowNorm(n_targets=2, n_past=1)(past)
+    torch.testing.assert_close(z[..., :3].mean(1), torch.zeros(4, 3), atol=1e-6, rtol=0)
+    torch.testing.assert_close(z[..., :3].std(1, correction=0), torch.ones(4, 3))
+    assert torch.equal(z[..., 3:], past[..., 3:])
+
+
+def test_undo_gives_the_targets_back():
+    past = torch.randn(4, 30, 3) * 7 + 3
+    norm = WindowNorm(n_targets=2, n_past=1)
+    z, statistics = norm(past)
+    torch.testing.assert_close(norm.undo(z[..., :2], statistics), past[..., :2])
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 1e6 + 0.5, -3.3e4])
+def test_constant_window_becomes_zeros_and_comes_back(level):
+    """A mean rounded in float32 must not pass for a deviation."""
+    past = torch.full((2, 97, 1), level)
+    norm = WindowNorm(n_targets=1, n_past=0)
+    z, statistics = norm(past)
+    assert not z.any()
+    torch.testing.assert_close(norm.undo(torch.ones(2, 3, 1), statistics), past[:, :3] + 1e-5)
+
+
+def test_constant_window_has_finite_gradients():
+    past = torch.full((1, 9, 1), 2.0, requires_grad=True)
+    z, statistics = WindowNorm(n_targets=1, n_past=0)(past)
+    (z.sum() + statistics.scale.sum()).backward()
+    assert past.grad.isfinite().all()
+
+
+def test_single_row_becomes_zero():
+    z, statistics = WindowNorm(n_targets=1, n_past=0)(torch.full((1, 1, 1), 5.0))
+    assert z.item() == 0.0
+    assert statistics.mean.item() == 5.0
+
+
+def test_statistics_are_float32_for_a_bf16_window():
+    norm = WindowNorm(n_targets=1, n_past=0)
+    past = torch.randn(2, 50, 1).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        z, statistics = norm(past)
+    assert {z.dtype, statistics.mean.dtype, statistics.scale.dtype} == {torch.float32}
+    assert torch.equal(z, norm(past.float())[0])
