@@ -1,0 +1,1 @@
+"""Training of a torch module: the loop, optimisers, schedules, losses, precision, checkpoints."""

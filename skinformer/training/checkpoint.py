@@ -1,0 +1,149 @@
+"""Training states on disk: written whole or not at all, read without running code."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+    """Write a state so that `path` holds the old state or the new one, never a part.
+
+    Parameters
+    ----------
+    path : path-like
+        Target file; its folder must exist.
+    state : dict
+        Tensors and plain Python values.
+
+    Notes
+    -----
+    A temporary file in the same folder is flushed to the disk and renamed; a process that is
+    killed in between leaves the old state, and a hidden ``.tmp`` file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "fit.pt")
+    ...     save(path, {"step": 3, "fingerprint": {}})
+    ...     load(path, fingerprint={})["step"]
+    3
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:  # Ctrl-C too: no stray file
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
+    """Read a state and check that it belongs to this fit.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that `save` wrote.
+    fingerprint : mapping of str to str
+        What must be the same for the fit to continue (name of a part -> its hash), as stored
+        under the state's key "fingerprint".
+
+    Returns
+    -------
+    dict
+        The state, on the CPU.
+
+    Raises
+    ------
+    ValueError
+        If the stored fingerprint differs; the message names the parts.
+
+    Notes
+    -----
+    Read with ``weights_only=True``: a file from elsewhere cannot run code.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "fit.pt")
+    ...     save(path, {"fingerprint": {"data": "a1", "parameters": "b2"}})
+    ...     load(path, fingerprint={"data": "a1", "parameters": "c3"})
+    Traceback (most recent call last):
+    ...
+    ValueError: ... was written by another fit: parameters differ. ...
+    """
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    stored = state["fingerprint"]
+    names = sorted({*stored, *fingerprint})
+    differing = [name for name in names if stored.get(name) != fingerprint.get(name)]
+    if differing:
+        raise ValueError(
+            f"checkpoint={os.fspath(path)!r} was written by another fit: {', '.join(differing)} "
+            "differ. Delete the file, or give another checkpoint, to start afresh."
+        )
+    return state
+
+
+def random_states(*, device: torch.device, batches: object) -> dict[str, Any]:
+    """Return the states of all generators that the rest of a fit will draw from.
+
+    Parameters
+    ----------
+    device : torch.device
+        Where the module lives.
+    batches : object
+        The training batches; asked if it has ``get_state()``.
+
+    Returns
+    -------
+    dict
+        Keys "cpu", "device" and "batches"; None for what does not exist. Generators of the module
+        are part of its ``state_dict()``.
+
+    Examples
+    --------
+    >>> sorted(random_states(device=torch.device("cpu"), batches=[]))
+    ['batches', 'cpu', 'device']
+    """
+    get_state: Callable[[], Any] | None = getattr(batches, "get_state", None)
+    return {
+        "cpu": torch.get_rng_state(),
+        "device": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
+        "batches": None if get_state is None else get_state(),
+    }
+
+
+def set_random_states(states: Mapping[str, Any], *, device: torch.device, batches: Any) -> None:
+    """Put all generators back into stored states.
+
+    Parameters
+    ----------
+    states : mapping
+        From `random_states`.
+    device : torch.device
+        Where the module lives.
+    batches : object
+        The training batches, with ``set_state(state)`` if they had ``get_state()``.
+
+    Examples
+    --------
+    >>> states = random_states(device=torch.device("cpu"), batches=[])
+    >>> first = torch.rand(1)
+    >>> set_random_states(states, device=torch.device("cpu"), batches=[])
+    >>> bool(torch.rand(1) == first)
+    True
+    """
+    torch.set_rng_state(states["cpu"])
+    if states["device"] is not None and device.type == "cuda":
+        torch.cuda.set_rng_state(states["device"], device)
+    if states["batches"] is not None:
+        batches.set_state(states["batches"])

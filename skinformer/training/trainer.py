@@ -1,0 +1,307 @@
+"""The training loop: epochs of steps, early stopping, interruption, resuming."""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypedDict
+
+import torch
+from torch import Tensor, nn
+
+from skinformer.training import checkpoint as checkpoints
+from skinformer.training.batch import Batch, Batches
+from skinformer.training.losses import Loss, as_loss
+from skinformer.training.optimizers import (
+    Roles,
+    check_partition,
+    make_optimizers,
+    reading_is_free,
+    set_learning_rates,
+)
+from skinformer.training.precision import check_precision, make_scaler
+from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
+from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
+from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
+from skinformer.training.stopping import BestWeights
+
+MAX_SKIPPED_STEPS = 5  # in a row
+SCALER_HALVINGS = 16  # from the gradient scaler's first scale, 2**16, to 1
+
+OnEpoch = Callable[[EpochRow, nn.Module], bool]
+
+
+def train(
+    module: nn.Module,
+    *,
+    training: Batches,
+    validation: Batches | None,
+    settings: TrainerSettings,
+    roles: Roles,
+    on_epoch: OnEpoch | None,
+    checkpoint: str | PathLike[str] | None,
+    fingerprint: Mapping[str, str],
+) -> TrainingRecord:
+    """Train a module in place.
+
+    With validation batches the fit stops after ``n_iter_no_change`` epochs without an improvement
+    and the module ends with the weights of its best epoch; without them it runs ``max_iter``
+    epochs and ends with the last weights. The module ends in evaluation mode. Dropout and the
+    like draw from torch's global generator: seed it inside ``torch.random.fork_rng``.
+
+    Parameters
+    ----------
+    module : Module
+        ``module(*batch.inputs)`` gives the forecasts; on the device where it shall be trained.
+    training : Batches
+        Shuffled anew in each iteration.
+    validation : Batches or None
+        Later than all training targets. None switches early stopping off.
+    settings : TrainerSettings
+        How to train.
+    roles : mapping of str to sequence of Parameter
+        See `make_optimizers`.
+    on_epoch : callable or None
+        Called as ``on_epoch(row, module)`` after each epoch, the module in evaluation mode; True
+        stops the fit.
+    checkpoint : path-like or None
+        File written after each epoch. If it exists, the fit continues from it, with the same
+        result, bit for bit, as if it had never been stopped.
+    fingerprint : mapping of str to str
+        Hashes of data and parameters by name; a checkpoint with others is refused.
+
+    Returns
+    -------
+    TrainingRecord
+        The epochs, the best of them and why the fit stopped.
+
+    Raises
+    ------
+    FloatingPointError
+        If a loss is not finite, or the gradients of several steps in a row are not. The module
+        then has its best weights so far.
+    ValueError
+        If a setting is unknown or impossible on the device, a parameter has no role, or the
+        checkpoint belongs to another fit.
+
+    Warns
+    -----
+    UserWarning
+        After Ctrl-C; the record is returned. The best weights so far are kept, or without
+        validation the current ones.
+
+    Examples
+    --------
+    >>> inputs = torch.linspace(-1, 1, 8).reshape(8, 1, 1)
+    >>> module = nn.Linear(1, 1)
+    >>> roles = {"matrix": [], "decayed": [module.weight], "plain": [module.bias]}
+    >>> settings = TrainerSettings(
+    ...     max_iter=200, n_iter_no_change=5, tol=1e-4, learning_rate=0.1,
+    ...     muon_learning_rate=0.02, weight_decay=0.0, optimizer="adamw", schedule="cosine",
+    ...     warmup_fraction=0.05, max_grad_norm=1.0, accumulate=1, precision="fp32", loss="mse")
+    >>> record = train(
+    ...     module, training=[Batch((inputs,), 3 * inputs + 1, None)], validation=None,
+    ...     settings=settings, roles=roles, on_epoch=None, checkpoint=None, fingerprint={})
+    >>> record.stopped, round(module.weight.item(), 2), round(module.bias.item(), 2)
+    ('max_iter', 3.0, 1.0)
+    """
+    fit = _Fit(module, training=training, settings=settings, roles=roles)
+    if checkpoint is not None and Path(checkpoint).exists():
+        fit.load_state_dict(checkpoints.load(checkpoint, fingerprint=fingerprint))
+    try:
+        while not fit.stopped:
+            row = _epoch(fit, validation=validation)
+            fit.finish_epoch(row, validated=validation is not None)
+            if on_epoch is not None and on_epoch(row, module) and not fit.stopped:
+                fit.stopped = "callback"
+            if checkpoint is not None:
+                checkpoints.save(checkpoint, {**fit.state_dict(), "fingerprint": {**fingerprint}})
+    except KeyboardInterrupt:
+        fit.stopped = "interrupted"
+        kept = "best weights so far" if validation is not None and fit.rows else "current weights"
+        warnings.warn(
+            f"training interrupted after {len(fit.rows)} epochs; the {kept} are kept.",
+            UserWarning,
+            stacklevel=2,
+        )
+    module.eval()
+    return fit.close(restore_best=validation is not None)
+
+
+class _How(TypedDict):
+    """What training and validation steps share."""
+
+    loss: Loss
+    precision: str
+    device: torch.device
+
+
+class _Fit:
+    """Everything that changes during a fit, and how to store and restore it."""
+
+    def __init__(
+        self, module: nn.Module, *, training: Batches, settings: TrainerSettings, roles: Roles
+    ) -> None:
+        self.module, self.training, self.settings = module, training, settings
+        self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.device = self.parameters[0].device
+        check_precision(settings.precision, device=self.device)
+        check_partition(module, roles=roles)
+        self.loss = as_loss(settings.loss)
+        self.scaler = make_scaler(settings.precision, device=self.device)
+        self.optimizers = make_optimizers(
+            roles,
+            optimizer=settings.optimizer,
+            learning_rate=settings.learning_rate,
+            muon_learning_rate=settings.muon_learning_rate,
+            weight_decay=settings.weight_decay,
+        )
+        self.total_steps = settings.max_iter * math.ceil(len(training) / settings.accumulate)
+        self.best = BestWeights(
+            module, tol=settings.tol, n_iter_no_change=settings.n_iter_no_change
+        )
+        self.rows: list[EpochRow] = []
+        self.step, self.n_skipped, self.stopped = 0, 0, ""
+
+    def multiplier(self, step: int) -> float:
+        """Return the share of the peak learning rate at a step."""
+        return learning_rate_multiplier(
+            step,
+            schedule=self.settings.schedule,
+            total_steps=self.total_steps,
+            warmup=warmup_steps(
+                total_steps=self.total_steps, warmup_fraction=self.settings.warmup_fraction
+            ),
+        )
+
+    def finish_epoch(self, row: EpochRow, *, validated: bool) -> None:
+        """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
+        self.rows.append(row)
+        self.best.update(
+            self.module,
+            epoch=row.epoch,
+            loss=row.validation_loss if validated else row.loss,
+        )
+        if validated and self.best.exhausted:
+            self.stopped = "converged"
+        elif row.epoch >= self.settings.max_iter:
+            self.stopped = "max_iter"
+
+    def close(self, *, restore_best: bool) -> TrainingRecord:
+        """Give the module its final weights and report."""
+        record = TrainingRecord(rows=self.rows, stopped=self.stopped)
+        if restore_best and self.best.epoch:
+            self.module.load_state_dict(self.best.weights)
+            record.best_iter, record.best_loss = self.best.epoch, self.best.loss
+        elif self.rows:
+            record.best_iter, record.best_loss = len(self.rows), self.rows[-1].loss
+        return record
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state after an epoch, in tensors and plain values."""
+        return {
+            "module": self.module.state_dict(),
+            "optimizers": [o.state_dict() for o in self.optimizers],
+            "scaler": None if self.scaler is None else self.scaler.state_dict(),
+            "best": self.best.state_dict(),
+            "rows": [tuple(row) for row in self.rows],
+            "step": self.step,
+            "n_skipped": self.n_skipped,
+            "stopped": self.stopped,
+            "random": checkpoints.random_states(device=self.device, batches=self.training),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a stored state."""
+        self.module.load_state_dict(state["module"])
+        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(stored)
+        if self.scaler is not None:
+            self.scaler.load_state_dict(state["scaler"])
+        self.best.load_state_dict(state["best"])
+        self.rows = [EpochRow(*row) for row in state["rows"]]
+        self.step, self.n_skipped = state["step"], state["n_skipped"]
+        self.stopped = state["stopped"]
+        checkpoints.set_random_states(state["random"], device=self.device, batches=self.training)
+
+
+def _epoch(fit: _Fit, *, validation: Batches | None) -> EpochRow:
+    """Train for one epoch, validate, and return the epoch's row.
+
+    PERF: a step takes 0.1 ms more than a bare loop of torch (CPU); a step of two encoder layers of
+    width 64 takes 70 ms.
+    """
+    start = time.perf_counter()
+    how: _How = {"loss": fit.loss, "precision": fit.settings.precision, "device": fit.device}
+    fit.module.train()
+    steps: list[Tensor] = []
+    for group in _groups(fit.training, size=fit.settings.accumulate):
+        set_learning_rates(fit.optimizers, multiplier=fit.multiplier(fit.step))
+        loss, total = accumulate_gradients(fit.module, group, scaler=fit.scaler, **how)
+        norm = clip_and_step(
+            fit.optimizers,
+            parameters=fit.parameters,
+            max_norm=fit.settings.max_grad_norm,
+            scaler=fit.scaler,
+        )
+        steps.append(torch.stack((loss, total, norm)))
+        fit.step += 1
+        # PERF: on CUDA the losses are read once an epoch; non-finite steps are skipped there too.
+        if reading_is_free(fit.device):
+            _check_steps(fit, steps[-1:])
+    if not reading_is_free(fit.device):
+        _check_steps(fit, steps)
+    loss, total, norm = torch.stack(steps).double().cpu().unbind(1)
+    row = EpochRow(
+        epoch=len(fit.rows) + 1,
+        loss=float((loss * total).sum() / torch.where(total.sum() > 0, total.sum(), 1.0)),
+        validation_loss=math.nan,
+        learning_rate=float(fit.optimizers[-1].param_groups[0]["lr"]),
+        gradient_norm=float(norm[torch.isfinite(norm)].mean()),
+        seconds=0.0,
+    )
+    fit.module.eval()
+    if validation is not None:
+        row = row._replace(validation_loss=mean_loss(fit.module, validation, **how))
+        if not math.isfinite(row.validation_loss):
+            _raise_diverged(
+                fit,
+                step=fit.step - 1,
+                loss=row.validation_loss,
+                norm=float(norm[-1]),
+                validating=True,
+            )
+    return row._replace(seconds=time.perf_counter() - start)
+
+
+def _check_steps(fit: _Fit, steps: list[Tensor]) -> None:
+    """Raise if one of the latest steps has a non-finite loss or ends a row of skipped ones."""
+    allowed = MAX_SKIPPED_STEPS + (0 if fit.scaler is None else SCALER_HALVINGS)
+    for i, (loss, _, norm) in enumerate(torch.stack(steps).tolist(), fit.step - len(steps)):
+        fit.n_skipped = 0 if math.isfinite(norm) else fit.n_skipped + 1
+        if not math.isfinite(loss) or fit.n_skipped >= allowed:
+            _raise_diverged(fit, step=i, loss=loss, norm=norm, validating=False)
+
+
+def _raise_diverged(fit: _Fit, *, step: int, loss: float, norm: float, validating: bool) -> None:
+    """Give the module its best weights so far and raise."""
+    fit.module.load_state_dict(fit.best.weights)
+    fit.module.eval()
+    kept = f"epoch {fit.best.epoch}" if fit.best.epoch else "the start"
+    raise FloatingPointError(
+        f"training diverged at step {step + 1} of {fit.total_steps}: "
+        f"{'validation ' if validating else ''}loss={loss:.3g}, gradient norm={norm:.3g}, "
+        f"learning_rate={fit.settings.learning_rate * fit.multiplier(step):.3g}. "
+        f"The weights of {kept} are kept. Lower learning_rate, set precision='fp32', "
+        "or check the scale of the data."
+    )
+
+
+def _groups(batches: Batches, *, size: int) -> Iterator[list[Batch]]:
+    """Yield the batches in lists of `size`; the last may be shorter."""
+    iterator = iter(batches)
+    while group := list(islice(iterator, size)):
+        yield group

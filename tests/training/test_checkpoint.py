@@ -1,0 +1,195 @@
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import skinformer
+from skinformer.training.checkpoint import load, random_states, save, set_random_states
+from skinformer.training.trainer import train
+
+HERE = Path(__file__).parent
+
+
+class StopError(Exception):
+    """Raised by a callback to break a fit off."""
+
+
+def fit(toy, data, settings, *, checkpoint, break_after=None, fingerprint=None):
+    """Fit the toy, breaking it off in the callback of an epoch if asked to."""
+    module, roles = toy()
+    training, validation = data()
+
+    def on_epoch(row, module):
+        if break_after is not None and row.epoch > break_after:
+            raise StopError
+
+    torch.manual_seed(7)
+    record = train(
+        module,
+        training=training,
+        validation=validation,
+        settings=settings,
+        roles=roles,
+        on_epoch=on_epoch,
+        checkpoint=checkpoint,
+        fingerprint={"data": "a"} if fingerprint is None else fingerprint,
+    )
+    return module, record
+
+
+def without_seconds(record):
+    return [row._replace(seconds=0) for row in record.rows]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimizer": "muon"},
+        {"precision": "bf16"},
+        {"accumulate": 4},
+        {"max_iter": 60, "n_iter_no_change": 2, "tol": 0.01},
+    ],
+    ids=["adamw", "muon", "bf16", "accumulate", "converged"],
+)
+@pytest.mark.parametrize("break_after", [1, 5])
+def test_a_resumed_fit_ends_with_the_same_bits(toy, data, settings, tmp_path, changes, break_after):
+    """Weights, moments, schedule, dropout, shuffling and early stopping all go on."""
+    settings = settings(**changes)
+    module, record = fit(toy, data, settings, checkpoint=None)
+    path = tmp_path / "fit.pt"
+    with pytest.raises(StopError):
+        fit(toy, data, settings, checkpoint=path, break_after=break_after)
+    torch.randn(100)  # a new process has another generator state
+    resumed, resumed_record = fit(toy, data, settings, checkpoint=path)
+    assert without_seconds(resumed_record) == without_seconds(record)
+    assert (resumed_record.stopped, resumed_record.best_iter) == (record.stopped, record.best_iter)
+    for a, b in zip(resumed.parameters(), module.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("max_iter", [3, 60])
+def test_a_finished_fit_is_not_trained_again(toy, data, settings, tmp_path, max_iter):
+    """Whether it converged or ran out of epochs, it has the weights it ended with."""
+    settings = settings(max_iter=max_iter, n_iter_no_change=1, tol=0.05)
+    path = tmp_path / "fit.pt"
+    module, record = fit(toy, data, settings, checkpoint=path)
+    again, again_record = fit(toy, data, settings, checkpoint=path, break_after=0)
+    assert again_record == record
+    for a, b in zip(again.parameters(), module.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.slow
+def test_a_killed_fit_resumes_to_the_same_bits(tmp_path):
+    """SIGKILL at a random instant, in the middle of a write perhaps, as a spot machine does."""
+    paths = str(HERE), str(Path(skinformer.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+
+    def start(name):
+        command = [sys.executable, str(HERE / "killed_fit.py"), tmp_path / f"{name}.pt"]
+        return subprocess.Popen([*command, tmp_path / f"{name}.weights"], env=environment)
+
+    whole, killed = start("whole"), start("killed")
+    while not (tmp_path / "killed.pt").exists():
+        assert killed.poll() is None
+        time.sleep(0.01)
+    time.sleep(random.uniform(0, 0.5))
+    killed.kill()
+    assert killed.wait() == -9
+    assert not (tmp_path / "killed.weights").exists()
+    epochs = len(load(tmp_path / "killed.pt", fingerprint={"data": "toy"})["rows"])
+    assert 1 <= epochs < 40
+    assert start("killed").wait() == 0
+    assert whole.wait() == 0
+    expected, got = (torch.load(tmp_path / f"{n}.weights") for n in ("whole", "killed"))
+    assert all(torch.equal(got[key], expected[key]) for key in expected)
+
+
+def test_another_fit_is_refused_by_name(toy, data, settings, tmp_path):
+    """Continuing with other data or parameters would give a model that nobody asked for."""
+    path = tmp_path / "fit.pt"
+    fit(toy, data, settings(max_iter=1), checkpoint=path)
+    message = (
+        rf"^checkpoint={re.escape(repr(str(path)))} was written by another fit: "
+        "data, parameters differ. Delete the file, or give another checkpoint, to start afresh.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        fit(
+            toy,
+            data,
+            settings(max_iter=1),
+            checkpoint=path,
+            fingerprint={"data": "b", "parameters": "c"},
+        )
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failed_write_keeps_the_old_state_and_leaves_no_file(tmp_path, monkeypatch, error):
+    """A full disk or Ctrl-C must not cost the hours before."""
+    path = tmp_path / "fit.pt"
+    save(path, {"step": 1, "fingerprint": {}})
+
+    def fail(state, file):
+        file.write(b"half a st")
+        raise error
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(error):
+        save(path, {"step": 2, "fingerprint": {}})
+    assert load(path, fingerprint={})["step"] == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_cannot_run_code(tmp_path):
+    """Checkpoints are passed around; a pickle could do anything."""
+
+    class Trap:
+        def __reduce__(self):
+            return os.remove, (str(tmp_path / "fit.pt"),)
+
+    path = tmp_path / "fit.pt"
+    torch.save({"fingerprint": {}, "trap": Trap()}, path)
+    with pytest.raises(Exception, match="Weights only load failed"):
+        load(path, fingerprint={})
+    assert path.exists()
+
+
+class Drawing:
+    """Batches that shuffle by NumPy: their state holds integers of 128 bits."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng(0)
+
+    def get_state(self):
+        return self.generator.bit_generator.state
+
+    def set_state(self, state):
+        self.generator.bit_generator.state = state
+
+
+def test_all_generators_return_to_their_stored_states(tmp_path):
+    """NumPy's state survives the safe reader as well."""
+    batches, cpu = Drawing(), torch.device("cpu")
+    states = random_states(device=cpu, batches=batches)
+    save(tmp_path / "fit.pt", {"random": states, "fingerprint": {}})
+    first = torch.rand(3), batches.generator.random(3)
+    stored = load(tmp_path / "fit.pt", fingerprint={})["random"]
+    set_random_states(stored, device=cpu, batches=batches)
+    assert torch.equal(torch.rand(3), first[0])
+    assert np.array_equal(batches.generator.random(3), first[1])
+
+
+def test_batches_without_a_generator_are_fine():
+    """A list of batches has no state."""
+    cpu = torch.device("cpu")
+    states = random_states(device=cpu, batches=[])
+    assert states["batches"] is None
+    set_random_states(states, device=cpu, batches=[])

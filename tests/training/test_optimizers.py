@@ -1,0 +1,179 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import AdamW, Muon
+
+from skinformer.training.optimizers import (
+    check_partition,
+    clip_gradients,
+    make_optimizers,
+    set_learning_rates,
+    step_if_finite,
+    step_without_reading,
+)
+
+RATES = {"learning_rate": 3e-3, "muon_learning_rate": 0.02, "weight_decay": 0.1}
+NAN = torch.tensor(math.nan)
+
+
+def parameters(*shapes):
+    return [nn.Parameter(torch.randn(shape)) for shape in shapes]
+
+
+def set_gradients(params, seed):
+    generator = torch.Generator().manual_seed(seed)
+    for p in params:
+        p.grad = torch.randn(p.shape, generator=generator)
+
+
+def test_adamw_equals_its_formula_and_decays_matrices_only():
+    """With bias correction; biases, norms and embeddings keep their size."""
+    matrix, decayed, plain = parameters((3, 2), (2, 2), (4,))
+    naive = [[p.detach().double().clone(), 0.0, 0.0] for p in (matrix, decayed, plain)]
+    roles = {"matrix": [matrix], "decayed": [decayed], "plain": [plain]}
+    (optimizer,) = make_optimizers(roles, optimizer="adamw", **RATES)
+    for t in range(1, 8):
+        set_gradients([matrix, decayed, plain], seed=t)
+        optimizer.step()
+        for state, p, decay in zip(naive, (matrix, decayed, plain), (0.1, 0.1, 0.0), strict=True):
+            theta, m, v = state
+            g = p.grad.double()
+            m, v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g**2
+            step = (m / (1 - 0.9**t)) / ((v / (1 - 0.95**t)).sqrt() + 1e-8)
+            state[:] = theta - 3e-3 * step - 3e-3 * decay * theta, m, v
+    for (theta, _, _), p in zip(naive, (matrix, decayed, plain), strict=True):
+        torch.testing.assert_close(p.detach().double(), theta, atol=1e-6, rtol=1e-6)
+
+
+def test_muon_makes_all_singular_values_of_an_update_alike():
+    """Its five Newton-Schulz steps map them to about 1, whatever the gradient's scale."""
+    (matrix,) = parameters((24, 16))
+    before = matrix.detach().clone()
+    roles = {"matrix": [matrix], "decayed": [], "plain": []}
+    (muon,) = make_optimizers(roles, optimizer="muon", **{**RATES, "weight_decay": 0.0})
+    matrix.grad = 1e-3 * torch.randn(24, 16)
+    muon.step()
+    update = (before - matrix.detach()) / (0.02 * math.sqrt(24 / 16))
+    singular = torch.linalg.svdvals(update)
+    assert float(singular.min()) > 0.5
+    assert float(singular.max()) < 1.5
+
+
+def test_muon_takes_the_role_matrix_and_adamw_the_rest():
+    """By role, not by shape: an embedding is a matrix that Muon must not touch."""
+    a, b, c = parameters((3, 3), (5, 3), (3,))
+    roles = {"matrix": [a], "decayed": [b], "plain": [c]}
+    muon, adamw = make_optimizers(roles, optimizer="muon", **RATES)
+    assert isinstance(muon, Muon)
+    assert isinstance(adamw, AdamW)
+    assert [p is a for g in muon.param_groups for p in g["params"]] == [True]
+    assert [g["weight_decay"] for g in adamw.param_groups] == [0.1, 0.0]
+    assert (muon.defaults["momentum"], muon.defaults["ns_steps"]) == (0.95, 5)
+
+
+def test_both_optimisers_shrink_matrices_by_the_same_factor():
+    """weight_decay would otherwise mean seven times more for Muon than for AdamW here."""
+    a, b = parameters((3, 3), (3, 3))
+    before = [a.detach().clone(), b.detach().clone()]
+    roles = {"matrix": [a], "decayed": [b], "plain": []}
+    for optimizer in make_optimizers(roles, optimizer="muon", **RATES):
+        a.grad, b.grad = torch.zeros(3, 3), torch.zeros(3, 3)
+        optimizer.step()
+    for p, old in zip((a, b), before, strict=True):
+        torch.testing.assert_close(p.detach(), old * (1 - 3e-3 * 0.1))
+
+
+def test_frozen_parameters_and_empty_roles_get_no_optimiser():
+    """Muon and AdamW refuse empty lists."""
+    a, b = parameters((3, 3), (3,))
+    a.requires_grad_(False)
+    roles = {"matrix": [a], "decayed": [], "plain": [b]}
+    (only,) = make_optimizers(roles, optimizer="muon", **RATES)
+    assert [len(g["params"]) for g in only.param_groups] == [1]
+
+
+def test_an_unknown_optimizer_is_named():
+    """The message lists what exists."""
+    roles = {"matrix": [], "decayed": [], "plain": []}
+    with pytest.raises(ValueError, match=r"^optimizer='sgd': must be one of adamw, muon.$"):
+        make_optimizers(roles, optimizer="sgd", **RATES)
+
+
+def test_one_multiplier_moves_both_learning_rates():
+    """The peaks differ, the schedule does not."""
+    a, b = parameters((3, 3), (3,))
+    optimizers = make_optimizers(
+        {"matrix": [a], "decayed": [], "plain": [b]}, optimizer="muon", **RATES
+    )
+    for multiplier in (0.5, 0.25):  # from the peak, not from the last value
+        set_learning_rates(optimizers, multiplier=multiplier)
+    assert [o.param_groups[0]["lr"] for o in optimizers] == [0.02 * 0.25, 3e-3 * 0.25]
+
+
+@pytest.mark.parametrize("wrong", ["none", "twice"])
+def test_each_parameter_needs_one_role(wrong):
+    """Forgotten parameters are never trained; doubled ones are stepped twice."""
+    linear = nn.Linear(2, 2)
+    plain = [] if wrong == "none" else [linear.bias, linear.bias]
+    count = {"none": 0, "twice": 2}[wrong]
+    message = f"each trainable parameter needs exactly one role; wrong counts: bias \\({count}\\)."
+    with pytest.raises(ValueError, match=r"^" + message + "$"):
+        check_partition(linear, roles={"matrix": [linear.weight], "plain": plain})
+
+
+def test_frozen_parameters_need_no_role():
+    """Nothing steps them."""
+    linear = nn.Linear(2, 2)
+    linear.bias.requires_grad_(False)
+    check_partition(linear, roles={"matrix": [linear.weight]})
+
+
+@pytest.mark.parametrize(("max_norm", "clipped"), [(1.0, True), (1e6, False), (None, False)])
+def test_clipping_is_by_the_norm_of_all_gradients_together(max_norm, clipped):
+    """Clipping each alone would change the direction of the step."""
+    params = parameters((3, 2), (4,))
+    set_gradients(params, seed=0)
+    before = [p.grad.clone() for p in params]
+    norm = math.sqrt(sum(float(g.double().square().sum()) for g in before))
+    assert float(clip_gradients(params, max_norm=max_norm)) == pytest.approx(norm, rel=1e-6)
+    for p, g in zip(params, before, strict=True):
+        torch.testing.assert_close(p.grad, g / norm if clipped else g, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("steps_before", [0, 3])
+def test_a_skipped_step_leaves_no_trace(reads, optimizer, steps_before):
+    """The next step is then the one that would have come without it, moments and all."""
+    shapes = (4, 3), (3, 3), (3,)
+    first, second = parameters(*shapes), parameters(*shapes)
+    starts = [p.detach().clone() for p in first]
+    runs = []
+    for params, skip in ((first, False), (second, True)):
+        for p, start in zip(params, starts, strict=True):
+            p.data.copy_(start)
+        roles = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
+        runs.append(run(roles, params, optimizer, reads, steps_before, skip))
+    assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))
+
+
+def run(roles, params, optimizer, reads, steps_before, skip):
+    optimizers = make_optimizers(roles, optimizer=optimizer, **RATES)
+
+    def step(norm):
+        if reads:
+            step_if_finite(optimizers, norm=norm)
+        else:
+            for one in optimizers:
+                step_without_reading(one, norm=norm)
+
+    for seed in range(steps_before + 2):
+        if skip and seed == steps_before:
+            for p in params:
+                p.grad = torch.full_like(p, math.nan)
+            step(NAN)
+        set_gradients(params, seed=seed)
+        step(torch.tensor(1.0))
+    return [p.detach() for p in params]
