@@ -1,0 +1,241 @@
+"""What the estimators share: `fit` as a table of contents, and forecasts of steps."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skinformer.estimators import validation
+from skinformer.estimators.batches import WindowBatches, predict_windows, window_source
+from skinformer.estimators.building import (
+    build_module,
+    model_sizes,
+    resolve_device,
+    trainer_settings,
+)
+from skinformer.estimators.placement import Placement, place_rows
+from skinformer.estimators.reading import read_prediction, read_training
+from skinformer.estimators.rolling import Observed, roll
+from skinformer.model.roles import parameter_roles
+from skinformer.timeline.calendar import FIELDS
+from skinformer.timeline.clock import RowClock
+from skinformer.timeline.digest import content_digest
+from skinformer.timeline.scaling import fit_scaler
+from skinformer.timeline.split import validation_start
+from skinformer.timeline.timeline import Table, Timeline, build_timeline, runs
+from skinformer.timeline.windows import origins_between
+from skinformer.training.record import EpochRow, TrainingRecord
+from skinformer.training.trainer import train
+
+__all__ = ["BaseInformer"]
+
+Rows = npt.NDArray[np.int64]
+
+
+class BaseInformer(BaseEstimator):
+    """An Informer over a timeline; subclasses say what its forecasts mean."""
+
+    _parameter_constraints = validation.CONSTRAINTS
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """
+        Train on the rows of a timeline.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Consecutive rows in time order. The clock is X's index (dates, periods or
+            integers), else y's index, else the row number. Rows of several series carry a
+            two-level index (series, time).
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The truth. None: it is the `target` column of X. With y, a `target` (or y's name)
+            among X's columns means the same series in two scales; otherwise X holds features
+            that are known ahead. NaN is a missing truth.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's truth in the loss, and of nothing else.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the input is unfit; the message says what to type instead.
+        FloatingPointError
+            If training diverges.
+        """
+        self._validate_params()
+        validation.check_sizes(self, list(FIELDS))
+        table, self.roles_ = read_training(self, X, y, sample_weight)
+        self._training_digest = (
+            b"" if isinstance(X, pd.DataFrame | pd.Series) else content_digest(X)
+        )
+        tail = self._validation_start(table)
+        first_row = runs(table.series, int(table.series[-1]) + 1)
+        self.scaler_ = fit_scaler(
+            table.columns, first_row[:-1], _train_stop(table, first_row, tail)
+        )
+        self.timeline_ = build_timeline(table, self.scaler_)
+        self._fit(tail, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
+        return self
+
+    def _fit(self, tail: int | None, *, seed: int) -> None:
+        """Build the module and train it, leaving torch's global generator alone."""
+        self.device_ = str(resolve_device(self.device))
+        self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
+        devices = [self.device_] if self.device_.startswith("cuda") else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            self.module_ = build_module(self, self.sizes_, seed=seed).to(self.device_)
+            training, held_out = self._batches(tail, seed)
+            record = train(
+                self.module_,
+                training=training,
+                validation=held_out,
+                settings=trainer_settings(self),
+                roles=parameter_roles(self.module_),
+                on_epoch=self._report if self.verbose else None,
+                checkpoint=None,
+                fingerprint={},
+            )
+        self._keep(record)
+
+    def _keep(self, record: TrainingRecord) -> None:
+        self.history_ = pd.DataFrame(record.rows)
+        self.loss_curve_ = self.history_["loss"].tolist()
+        self.n_iter_ = record.n_iter
+        self.best_loss_ = record.best_loss
+
+    def _report(self, row: EpochRow, module: Any) -> bool:  # noqa: ARG002 – the hook's signature
+        """Write one plain line per epoch."""
+        validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
+        sys.stdout.write(
+            f"[{type(self).__name__}] epoch {row.epoch}/{self.max_iter}"
+            f"  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s\n"
+        )
+        sys.stdout.flush()
+        return False
+
+    def _validation_start(self, table: Table) -> int | None:
+        """Find the step where the validation tail begins; None for no validation."""
+        first_row = runs(table.series, int(table.series[-1]) + 1)
+        longest = int(np.diff(first_row).max())
+        enough = longest >= self.seq_len + 2 * self.pred_len
+        if self.early_stopping is False or (self.early_stopping == "auto" and not enough):
+            return None
+        first_step = table.steps[first_row[:-1]]
+        return validation_start(
+            first_step,
+            first_step + np.diff(first_row),
+            seq_len=self.seq_len,
+            pred_len=self.pred_len,
+            fraction=self.validation_fraction,
+        )
+
+    def _batches(self, tail: int | None, seed: int) -> tuple[WindowBatches, WindowBatches | None]:
+        """Make the training batches, and those of the validation tail if there is one."""
+        timeline = self.timeline_
+        row_steps = _steps(timeline)
+        source = window_source(
+            timeline.values, row_steps, timeline.clock, sizes=self.sizes_, device=self.device_
+        )
+        weight = None if timeline.weight is None else torch.from_numpy(timeline.weight)
+        shared: dict[str, Any] = {
+            "weight": weight if weight is None else weight.to(self.device_),
+            "n_targets": self.sizes_.n_targets,
+            "batch_size": self.batch_size,
+        }
+        first, end = timeline.first_row[:-1], timeline.first_row[1:]
+        stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
+        earliest = first + self.seq_len
+        inside = origins_between(earliest, stop - self.pred_len)
+        training = WindowBatches(source, inside, seed=seed, **shared)
+        if tail is None:
+            return training, None
+        held_out = origins_between(np.maximum(earliest, stop), end - self.pred_len)
+        return training, WindowBatches(source, held_out, seed=None, **shared)
+
+    def _observe(self, X: Any) -> tuple[Table, Observed]:
+        """Read rows at prediction and standardise them."""
+        check_is_fitted(self)
+        table = read_prediction(self, X)
+        known = self.timeline_.n_series
+        scaler = self.scaler_.with_unseen() if (table.series >= known).any() else self.scaler_
+        values = scaler.transform(table.columns, np.minimum(table.series, known))
+        if not (table.clock.dated or isinstance(table.clock, RowClock)):
+            self._refuse_reset_rows(table, values)
+        return table, Observed(values, table.series, table.steps)
+
+    def _refuse_reset_rows(self, table: Table, values: npt.NDArray[np.float32]) -> None:
+        timeline = self.timeline_
+        series = np.minimum(table.series, timeline.n_series - 1)
+        place = table.steps - timeline.first_step[series]
+        length = np.diff(timeline.first_row)[series]
+        inside = (place >= 0) & (place < length) & (table.series < timeline.n_series)
+        stored = timeline.values[(timeline.first_row[series] + place)[inside]]
+        given = values[inside]
+        differs = np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))  # NaN compares as equal
+        validation.check_not_reset(differs.any(axis=1), int(timeline.end_step.max()))
+
+    def _place(self, table: Table) -> Placement:
+        has_history = self.roles_.mode != "features"
+        place = place_rows(table, self.timeline_, seq_len=self.seq_len, has_history=has_history)
+        if not has_history:
+            validation.check_after_history(not place.stored.all())
+        return place
+
+    def _forecast_steps(
+        self, observed: Observed, series: Rows, steps: Rows, place: Placement, clock: Any
+    ) -> npt.NDArray[np.float64]:
+        """Forecast steps in the targets' units, shape (n, n_targets)."""
+        sizes = self.sizes_
+
+        def forecast(values: Any, row_steps: Rows, origins: Rows) -> npt.NDArray[np.float32]:
+            source = window_source(values, row_steps, clock, sizes=sizes, device=self.device_)
+            return predict_windows(self.module_, source, origins)
+
+        result = roll(
+            observed,
+            series,
+            steps,
+            history=self.timeline_,
+            place=place,
+            n_targets=sizes.n_targets,
+            n_past=sizes.n_past,
+            seq_len=sizes.seq_len,
+            pred_len=sizes.pred_len,
+            forecast=forecast,
+        )
+        if result.held.past:
+            names = self.roles_.past
+            validation.warn_of_held_values("past-only columns", names, result.held.past)
+        if result.held.known:
+            names = self.roles_.known
+            validation.warn_of_held_values("columns known ahead", names, result.held.known)
+        scaler = self.scaler_.with_unseen()
+        return scaler.inverse(result.values, np.minimum(series, self.timeline_.n_series))
+
+
+def _train_stop(table: Table, first_row: Rows, tail: int | None) -> Rows:
+    """Find the row after each series' last training row."""
+    if tail is None:
+        return first_row[1:]
+    lengths = np.diff(first_row)
+    return first_row[:-1] + np.clip(tail - table.steps[first_row[:-1]], 0, lengths)
+
+
+def _steps(timeline: Timeline) -> Rows:
+    """Give the step of each row of a timeline."""
+    lengths = np.diff(timeline.first_row)
+    offset = np.repeat(timeline.first_step - timeline.first_row[:-1], lengths)
+    return np.arange(len(offset)) + offset

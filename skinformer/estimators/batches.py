@@ -1,0 +1,232 @@
+"""Windows as tensors: one gather a batch, the same for training and prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.mask_future import mask_future
+from skinformer.training.batch import Batch
+
+__all__ = ["WindowBatches", "WindowSource", "predict_windows"]
+
+Rows = npt.NDArray[np.int64]
+
+#: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
+#: matrix products round differently for other shapes, and a forecast must not depend on how
+#: many are asked for together.
+PREDICTION_CHUNK = 32
+
+
+@dataclass(frozen=True)
+class WindowSource:
+    """
+    Standardised rows from which windows are gathered.
+
+    Parameters
+    ----------
+    values : Tensor of shape (n_rows, n_columns)
+        Standardised, without NaN; columns ordered targets, past-only, known ahead.
+    steps : Tensor of int64, shape (n_rows,)
+        Each row's place in `calendar`.
+    calendar : Tensor of int16, shape (n_steps, n_fields)
+        Calendar fields of consecutive steps.
+    n_hidden : int
+        Number of first columns that are not known ahead.
+    seq_len, pred_len : int
+        Rows before and from a window's origin.
+    """
+
+    values: Tensor
+    steps: Tensor
+    calendar: Tensor
+    n_hidden: int
+    seq_len: int
+    pred_len: int
+
+    def inputs(self, origins: Tensor) -> tuple[Tensor | None, ...]:
+        """
+        Gather what the module sees of windows.
+
+        Parameters
+        ----------
+        origins : Tensor of int64, shape (batch,)
+            The row of each window's first forecast step.
+
+        Returns
+        -------
+        tuple of Tensor or None
+            Past values (batch, seq_len, n_columns); future values (batch, pred_len, n_columns)
+            with what is not known ahead masked; the calendar of both, or None twice.
+        """
+        past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
+        ahead = mask_future(
+            self.values[future],
+            n_future=self.pred_len,
+            hidden=slice(0, self.n_hidden),
+            fill=0.0,
+        )
+        if not self.calendar.shape[1]:
+            return self.values[past], ahead, None, None
+        return (
+            self.values[past],
+            ahead,
+            self.calendar[self.steps[past]].long(),
+            self.calendar[self.steps[future]].long(),
+        )
+
+    def future(self, values: Tensor, origins: Tensor) -> Tensor:
+        """
+        Gather the forecast steps of windows from a row-by-row tensor.
+
+        Parameters
+        ----------
+        values : Tensor of shape (n_rows, k)
+            Truth or weights.
+        origins : Tensor of int64, shape (batch,)
+            The row of each window's first forecast step.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, k)
+            The rows from each origin on.
+        """
+        return values[self._rows(origins, 0, self.pred_len)]
+
+    def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
+        return origins[:, None] + torch.arange(first, last, device=origins.device)
+
+
+def window_source(
+    values: npt.NDArray[np.float32], steps: Rows, clock: Clock, *, sizes: Any, device: Any
+) -> WindowSource:
+    """
+    Put rows and the calendar of their steps onto a device.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, n_columns)
+        Standardised rows.
+    steps : ndarray of int64, shape (n_rows,)
+        The step of each row on the clock.
+    clock : Clock
+        What the steps count.
+    sizes : ModelSizes
+        Numbers of columns and steps, and the calendar fields.
+    device : torch.device
+        Where the windows are gathered.
+
+    Returns
+    -------
+    WindowSource
+        On the CPU the values share memory with the array.
+    """
+    first = int(steps.min()) if len(steps) else 0
+    calendar = np.empty((0, 0), dtype=np.int16)
+    if sizes.calendar_fields:
+        labels = clock.labels(np.arange(first, int(steps.max()) + 1))
+        calendar = calendar_values(labels, sizes.calendar_fields)
+    return WindowSource(
+        values=torch.from_numpy(values).to(device),
+        steps=torch.from_numpy(steps - first).to(device),
+        calendar=torch.from_numpy(calendar).to(device),
+        n_hidden=sizes.n_targets + sizes.n_past,
+        seq_len=sizes.seq_len,
+        pred_len=sizes.pred_len,
+    )
+
+
+class WindowBatches:
+    """
+    Batches of windows for the trainer.
+
+    Parameters
+    ----------
+    source : WindowSource
+        Where windows are gathered from.
+    origins : ndarray of int64, shape (n_windows,)
+        The windows.
+    weight : Tensor of shape (n_rows, n_targets), or None
+        Weight of each truth.
+    n_targets : int
+        Number of first columns that are targets.
+    batch_size : int
+        Windows in a batch.
+    seed : int or None
+        Seed of the shuffling; None keeps the order.
+    """
+
+    def __init__(
+        self,
+        source: WindowSource,
+        origins: Rows,
+        *,
+        weight: Tensor | None,
+        n_targets: int,
+        batch_size: int,
+        seed: int | None,
+    ) -> None:
+        self.source = source
+        self.origins = torch.from_numpy(origins)
+        self.weight = weight
+        self.truth = source.values[:, :n_targets]
+        self.batch_size = batch_size
+        self.generator = None if seed is None else torch.Generator().manual_seed(seed)
+
+    def __len__(self) -> int:
+        """Count the batches."""
+        return -(-len(self.origins) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the batches, newly shuffled if there is a seed."""
+        origins = self.origins
+        if self.generator is not None:
+            origins = origins[torch.randperm(len(origins), generator=self.generator)]
+        for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
+            weight = None if self.weight is None else self.source.future(self.weight, chunk)
+            yield Batch(self.source.inputs(chunk), self.source.future(self.truth, chunk), weight)
+
+    def get_state(self) -> Tensor | None:
+        """Give the state of the shuffling."""
+        return None if self.generator is None else self.generator.get_state()
+
+    def set_state(self, state: Tensor | None) -> None:
+        """Go on shuffling from a state that `get_state` gave."""
+        if self.generator is not None and state is not None:
+            self.generator.set_state(state)
+
+
+def predict_windows(module: Any, source: WindowSource, origins: Rows) -> npt.NDArray[np.float32]:
+    """
+    Forecast windows.
+
+    Parameters
+    ----------
+    module : Informer
+        In evaluation mode, on the source's device.
+    source : WindowSource
+        Where windows are gathered from.
+    origins : ndarray of int64, shape (n_windows,)
+        The windows.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_windows, pred_len, n_targets)
+        Standardised forecasts; each the same whatever others are asked for.
+    """
+    out = []
+    with torch.inference_mode():
+        for start in range(0, len(origins), PREDICTION_CHUNK):
+            chunk = origins[start : start + PREDICTION_CHUNK]
+            padded = np.concatenate([chunk, np.repeat(chunk[:1], PREDICTION_CHUNK - len(chunk))])
+            inputs = source.inputs(torch.from_numpy(padded).to(source.values.device))
+            out.append(module(*inputs)[: len(chunk)].cpu().numpy())
+    return np.concatenate(out)

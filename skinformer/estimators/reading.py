@@ -1,0 +1,343 @@
+"""From what the user passes to a validated table: columns in their roles, rows on the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.estimators import validation
+from skinformer.timeline.calendar import CALENDAR_PREFIX
+from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
+from skinformer.timeline.digest import content_digest
+from skinformer.timeline.scaling import affine_link
+from skinformer.timeline.timeline import Table
+
+__all__ = ["Roles", "read_prediction", "read_training"]
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+_COVARIATE_NAN = (
+    "Only the target may be missing: fill or drop the column, for example X.ffill(), which "
+    "uses the past alone."
+)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """
+    What each column is, decided once in `fit`.
+
+    Parameters
+    ----------
+    mode : {"frame", "both", "features"}
+        Where the truth and the history come from; see the contract's table of modes.
+    targets, past, known : tuple
+        Names of the targets, of the columns known only up to the present, and of those known
+        ahead. In features mode the targets are y's columns.
+    one_dimensional : bool
+        Whether `predict` returns shape (n,).
+    links : tuple of (slope, intercept)
+        In "both" mode the map from each target's column of X into y's units.
+    """
+
+    mode: Literal["frame", "both", "features"]
+    targets: tuple[Hashable, ...]
+    past: tuple[Hashable, ...]
+    known: tuple[Hashable, ...]
+    one_dimensional: bool
+    links: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """y as columns."""
+
+    values: npt.NDArray[np.float64]
+    names: tuple[Hashable, ...]
+    index: pd.Index | None
+    one_dimensional: bool
+
+
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Roles]:
+    """
+    Validate what `fit` or `update` got.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Gets ``n_features_in_``, ``feature_names_in_`` and ``series_``.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in time order within each series.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth, if it is not a column of X or has other units there.
+    sample_weight : array-like of shape (n,), or None
+        Weight of each row's truth in the loss.
+
+    Returns
+    -------
+    tuple of Table and Roles
+        Rows sorted by series, consecutive within each; what the columns are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the messages of `validation`.
+    """
+    columns, index = _read_columns(estimator, X, reset=True)
+    truth = None if y is None else _read_truth(y)
+    if truth is not None:
+        validation.check_same_length(X, truth.values)
+        validation.check_same_index(X, y)
+        index = truth.index if index is None else index
+    roles = _assign_roles(estimator, columns, truth)
+    roles, targets, observed = _read_targets(columns, truth, roles)
+    ordered = targets + [columns[name] for name in (*roles.past, *roles.known)]
+    for name in (*roles.past, *roles.known):
+        validation.check_finite(columns[name], f"X (column {name!r})", nan=_COVARIATE_NAN)
+    weight = validation.truth_weight(sample_weight, observed)
+    time, series_labels = _labels(index, len(observed))
+    series, estimator.series_ = validation.number_series(series_labels, len(observed))
+    validation.check_distinct(time, series_labels)
+    order = _by_series(series)
+    validation.check_order(time[order], series[order])
+    n_longest = int(np.bincount(series).max())
+    validation.check_enough_rows(n_longest, estimator)
+    if index is None:
+        steps: Rows = np.arange(len(observed))
+        clock: Clock = RowClock()
+    else:
+        clock, steps = validation.make_clock(time[order], series[order], estimator.freq)
+    table = Table(ordered, len(targets), series, np.arange(len(observed)), clock, weight)
+    table = table if isinstance(order, slice) else table.take(order)
+    return Table(table.columns, len(targets), table.series, steps, clock, table.weight), roles
+
+
+def read_prediction(estimator: Any, X: Any) -> Table:
+    """
+    Validate what `predict` or `forecast` got.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in any order.
+
+    Returns
+    -------
+    Table
+        Rows in X's order. Its clock is the fitted one, or one of the same step that starts at
+        X's first row if X does not lie on the fitted grid. Series that training did not hold
+        have the number ``estimator.timeline_.n_series``.
+    """
+    columns, index = _read_columns(estimator, X, reset=False)
+    roles: Roles = estimator.roles_
+    for name in roles.known:
+        validation.check_finite(columns[name], f"X (column {name!r})", nan=_COVARIATE_NAN)
+    for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
+        validation.check_finite(columns[name], f"X (column {name!r})", nan=None)
+    ordered: list[Array | None] = [None] * len(roles.targets)
+    if roles.mode != "features":
+        ordered = [columns[name] for name in roles.targets]
+    if roles.mode == "both":
+        ordered = [a * columns[t] + b for t, (a, b) in zip(roles.targets, roles.links, strict=True)]
+    ordered += [columns[name] for name in (*roles.past, *roles.known)]
+    n_rows = validation.count_rows(X)
+    clock = estimator.timeline_.clock
+    if index is None or isinstance(clock, RowClock):
+        series, steps = np.zeros(n_rows, dtype=np.int64), _unlabelled_steps(estimator, X, n_rows)
+    else:
+        time, series_labels = validation.time_labels(index)
+        validation.check_same_kind(time, clock)
+        validation.check_distinct(time, series_labels)
+        validation.check_panel(estimator.series_ is not None, series_labels is not None)
+        series = validation.find_series(estimator.series_, series_labels, n_rows)
+        steps = clock.steps(time)
+        if (steps == OFF_GRID).any():
+            clock = clock.starting_at(time.min())
+            steps = clock.steps(time)
+            validation.check_on_grid(steps, time, clock)
+    return Table(ordered, len(roles.targets), series, steps, clock)
+
+
+def read_update(estimator: Any, table: Table, y: Any) -> Table:
+    """
+    Complete the rows of an update by their truth.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Fitted.
+    table : Table
+        What `read_prediction` made of X.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth; needed in features mode, used elsewhere where X's target is missing.
+
+    Returns
+    -------
+    Table
+        With the targets' columns, in y's units.
+    """
+    if estimator.roles_.mode == "features":
+        validation.check_update_truth(y)
+    for column, name in zip(table.columns[table.n_targets :], _covariates(estimator), strict=True):
+        validation.check_finite(column, f"X (column {name!r})", nan=_COVARIATE_NAN)
+    columns = list(table.columns)
+    if y is not None:
+        truth = _read_truth(y).values
+        validation.check_same_length(table.series, truth)
+        validation.check_target_count(table.n_targets, truth.shape[1])
+        for j, given in enumerate(columns[: table.n_targets]):
+            values = truth[:, j]
+            columns[j] = values if given is None else np.where(np.isnan(values), given, values)
+    return Table(columns, table.n_targets, table.series, table.steps, table.clock)
+
+
+def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
+    """
+    Find the truth of rows to score.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth if X does not hold it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_targets)
+        In y's units; NaN is missing.
+    """
+    if y is not None:
+        values = validation.numeric_truth(y)
+        validation.check_same_length(X, values)
+        return values.reshape(len(values), -1)
+    validation.check_score_truth(estimator.roles_.mode)
+    columns, _ = _read_columns(estimator, X, reset=False)
+    links = estimator.roles_.links or ((1.0, 0.0),) * len(estimator.roles_.targets)
+    pairs = zip(estimator.roles_.targets, links, strict=True)
+    return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
+
+
+def _covariates(estimator: Any) -> tuple[Hashable, ...]:
+    return (*estimator.roles_.past, *estimator.roles_.known)
+
+
+def _read_columns(
+    estimator: Any, X: Any, *, reset: bool
+) -> tuple[dict[Hashable, Array], pd.Index | None]:
+    """Read X as named columns and an index; arrays have numbers for names and no index."""
+    if isinstance(X, pd.Series):
+        X = X.to_frame()
+    if isinstance(X, pd.DataFrame):
+        validation.check_columns(estimator, X, reset=reset)
+        names: Sequence[Hashable] = list(X.columns)
+        columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
+        return dict(zip(names, columns, strict=True)), X.index
+    values = validation.numeric_array(estimator, X, reset=reset)
+    names = list(getattr(estimator, "feature_names_in_", range(values.shape[1])))
+    return {name: values[:, j] for j, name in enumerate(names)}, None
+
+
+def _read_truth(y: Any) -> _Truth:
+    index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
+    values = validation.numeric_truth(y)
+    one_dimensional = values.ndim == 1
+    values = values.reshape(len(values), -1)
+    validation.check_some_truth(values)
+    if isinstance(y, pd.DataFrame):
+        names = tuple(y.columns)
+    elif one_dimensional:
+        name = getattr(y, "name", None)
+        names = ("y" if name is None else name,)
+    else:
+        names = tuple(f"y{j}" for j in range(values.shape[1]))
+    return _Truth(values, names, index, one_dimensional)
+
+
+def _assign_roles(estimator: Any, columns: dict[Hashable, Array], truth: _Truth | None) -> Roles:
+    """Tell the mode, and each column's role in it."""
+    names = list(columns)
+    named = all(isinstance(name, str) for name in names)
+    wanted = estimator.target
+    targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
+    if wanted is None:
+        from_y = truth is not None and named and all(name in names for name in truth.names)
+        targets = truth.names if truth is not None and from_y else (names[-1],)
+        if truth is not None and not from_y:
+            return _feature_roles(columns, truth)
+    elif truth is not None and not set(targets) & set(names):
+        prefixed = any(str(name).endswith(f"__{targets[0]}") for name in names)
+        if named and not prefixed:
+            return _feature_roles(columns, truth)
+    for target in targets:
+        validation.check_target_exists(target, names, named=named)
+    given = list(estimator.known_future or ())
+    validation.check_known_future(given, names, targets)
+    known = [n for n in names if n in given or str(n).startswith(CALENDAR_PREFIX)]
+    return Roles(
+        mode="frame" if truth is None else "both",
+        targets=targets,
+        past=tuple(n for n in names if n not in targets and n not in known),
+        known=tuple(known),
+        one_dimensional=not isinstance(wanted, list) if truth is None else truth.one_dimensional,
+    )
+
+
+def _feature_roles(columns: dict[Hashable, Array], truth: _Truth) -> Roles:
+    for j in range(truth.values.shape[1]):
+        validation.warn_of_leaks(list(columns.values()), list(columns), truth.values[:, j])
+    return Roles("features", truth.names, (), tuple(columns), truth.one_dimensional)
+
+
+def _read_targets(
+    columns: dict[Hashable, Array], truth: _Truth | None, roles: Roles
+) -> tuple[Roles, list[Array], npt.NDArray[np.bool_]]:
+    """Find the targets' history in y's units, and where the truth is observed."""
+    if roles.mode == "features" and truth is not None:
+        return roles, list(truth.values.T), ~np.isnan(truth.values)
+    history = [columns[name] for name in roles.targets]
+    for name, column in zip(roles.targets, history, strict=True):
+        validation.check_finite(column, f"X (column {name!r})", nan=None)
+    if truth is None:
+        observed = ~np.isnan(np.column_stack(history))
+        validation.check_some_truth(np.where(observed, 0.0, np.nan))
+        return roles, history, observed
+    validation.check_target_count(len(roles.targets), truth.values.shape[1])
+    links, targets = [], []
+    for name, column, values in zip(roles.targets, history, truth.values.T, strict=True):
+        slope, intercept = validation.check_affine(affine_link(column, values), name)
+        links.append((slope, intercept))
+        targets.append(np.where(np.isnan(values), slope * column + intercept, values))
+    roles = Roles(**{**roles.__dict__, "links": tuple(links)})
+    return roles, targets, ~np.isnan(truth.values)
+
+
+def _labels(index: pd.Index | None, n_rows: int) -> tuple[pd.Index, pd.Index | None]:
+    return (pd.RangeIndex(n_rows), None) if index is None else validation.time_labels(index)
+
+
+def _by_series(series: Rows) -> Any:
+    """Bring the rows of each series together, keeping their order."""
+    sorted_already = bool((np.diff(series) >= 0).all())
+    return slice(None) if sorted_already else np.argsort(series, kind="stable")
+
+
+def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> Rows:
+    """Place rows without an index: the training array itself, else directly after history."""
+    validation.check_panel(estimator.series_ is not None, False)
+    if content_digest(X) == estimator._training_digest:
+        return np.arange(n_rows)
+    clock, end = estimator.timeline_.clock, int(estimator.timeline_.end_step[0])
+    if clock.dated:
+        validation.warn_of_lost_index(clock, end)
+    return end + np.arange(n_rows)

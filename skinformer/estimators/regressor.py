@@ -1,0 +1,437 @@
+"""InformerRegressor: forecasts of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from skinformer.estimators import validation
+from skinformer.estimators.base import BaseInformer
+from skinformer.estimators.placement import Placement, after_history
+from skinformer.estimators.reading import read_truth_of, read_update
+from skinformer.estimators.rolling import Observed
+from skinformer.timeline.timeline import Table, build_timeline, runs
+
+__all__ = ["InformerRegressor"]
+
+Rows = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+
+
+class InformerRegressor(RegressorMixin, BaseInformer):
+    """
+    Forecast time series with an Informer, as a scikit-learn regressor.
+
+    A frame is a timeline: its rows are consecutive steps of time. `fit` learns from windows of
+    it, `predict` gives one forecast per row from an origin before that row, and `forecast`
+    gives the steps that come after the history. It is not for rows without an order in time.
+
+    Parameters
+    ----------
+    target : str, int, list or None, default=None
+        Column(s) of X to forecast; None is the last one. A list makes `predict` return
+        (n, n_targets). Positions for arrays.
+    seq_len : int, default=96
+        Steps of the past that a forecast sees, at least 1.
+    label_len : int or None, default=None
+        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of
+        `seq_len`.
+    pred_len : int, default=24
+        Steps forecast at once, at least 1. Beyond them forecasts are fed back.
+    known_future : list or None, default=None
+        Columns whose values are known ahead, such as holidays or planned prices. All others
+        but the target count as known only up to the present. Columns made by
+        `CalendarFeatures` are known without being named, and so are all columns of X when y
+        is not one of them.
+    freq : str, offset, int or None, default=None
+        The step between rows; None reads it off the index.
+    calendar : "auto", list or None, default="auto"
+        Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
+        are embedded: "auto" takes those that the step calls for and that vary in training.
+    d_model : int, default=64
+        Width of the network, a multiple of `n_heads`.
+    n_heads : int, default=4
+        Attention heads.
+    n_encoder_layers : int, default=2
+        Encoder layers.
+    n_decoder_layers : int, default=1
+        Decoder layers.
+    d_ff : int or None, default=None
+        Inner width of the feed-forward blocks; None is four times `d_model`.
+    factor : float, default=5.0
+        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys.
+    distil : bool, default=True
+        Halve the sequence between encoder layers.
+    dropout : float, default=0.1
+        Share of activations dropped in training, in [0, 1).
+    window_norm : bool, default=True
+        Normalise each window by its own mean and deviation and undo it on the forecast:
+        halves the error where the level drifts.
+    max_iter : int, default=10
+        Epochs at most.
+    learning_rate : float, default=1e-3
+        Peak rate of AdamW; it rises linearly, then falls to a tenth along a cosine.
+    weight_decay : float, default=0.01
+        Decoupled decay of matrices (not of biases, norms and embeddings).
+    warmup_fraction : float, default=0.05
+        Share of the steps with a rising rate, in [0, 1].
+    max_grad_norm : float or None, default=1.0
+        Bound of the gradient's norm; None is no bound.
+    batch_size : int, default=32
+        Windows in a training step.
+    early_stopping : bool or "auto", default="auto"
+        Watch the loss on the last rows and keep the best epoch's weights. "auto" does so from
+        ``seq_len + 2 * pred_len`` rows on.
+    validation_fraction : float, default=0.1
+        Share of rows, the last ones, for early stopping; in (0, 1).
+    n_iter_no_change : int, default=3
+        Epochs without improvement before training stops.
+    tol : float, default=1e-4
+        Improvement of the validation loss (standardised units) that counts.
+    device : str, default="auto"
+        Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
+    random_state : int, RandomState or None, default=None
+        Seed of weights, batches and dropout. With an int, two fits are equal; no global
+        generator of torch or numpy is touched.
+    verbose : int or bool, default=0
+        Above 0: one line per epoch.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
+    roles_ : Roles
+        The mode, and what each column is.
+    timeline_ : Timeline
+        The standardised rows that `fit` and `update` saw.
+    scaler_ : Scaler
+        Means and deviations of the columns.
+    series_ : Index or None
+        Names of the series of a panel.
+    module_ : torch.nn.Module
+        The trained network.
+    device_ : str
+        Where it is.
+    history_ : DataFrame
+        One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
+    loss_curve_ : list of float
+        The training loss of each epoch.
+    n_iter_ : int
+        Epochs run.
+    best_loss_ : float
+        Loss of the weights kept: on validation rows if there are any.
+
+    See Also
+    --------
+    SlidingWindow : Lag features for any other regressor.
+
+    Notes
+    -----
+    Training costs ``max_iter * n_rows / batch_size`` steps; memory holds the rows once, in
+    float32, and one batch.
+
+    References
+    ----------
+    Zhou et al. (2021), Informer: Beyond Efficient Transformer for Long Sequence Time-Series
+    Forecasting, AAAI.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
+    >>> model = InformerRegressor(
+    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ... )
+    >>> model.fit(df).forecast().index[0]
+    Timestamp('2024-01-09 08:00:00')
+    >>> model.predict(df).shape
+    (200,)
+    """
+
+    def __init__(
+        self,
+        target: Any = None,
+        *,
+        seq_len: int = 96,
+        label_len: int | None = None,
+        pred_len: int = 24,
+        known_future: list[Any] | None = None,
+        freq: Any = None,
+        calendar: Any = "auto",
+        d_model: int = 64,
+        n_heads: int = 4,
+        n_encoder_layers: int = 2,
+        n_decoder_layers: int = 1,
+        d_ff: int | None = None,
+        factor: float = 5.0,
+        distil: bool = True,
+        dropout: float = 0.1,
+        window_norm: bool = True,
+        max_iter: int = 10,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.01,
+        warmup_fraction: float = 0.05,
+        max_grad_norm: float | None = 1.0,
+        batch_size: int = 32,
+        early_stopping: Any = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        tol: float = 1e-4,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: Any = 0,
+    ) -> None:
+        self.target = target
+        self.seq_len = seq_len
+        self.label_len = label_len
+        self.pred_len = pred_len
+        self.known_future = known_future
+        self.freq = freq
+        self.calendar = calendar
+        self.d_model = d_model
+        self.n_heads = n_heads
+        self.n_encoder_layers = n_encoder_layers
+        self.n_decoder_layers = n_decoder_layers
+        self.d_ff = d_ff
+        self.factor = factor
+        self.distil = distil
+        self.dropout = dropout
+        self.window_norm = window_norm
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.warmup_fraction = warmup_fraction
+        self.max_grad_norm = max_grad_norm
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that y is optional and may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def predict(self, X: Any) -> Array:
+        """
+        Forecast each row of X at its own time.
+
+        Rows are forecast in blocks of `pred_len` steps whose borders lie whole blocks from the
+        end of the history, each block from the rows before it. So the order of rows does not
+        matter, and no row is forecast from itself or from later ones.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows like those of `fit`. A missing target is a step to be forecast; an observed one
+            becomes history for later blocks. Rows of an array without index follow the
+            training rows, unless they are the training array itself.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
+            Forecasts in y's (else the target column's) units.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows cannot be placed in time; the message says what to type instead.
+
+        Warns
+        -----
+        UserWarning
+            If rows without an index follow a dated history, or if values that a later block
+            needs are missing and were held.
+        """
+        table, observed = self._observe(X)
+        place = self._place(table)
+        values = self._forecast_steps(observed, table.series, table.steps, place, table.clock)
+        return values[:, 0] if self.roles_.one_dimensional else values
+
+    def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Forecast the steps after the history.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            Later history (target observed), what is known of the future (target missing), or
+            both; told apart by the target. The fitted state stays as it was.
+        horizon : int, default=None
+            Steps to forecast, at least 1. None: the rows of X after the history, else
+            `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_targets)
+            Forecasts with their timestamps, in the index's time zone and frequency; for several
+            series (n_series * horizon, n_targets) under a MultiIndex.
+
+        Raises
+        ------
+        ValueError
+            If a column known ahead lacks a value at one of the steps.
+        """
+        check_is_fitted(self)
+        if horizon is not None:
+            validation.check_horizon(horizon)
+        if X is None:
+            empty = np.empty((0, self.timeline_.values.shape[1]), dtype=np.float32)
+            nothing = np.empty(0, dtype=np.int64)
+            observed = Observed(empty, nothing, nothing)
+            place, clock = after_history(self.timeline_), self.timeline_.clock
+        else:
+            table, observed = self._observe(X)
+            place, clock = self._after_observed(self._place(table), observed), table.clock
+        horizon = self._horizon(observed, place) if horizon is None else int(horizon)
+        n_series = len(place.anchor)
+        series = np.repeat(np.arange(n_series), horizon)
+        steps = (place.anchor[:, None] + np.arange(horizon)).ravel()
+        self._check_known_ahead(observed, place, horizon, clock)
+        values = self._forecast_steps(observed, series, steps, place, clock)
+        labels = clock.labels(steps)
+        if self.series_ is not None:
+            names = [self.series_.name, clock.name]
+            labels = pd.MultiIndex.from_arrays([self.series_.take(series), labels], names=names)
+        return pd.DataFrame(values, index=labels, columns=list(self.roles_.targets))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """
+        Give the R² of `predict`; rows whose truth is missing are left out.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows to forecast.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The truth; None takes it from X's target column(s).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            1 is perfect, 0 as good as the mean of the truth.
+        """
+        check_is_fitted(self)
+        truth = read_truth_of(self, X, y)
+        forecast = self.predict(X).reshape(truth.shape)
+        present = ~np.isnan(truth).any(axis=1)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[present]
+        return float(r2_score(truth[present], forecast[present], sample_weight=weight))
+
+    def update(self, X: Any, y: Any = None) -> InformerRegressor:
+        """
+        Take in later history without training.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows that follow the history directly.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their truth, where X does not hold it.
+
+        Returns
+        -------
+        self
+            Forecasts now start after these rows.
+
+        Raises
+        ------
+        ValueError
+            If rows are missing between the history and X, or within X.
+        """
+        table, observed = self._observe(X)
+        table = read_update(self, table, y)
+        order = np.lexsort((table.steps, table.series))
+        table = table.take(order)
+        first_row = runs(table.series, self.timeline_.n_series)
+        has_rows = np.diff(first_row) > 0
+        expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
+        validation.check_follows(table.steps, expected + np.arange(len(expected)), table.clock)
+        filled = self._fill_missing(table, observed, order) if has_rows.any() else table
+        self.timeline_ = self.timeline_.appended(build_timeline(filled, self.scaler_))
+        return self
+
+    def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Make rows for the steps after the history: fill in what is known, then `predict`.
+
+        Parameters
+        ----------
+        horizon : int, default=None
+            Steps, at least 1; None is `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_features)
+            X's columns, all missing, with the timestamps to come.
+        """
+        check_is_fitted(self)
+        if horizon is not None:
+            validation.check_horizon(horizon)
+        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        steps = int(self.pred_len if horizon is None else horizon)
+        end, n_series = self.timeline_.end_step, self.timeline_.n_series
+        labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
+        if self.series_ is not None:
+            series = self.series_.take(np.repeat(np.arange(n_series), steps))
+            names = [self.series_.name, self.timeline_.clock.name]
+            labels = pd.MultiIndex.from_arrays([series, labels], names=names)
+        return pd.DataFrame(np.nan, index=labels, columns=columns)
+
+    def _after_observed(self, place: Placement, observed: Observed) -> Placement:
+        """Move the anchor behind the last observed target of X."""
+        anchor = place.begin.copy()
+        seen = ~np.isnan(observed.values[:, : self.sizes_.n_targets]).any(axis=1)
+        np.maximum.at(anchor, observed.series[seen], observed.steps[seen] + 1)
+        return place._replace(anchor=anchor)
+
+    def _horizon(self, observed: Observed, place: Placement) -> int:
+        ahead = observed.steps - place.anchor[observed.series] + 1
+        return max(int(ahead.max(initial=0)), 0) or int(self.pred_len)
+
+    def _check_known_ahead(
+        self, observed: Observed, place: Placement, horizon: int, clock: Any
+    ) -> None:
+        """Raise if a column known ahead lacks a value at a step to forecast."""
+        ahead = observed.steps - place.anchor[observed.series]
+        rows = (ahead >= 0) & (ahead < horizon)
+        first = self.sizes_.n_targets + self.sizes_.n_past
+        for j, name in enumerate(self.roles_.known, start=first):
+            missing = np.ones((len(place.anchor), horizon), dtype=bool)
+            given = rows & ~np.isnan(observed.values[:, j])
+            missing[observed.series[given], ahead[given]] = False
+            if missing.any():
+                series, step = np.argwhere(missing)[0]
+                label = clock.labels(place.anchor[[series]] + step)[0]
+                validation.raise_unknown_ahead(name, int(missing.sum()), label)
+
+    def _fill_missing(self, table: Table, observed: Observed, order: Rows) -> Table:
+        """Put forecasts in for missing targets, as later context needs numbers."""
+        columns = list(table.columns)
+        if not any(np.isnan(column).any() for column in columns[: table.n_targets]):
+            return table
+        place = after_history(self.timeline_)
+        rows = Observed(observed.values[order], observed.series[order], observed.steps[order])
+        forecasts = self._forecast_steps(rows, rows.series, rows.steps, place, table.clock)
+        for j in range(table.n_targets):
+            columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
+        return Table(columns, table.n_targets, table.series, table.steps, table.clock)

@@ -1,0 +1,1 @@
+"""Transformers for Pipelines: one row in, one row out."""

@@ -1,0 +1,137 @@
+"""CalendarFeatures: the time of day, of the week and of the year as columns."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.estimators import validation
+from skinformer.preprocessing.base import RowTransformer
+from skinformer.timeline.calendar import (
+    CALENDAR_PREFIX,
+    FIELDS,
+    calendar_values,
+    choose_fields,
+    is_dated,
+)
+
+__all__ = ["CalendarFeatures"]
+
+
+class CalendarFeatures(RowTransformer):
+    """
+    Append the calendar of dated rows as columns on the unit circle.
+
+    For each field, ``calendar__<field>_sin`` and ``calendar__<field>_cos`` of its angle, so that
+    23:00 lies beside 00:00. Made for regressors other than `InformerRegressor`, which embeds the
+    calendar by itself; it takes these columns as known ahead. Rows without dates pass unchanged.
+
+    Parameters
+    ----------
+    fields : "auto" or list of str, default="auto"
+        Of "minute", "hour", "weekday", "day" (of the month), "week", "month". "auto" takes those
+        that the step of the index calls for and that vary in training.
+
+    Attributes
+    ----------
+    fields_ : tuple of str
+        The fields that are appended; empty without dates.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
+
+    See Also
+    --------
+    SlidingWindow : Lagged values as columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer import CalendarFeatures
+    >>> hours = pd.date_range("2024-01-01", periods=48, freq="h")
+    >>> df = pd.DataFrame({"load": range(48)}, index=hours)
+    >>> CalendarFeatures(["hour"]).fit_transform(df).iloc[6].round(2).to_list()
+    [6.0, 1.0, 0.0]
+    """
+
+    _parameter_constraints = validation.CALENDAR_FEATURES_CONSTRAINTS
+
+    def __init__(self, fields: Any = "auto") -> None:
+        self.fields = fields
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Choose the fields.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows in time order.
+        y : Any, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        validation.check_calendar("fields", self.fields, list(FIELDS))
+        _, time, _ = self._read(X, reset=True)
+        if time is None or not is_dated(time):
+            self.fields_: tuple[str, ...] = ()
+        elif self.fields == "auto":
+            self.fields_ = choose_fields(time.unique().sort_values())
+        else:
+            self.fields_ = tuple(self.fields)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """
+        Append the calendar columns.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows in any order.
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (n_samples, n_features + 2 * n_fields)
+            X, then sine and cosine of each field, in [-1, 1].
+
+        Raises
+        ------
+        TypeError
+            If the fitted rows had dates and these have none.
+        """
+        validation.check_fitted(self)
+        values, time, _ = self._read(X, reset=False)
+        if not self.fields_:
+            return self._wrap(values, X)
+        time = validation.dated_labels(time)
+        sizes = np.array([FIELDS[field].size for field in self.fields_])
+        angle = 2 * np.pi * calendar_values(time, self.fields_) / sizes
+        circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
+        return self._wrap(np.hstack([values, circle]), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """
+        Name the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the input columns, if it had none when fitted.
+
+        Returns
+        -------
+        ndarray of str
+            X's columns, then ``calendar__<field>_sin`` and ``calendar__<field>_cos``.
+        """
+        names = validation.feature_names_in(self, input_features)
+        circle = [f"{CALENDAR_PREFIX}{f}_{part}" for f in self.fields_ for part in ("sin", "cos")]
+        return np.array([*names, *circle], dtype=object)

@@ -1,0 +1,153 @@
+"""MaskFuture: hide what is not known ahead in the last rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.estimators import validation
+from skinformer.preprocessing.base import RowTransformer
+from skinformer.timeline.calendar import CALENDAR_PREFIX
+from skinformer.timeline.mask_future import mask_future
+
+__all__ = ["MaskFuture"]
+
+
+class MaskFuture(RowTransformer):
+    """
+    Hide the target and the past-only columns in the last `pred_len` rows of each series.
+
+    What is left is what a forecaster may see at the origin of these rows: everything before
+    them, and the columns known ahead. `InformerRegressor` masks its decoder input with the same
+    function; use this to make such a frame for `InformerRegressor.forecast`, for another
+    model, or for a look.
+
+    Parameters
+    ----------
+    target : str, int, list or None, default=None
+        Column(s) to forecast; None is the last one.
+    pred_len : int, default=24
+        Rows at the end of each series that lie in the future, at least 1.
+    known_future : list or None, default=None
+        Columns that are known ahead and stay, besides those that `CalendarFeatures` makes.
+    fill_value : float, default=nan
+        What stands for "unknown".
+
+    Attributes
+    ----------
+    hidden_ : list of int
+        Positions of the columns that are hidden.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
+
+    References
+    ----------
+    The note, section 1 (``MaskFuture``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skinformer import MaskFuture
+    >>> MaskFuture(pred_len=1, known_future=[0]).fit_transform(np.ones((2, 2)))
+    array([[ 1.,  1.],
+           [ 1., nan]])
+    """
+
+    _parameter_constraints = validation.MASK_FUTURE_CONSTRAINTS
+
+    def __init__(
+        self,
+        target: Any = None,
+        pred_len: int = 24,
+        known_future: list[Any] | None = None,
+        fill_value: float = np.nan,
+    ) -> None:
+        self.target = target
+        self.pred_len = pred_len
+        self.known_future = known_future
+        self.fill_value = fill_value
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Find the columns to hide.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows.
+        y : Any, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If `target` or `known_future` names no column.
+        """
+        self._validate_params()
+        values, _, _ = self._read(X, reset=True)
+        names = list(getattr(self, "feature_names_in_", range(values.shape[1])))
+        named = hasattr(self, "feature_names_in_")
+        target = names[-1] if self.target is None else self.target
+        targets = target if isinstance(target, list) else [target]
+        for name in targets:
+            validation.check_target_exists(name, names, named=named)
+        known = list(self.known_future or ())
+        validation.check_known_future(known, names, targets)
+        self.hidden_ = [
+            j
+            for j, name in enumerate(names)
+            if name in targets or not (name in known or str(name).startswith(CALENDAR_PREFIX))
+        ]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """
+        Hide the columns in the last rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows; the last ones are those latest in time, or without an index the last ones.
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (n_samples, n_features)
+            A copy with the hidden values replaced, as floating-point numbers.
+        """
+        validation.check_fitted(self)
+        values, time, labels = self._read(X, reset=False)
+        values = values if values.dtype.kind == "f" else values.astype(np.float64)
+        series, _ = validation.number_series(labels, len(values))
+        order = np.arange(len(values)) if time is None else np.argsort(time, kind="stable")
+        out = values.copy()
+        for code in range(int(series.max()) + 1):
+            rows = order[series[order] == code]
+            out[rows] = mask_future(
+                values[rows], n_future=self.pred_len, hidden=self.hidden_, fill=self.fill_value
+            )
+        return self._wrap(out, X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """
+        Name the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the input columns, if it had none when fitted.
+
+        Returns
+        -------
+        ndarray of str
+            X's columns.
+        """
+        return np.asarray(validation.feature_names_in(self, input_features), dtype=object)

@@ -1,0 +1,205 @@
+"""SlidingWindow: the last values of each column as columns."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.estimators import validation
+from skinformer.preprocessing.base import RowTransformer
+from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
+from skinformer.timeline.digest import content_digest
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["SlidingWindow"]
+
+Rows = npt.NDArray[np.int64]
+
+
+class SlidingWindow(RowTransformer):
+    """
+    Put the window of past rows beside each row, for any regressor.
+
+    Row t gets the rows t - lag - seq_len + 1 … t - lag of every column, oldest first. To
+    forecast h steps ahead from a column itself choose ``lag=h``. `InformerRegressor` makes its
+    own windows without copies and does not need this.
+
+    Rows that X lacks come from the end of the training rows if they lie there, else they are
+    the training mean of the column: the first rows of the training data, and those after a hole.
+
+    Parameters
+    ----------
+    seq_len : int, default=24
+        Rows in a window, at least 1.
+    lag : int, default=0
+        Rows between a window's last row and the row it stands beside, at least 0.
+
+    Attributes
+    ----------
+    clock_ : Clock
+        What counts the steps of the index.
+    series_ : Index or None
+        Names of the series of a panel.
+    mean_ : ndarray of shape (n_series, n_features)
+        Training means.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
+
+    See Also
+    --------
+    CalendarFeatures : The calendar as columns.
+
+    Notes
+    -----
+    The output takes ``seq_len`` times the memory of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skinformer import SlidingWindow
+    >>> SlidingWindow(seq_len=2, lag=1).fit_transform(np.array([[1.0], [2.0], [6.0]]))
+    array([[3., 3.],
+           [3., 1.],
+           [1., 2.]])
+    """
+
+    _parameter_constraints = validation.SLIDING_WINDOW_CONSTRAINTS
+
+    def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
+        self.seq_len = seq_len
+        self.lag = lag
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Keep the end and the mean of the training rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Consecutive rows in time order within each series.
+        y : Any, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the index is not a regular clock; the message says what to type instead.
+        """
+        self._validate_params()
+        values, time, labels = self._read(X, reset=True)
+        self._digest = content_digest(X) if time is None else b""
+        codes, self.series_ = validation.number_series(labels, len(values))
+        order = np.argsort(codes, kind="stable")
+        values, codes = values[order], codes[order]
+        self.clock_: Clock = RowClock()
+        steps: Rows = np.arange(len(values))
+        if time is not None:
+            validation.check_distinct(time, labels)
+            validation.check_order(time[order], codes)
+            self.clock_, steps = validation.make_clock(time[order], codes, None)
+        self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy(dtype=values.dtype)
+        after = np.searchsorted(codes, codes, side="right") - np.arange(len(codes))
+        kept = after <= self.seq_len + self.lag
+        self._tail = values[kept], codes[kept], steps[kept]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """
+        Put the windows beside the rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows in any order. An array without index follows the training rows, unless it is
+            the training array itself.
+
+        Returns
+        -------
+        DataFrame or ndarray of shape (n_samples, n_features * seq_len)
+            For each column its window, oldest row first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the index does not fit the training rows'.
+        """
+        validation.check_fitted(self)
+        values, time, labels = self._read(X, reset=False)
+        codes, steps = self._place(X, time, labels, len(values))
+        tail_values, tail_codes, tail_steps = self._tail
+        known = np.concatenate([tail_values, values])  # X's own rows win: they come last
+        keys, rows = _lookup(
+            np.concatenate([tail_codes, codes]), np.concatenate([tail_steps, steps])
+        )
+        wanted = window_rows(steps - self.lag - self.seq_len + 1, self.seq_len)  # (n, seq_len)
+        key = _key(codes[:, None], wanted)
+        place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+        found = keys[place] == key
+        mean = self.mean_[np.minimum(codes, len(self.mean_) - 1)]
+        windows = np.where(found[..., None], known[rows[place]], mean[:, None])
+        # (n, seq_len, n_features) -> (n, n_features * seq_len)
+        return self._wrap(windows.transpose(0, 2, 1).reshape(len(values), -1), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """
+        Name the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the input columns, if it had none when fitted.
+
+        Returns
+        -------
+        ndarray of str
+            ``<column>__lag_<k>`` with k from ``lag + seq_len - 1`` down to ``lag``.
+        """
+        names = validation.feature_names_in(self, input_features)
+        lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
+        return np.array([f"{name}__lag_{k}" for name in names for k in lags], dtype=object)
+
+    def _place(
+        self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
+    ) -> tuple[Rows, Rows]:
+        """Give series and step of each row; series that training did not hold come last."""
+        validation.check_panel(self.series_ is not None, labels is not None)
+        codes = validation.find_series(self.series_, labels, n_rows)
+        if time is None or isinstance(self.clock_, RowClock):
+            end = int(self._tail[2][-1]) + 1
+            seen = time is None and content_digest(X) == self._digest
+            return codes, np.arange(n_rows) + (0 if seen else end)
+        validation.check_same_kind(time, self.clock_)
+        validation.check_distinct(time, labels)
+        steps = self.clock_.steps(time)
+        if (steps == OFF_GRID).any():  # a timeline of its own: no training row belongs to it
+            clock = self.clock_.starting_at(time.min())
+            steps = clock.steps(time)
+            validation.check_on_grid(steps, time, clock)
+            codes = codes + len(self.mean_)
+        return codes, steps
+
+
+_STEPS_PER_SERIES = 1 << 40
+
+
+def _key(codes: Rows, steps: Rows) -> Rows:
+    """Join series and step into one sortable number."""
+    return codes * _STEPS_PER_SERIES + steps
+
+
+def _lookup(codes: Rows, steps: Rows) -> tuple[Rows, Rows]:
+    """Sort rows by series and step; of two with the same key the later one counts."""
+    keys = _key(codes, steps)
+    order = np.argsort(keys, kind="stable")
+    last = np.append(np.diff(keys[order]) != 0, True)
+    return keys[order][last], order[last]

@@ -1,0 +1,111 @@
+"""The calendar fields of dated rows: which ones a step size calls for, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["CALENDAR_PREFIX", "FIELDS", "calendar_values", "choose_fields", "is_dated"]
+
+#: Columns made from the calendar start with this and are known in the future.
+CALENDAR_PREFIX = "calendar__"
+
+_HOUR = 1 / 24
+
+
+class Field(NamedTuple):
+    """One calendar field: how many values it has, for which steps it is chosen, its values."""
+
+    size: int
+    finest: float
+    """The field is chosen for steps of at least so many days …"""
+    coarsest: float
+    """… and less than so many."""
+    values: Callable[[Any], Any]
+    """From a dated index to integers in 0 … size - 1."""
+
+
+#: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
+#: and coarser steps than an hour.
+FIELDS: dict[str, Field] = {
+    "minute": Field(60, 0, _HOUR, lambda index: index.minute),
+    "hour": Field(24, 0, 1, lambda index: index.hour),
+    "weekday": Field(7, 0, 7, lambda index: index.day_of_week),
+    "day": Field(31, 1, 7, lambda index: index.day - 1),
+    "week": Field(53, 7, 28, lambda index: (index.day_of_year - 1) // 7),
+    # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
+    "month": Field(12, 0, 360, lambda index: index.month - 1),
+}
+
+
+def is_dated(index: pd.Index | None) -> bool:
+    """
+    Tell whether an index has a calendar.
+
+    Parameters
+    ----------
+    index : Index or None
+        Any index.
+
+    Returns
+    -------
+    bool
+        True for dates and periods.
+    """
+    return isinstance(index, pd.DatetimeIndex | pd.PeriodIndex)
+
+
+def choose_fields(index: pd.Index) -> tuple[str, ...]:
+    """
+    Choose the calendar fields that the rows of an index call for.
+
+    Parameters
+    ----------
+    index : Index of shape (n,)
+        Labels of the training rows in time order.
+
+    Returns
+    -------
+    tuple of str
+        Names from `FIELDS`: those made for the mean step of the index that take more than one
+        value on it. Empty without dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> choose_fields(pd.date_range("2024-01-01", periods=2000, freq="h"))
+    ('hour', 'weekday', 'month')
+    """
+    if not is_dated(index) or len(index) < 2:
+        return ()
+    dates = index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
+    step = (dates[-1] - dates[0]) / pd.Timedelta(days=1) / (len(dates) - 1)
+    fitting = [name for name, field in FIELDS.items() if field.finest <= step < field.coarsest]
+    values = calendar_values(index, fitting)
+    return tuple(name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column))
+
+
+def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:
+    """
+    Read calendar fields off a dated index, in its local time.
+
+    Parameters
+    ----------
+    index : DatetimeIndex or PeriodIndex of shape (n,)
+        Labels.
+    fields : sequence of str
+        Names from `FIELDS`.
+
+    Returns
+    -------
+    ndarray of int16, shape (n, n_fields)
+        Field j lies in 0 … ``FIELDS[fields[j]].size - 1``.
+    """
+    values = np.empty((len(index), len(fields)), dtype=np.int16)
+    for j, name in enumerate(fields):
+        values[:, j] = FIELDS[name].values(index)
+    return values

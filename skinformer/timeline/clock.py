@@ -1,0 +1,429 @@
+"""Clocks: the map between the labels of an index and whole numbers of steps.
+
+A clock counts steps from the first training row: step 0 is that row, step -1 the one before
+it. Everything behind the estimators' border speaks of steps alone, so that time zones,
+daylight saving and months of different length are settled here, once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["OFF_GRID", "Clock", "RowClock", "clock_for", "infer_step"]
+
+Steps = npt.NDArray[np.int64]
+
+#: The step of a label that lies between two ticks of the clock.
+OFF_GRID = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Clock(ABC):
+    """
+    A regular grid of labels, counted in steps from `origin`.
+
+    Parameters
+    ----------
+    origin : Any
+        The label of step 0.
+    freq : Any
+        The distance between two labels: an offset of pandas or an int.
+    name : Any
+        The name of the index, given back with the labels.
+    """
+
+    origin: Any
+    freq: Any
+    name: Any
+
+    @abstractmethod
+    def steps(self, index: pd.Index) -> Steps:
+        """
+        Count the steps from the origin to each label.
+
+        Parameters
+        ----------
+        index : Index of shape (n,)
+            Labels of the clock's own type, in any order.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Steps; `OFF_GRID` where a label lies between two steps.
+        """
+
+    @abstractmethod
+    def labels(self, steps: Steps) -> pd.Index:
+        """
+        Give the labels of steps; the inverse of `steps`.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin; negative ones lie before it.
+
+        Returns
+        -------
+        Index of shape (n,)
+            Labels, with the clock's name, time zone and (for consecutive steps) frequency.
+        """
+
+    @property
+    def dated(self) -> bool:
+        """Whether labels are dates, so that a calendar exists."""
+        return True
+
+    @property
+    def step_name(self) -> str:
+        """The step as pandas writes it, such as ``"h"`` or ``"MS"``."""
+        return str(getattr(self.freq, "freqstr", self.freq))
+
+    def starting_at(self, label: Any) -> Clock:
+        """
+        Give the same clock, counted from another label.
+
+        Parameters
+        ----------
+        label : Any
+            The new origin.
+
+        Returns
+        -------
+        Clock
+            A clock of the same kind and frequency.
+        """
+        return replace(self, origin=label)
+
+
+@dataclass(frozen=True)
+class IntegerClock(Clock):
+    """Labels are integers, `freq` apart."""
+
+    @property
+    def dated(self) -> bool:
+        """Integers have no calendar."""
+        return False
+
+    def steps(self, index: pd.Index) -> Steps:
+        """
+        Count the steps from the origin to each integer.
+
+        Parameters
+        ----------
+        index : Index of shape (n,)
+            Integers.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Steps, or `OFF_GRID`.
+        """
+        steps, rest = np.divmod(index.to_numpy(dtype=np.int64) - self.origin, self.freq)
+        return np.where(rest == 0, steps, OFF_GRID)
+
+    def labels(self, steps: Steps) -> pd.Index:
+        """
+        Give the integers of steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin.
+
+        Returns
+        -------
+        Index of shape (n,)
+            Integers.
+        """
+        labels: pd.Index = pd.Index(self.origin + steps * self.freq, name=self.name)
+        return labels
+
+
+@dataclass(frozen=True)
+class RowClock(IntegerClock):
+    """No index at all: a row's label is its number."""
+
+    origin: int = 0
+    freq: int = 1
+    name: None = None
+
+
+@dataclass(frozen=True)
+class PeriodClock(Clock):
+    """Labels are periods; a step is `freq.n` of them."""
+
+    def steps(self, index: pd.Index) -> Steps:
+        """
+        Count the steps from the origin to each period.
+
+        Parameters
+        ----------
+        index : PeriodIndex of shape (n,)
+            Periods of the clock's frequency.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Steps, or `OFF_GRID`.
+        """
+        distance = pd.PeriodIndex(index).asi8 - self.origin.ordinal
+        steps, rest = np.divmod(distance, self.freq.n)
+        return np.where(rest == 0, steps, OFF_GRID)
+
+    def labels(self, steps: Steps) -> pd.Index:
+        """
+        Give the periods of steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin.
+
+        Returns
+        -------
+        PeriodIndex of shape (n,)
+            Periods.
+        """
+        ordinals = self.origin.ordinal + steps * self.freq.n
+        periods: pd.Index = pd.PeriodIndex.from_ordinals(  # type: ignore[attr-defined]
+            ordinals, freq=self.freq, name=self.name
+        )
+        return periods
+
+
+@dataclass(frozen=True)
+class ElapsedClock(Clock):
+    """Labels are a fixed time apart (hours, minutes…), whatever the wall clock shows."""
+
+    def steps(self, index: pd.Index) -> Steps:
+        """
+        Count the steps from the origin to each instant.
+
+        Parameters
+        ----------
+        index : DatetimeIndex of shape (n,)
+            Instants, with the origin's time zone or another, or both naive.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Steps, or `OFF_GRID`.
+        """
+        elapsed = pd.DatetimeIndex(index) - self.origin
+        step = pd.Timedelta(self.freq)
+        steps = (elapsed // step).to_numpy(dtype=np.int64)
+        return np.where((elapsed % step) == pd.Timedelta(0), steps, OFF_GRID)
+
+    def labels(self, steps: Steps) -> pd.Index:
+        """
+        Give the instants of steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin.
+
+        Returns
+        -------
+        DatetimeIndex of shape (n,)
+            Instants in the origin's time zone.
+        """
+        step = pd.Timedelta(self.freq)
+        if _consecutive(steps):
+            start = self.origin + int(steps[0]) * step
+            grid = pd.date_range(start, periods=len(steps), freq=self.freq, name=self.name)
+            return grid.as_unit(self.origin.unit)
+        # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
+        unit = f"timedelta64[{self.origin.unit}]"
+        elapsed = steps * np.int64(step / pd.Timedelta(1, unit=self.origin.unit))
+        return pd.DatetimeIndex(self.origin + pd.to_timedelta(elapsed.astype(unit)), name=self.name)
+
+
+@dataclass(frozen=True)
+class WallClock(Clock):
+    """Labels follow the calendar on the wall: days, business days, weeks, months, quarters."""
+
+    def steps(self, index: pd.Index) -> Steps:
+        """
+        Count the steps from the origin to each date.
+
+        Parameters
+        ----------
+        index : DatetimeIndex of shape (n,)
+            Dates, with a time zone if the origin has one.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Steps, or `OFF_GRID`.
+
+        Notes
+        -----
+        The grid between the outermost labels is made and searched: O(span of the labels).
+        """
+        dates = pd.DatetimeIndex(index)
+        if not len(dates):
+            return np.empty(0, dtype=np.int64)
+        low, high = self._wall(dates.min()), self._wall(dates.max())
+        before = self._count_before(low)
+        grid = self._grid(before, max(0, self._count_after(high)))
+        found = grid.get_indexer(dates.as_unit(grid.unit))
+        return np.where(found < 0, OFF_GRID, found - before)
+
+    def labels(self, steps: Steps) -> pd.Index:
+        """
+        Give the dates of steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin.
+
+        Returns
+        -------
+        DatetimeIndex of shape (n,)
+            Dates in the origin's time zone. A wall time that daylight saving skips is moved to
+            the next one that exists; of a repeated one the first is meant.
+        """
+        if not len(steps):
+            return pd.DatetimeIndex([], dtype=self._grid(0, 0).dtype, name=self.name)
+        before = max(0, -int(steps.min()))
+        grid = self._grid(before, max(0, int(steps.max())))
+        dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(self.origin.unit)
+        if not _consecutive(steps):
+            return dates
+        try:
+            return pd.DatetimeIndex(dates, freq=self.freq)
+        except ValueError:  # a skipped wall time: the dates are right but pandas knows no freq
+            return dates
+
+    def _wall(self, label: Any) -> Any:
+        return label.tz_localize(None)
+
+    def _count_before(self, low: Any) -> int:
+        """Count how many steps back from the origin cover `low`."""
+        origin, count = self._wall(self.origin), 1
+        if low >= origin:
+            return 0
+        while pd.date_range(end=origin, periods=count + 1, freq=self.freq)[0] > low:
+            count *= 2
+        return count
+
+    def _count_after(self, high: Any) -> int:
+        # A day more: a wall time moved forward by daylight saving lies after its grid point.
+        origin = self._wall(self.origin)
+        return len(pd.date_range(origin, high + pd.Timedelta(days=1), freq=self.freq)) - 1
+
+    def _grid(self, before: int, after: int) -> pd.DatetimeIndex:
+        """Make the labels of steps -before … after."""
+        origin = self._wall(self.origin)
+        past = pd.date_range(end=origin, periods=before + 1, freq=self.freq)
+        future = pd.date_range(origin, periods=after + 1, freq=self.freq)
+        wall = pd.DatetimeIndex(past[:-1].append(future))
+        if self.origin.tz is None:
+            return wall
+        first = np.ones(len(wall), dtype=bool)
+        return pd.DatetimeIndex(
+            wall.tz_localize(self.origin.tz, nonexistent="shift_forward", ambiguous=first)
+        )
+
+
+def clock_for(index: pd.Index, freq: Any) -> Clock:
+    """
+    Make the clock that counts the labels of an index from its first one.
+
+    Parameters
+    ----------
+    index : DatetimeIndex, PeriodIndex or Index of int, shape (n,)
+        Labels in time order, n ≥ 1.
+    freq : offset or int
+        The step, as `infer_step` gives it.
+
+    Returns
+    -------
+    Clock
+        Counts from ``index[0]``. Labels that do not lie on it are for the caller to find:
+        ``clock.steps(index)`` marks them `OFF_GRID`.
+    """
+    kind: type[Clock]
+    if isinstance(index, pd.PeriodIndex):
+        kind = PeriodClock
+    elif not isinstance(index, pd.DatetimeIndex):
+        kind = IntegerClock
+    elif isinstance(freq, pd.offsets.Tick):
+        kind = ElapsedClock
+    else:
+        kind = WallClock
+    return kind(origin=index[0], freq=freq, name=index.name)
+
+
+def infer_step(index: pd.Index, freq: Any) -> Any:
+    """
+    Find the step of an index: given, known, regular, or the commonest that divides all gaps.
+
+    Parameters
+    ----------
+    index : DatetimeIndex, PeriodIndex or Index of int, shape (n,)
+        Labels in time order without duplicates, n ≥ 1; some steps may be missing.
+    freq : str, offset, Timedelta, int or None
+        The step if the user named it.
+
+    Returns
+    -------
+    offset, int or None
+        None when the steps are irregular: no step divides all gaps.
+    """
+    if isinstance(index, pd.PeriodIndex):
+        return index.freq
+    if not isinstance(index, pd.DatetimeIndex):
+        numbers: Steps = index.to_numpy(dtype=np.int64)
+        return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
+    if freq is not None:
+        return pd.tseries.frequencies.to_offset(freq)
+    if index.freq is not None:
+        return index.freq
+    return _regular_step(index) or _gappy_step(index)
+
+
+def _regular_step(index: pd.DatetimeIndex) -> Any:
+    """Find the step of dates without holes, or None."""
+    if len(index) < 3:  # what pandas needs to infer anything
+        return None
+    with pd.option_context("future.infer_freq_returns_offset", True):
+        return pd.infer_freq(index)
+
+
+def _gappy_step(index: pd.DatetimeIndex) -> Any:
+    """Find the step of dates with holes: the commonest gap, if it divides all others."""
+    wall = index.tz_localize(None)
+    # Whole days on the wall are days of the calendar; anything finer is elapsed time.
+    by_day = bool(((wall - wall[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
+    gaps = np.diff((wall if by_day else index.tz_convert("UTC") if index.tz else index).asi8)
+    day = int(pd.Timedelta(days=1) / pd.Timedelta(1, unit=index.unit))
+    gap = _common_gap(gaps, day)
+    if gap is None:
+        return None
+    if not by_day:
+        return pd.tseries.frequencies.to_offset(pd.Timedelta(gap, unit=index.unit))
+    if gap == day and len(index) > 7 and bool((wall.day_of_week < 5).all()):
+        return pd.offsets.BDay()
+    return pd.offsets.Day(gap // day)
+
+
+def _common_gap(gaps: Steps, default: int) -> int | None:
+    """Find the commonest of some gaps, or None if it does not divide all of them."""
+    if not len(gaps):
+        return default
+    values, counts = np.unique(gaps, return_counts=True)
+    commonest = int(values[counts.argmax()])
+    return commonest if commonest > 0 and not (gaps % commonest).any() else None
+
+
+def _consecutive(steps: Steps) -> bool:
+    return len(steps) > 0 and bool((np.diff(steps) == 1).all())

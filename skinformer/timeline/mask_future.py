@@ -1,0 +1,49 @@
+"""MaskFuture (note, section 1): hide from the decoder what is not known ahead."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+__all__ = ["mask_future"]
+
+Values = TypeVar("Values")
+
+
+def mask_future(values: Values, *, n_future: int, hidden: slice | list[int], fill: float) -> Values:
+    """
+    Hide columns in the last rows of each window.
+
+    Parameters
+    ----------
+    values : ndarray or Tensor of shape (..., length, n_columns)
+        Windows (or one table), in standardised units: a raw zero may lie many deviations from
+        the mean, so masking comes after scaling.
+    n_future : int
+        Number of last rows that lie in the future.
+    hidden : slice or list of int
+        Columns that are not known ahead: the target and the past-only ones.
+    fill : float
+        What stands for "unknown".
+
+    Returns
+    -------
+    ndarray or Tensor of shape (..., length, n_columns)
+        A copy; the input is left alone.
+
+    References
+    ----------
+    The note, section 1 (``MaskFuture``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mask_future(np.ones((3, 2)), n_future=2, hidden=[0], fill=0.0)
+    array([[1., 1.],
+           [0., 1.],
+           [0., 1.]])
+    """
+    source: Any = values
+    masked = source.clone() if hasattr(source, "clone") else source.copy()
+    start = max(0, masked.shape[-2] - n_future)
+    masked[..., start:, hidden] = fill
+    return masked  # type: ignore[no-any-return]

@@ -1,0 +1,182 @@
+"""Standardisation of columns, per series: units in and units out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.windows import origins_between
+
+__all__ = ["Scaler", "affine_link", "fit_scaler"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+#: Rows that are handled in float64 at a time: bounds the temporary memory.
+_CHUNK = 1 << 17
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """
+    Means and deviations of columns, one row of numbers per series.
+
+    Parameters
+    ----------
+    mean, scale : ndarray of shape (n_series, n_columns)
+        In the columns' units; a constant column has scale 1.
+    """
+
+    mean: Floats
+    scale: Floats
+
+    def transform(
+        self, columns: list[npt.NDArray[np.generic] | None], series: Rows
+    ) -> npt.NDArray[np.float32]:
+        """
+        Standardise columns.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,), or None
+            Raw values; None stands for a column of missing ones.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_columns)
+            In deviations from the mean. Values are centred in float64 before they are
+            rounded, so that 1e8 ± 1 keeps its digits.
+        """
+        out = np.empty((len(series), len(columns)), dtype=np.float32)
+        for start in range(0, len(series), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            mean, scale = self.mean[series[rows]], self.scale[series[rows]]
+            for j, column in enumerate(columns):
+                if column is None:
+                    out[rows, j] = np.nan
+                else:
+                    values = column[rows].astype(np.float64)
+                    out[rows, j] = (values - mean[:, j]) / scale[:, j]
+        return out
+
+    def inverse(self, values: npt.NDArray[np.floating], series: Rows) -> Floats:
+        """
+        Put standardised targets (the first columns) back into their units.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_targets)
+            In deviations from the mean.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_targets)
+            In the targets' units.
+        """
+        k = values.shape[1]
+        out: Floats = values.astype(np.float64)
+        out *= self.scale[series, :k]
+        out += self.mean[series, :k]
+        return out
+
+    def with_unseen(self) -> Scaler:
+        """
+        Append the scale of a series that training did not hold: the mean over all series.
+
+        Returns
+        -------
+        Scaler
+            With one series more.
+        """
+        mean = np.vstack([self.mean, self.mean.mean(axis=0)])
+        spread = np.sqrt((self.scale**2 + (self.mean - mean[-1]) ** 2).mean(axis=0))
+        return Scaler(mean=mean, scale=np.vstack([self.scale, spread]))
+
+
+def fit_scaler(columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows) -> Scaler:
+    """
+    Find the mean and deviation of each column on the training rows of each series.
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n,)
+        Raw values; NaN is missing.
+    start, stop : ndarray of int64, shape (n_series,)
+        The training rows of series i are ``start[i]`` … ``stop[i] - 1``; rows that validation
+        or testing uses stay outside.
+
+    Returns
+    -------
+    Scaler
+        A column without any value, or with one value only, gets deviation 1.
+    """
+    mean = np.zeros((len(start), len(columns)))
+    scale = np.ones((len(start), len(columns)))
+    for j, column in enumerate(columns):
+        count = _sums(~np.isnan(column), start, stop)
+        mean[:, j] = _sums(column, start, stop) / np.maximum(count, 1)
+        # A second pass about the mean: the one-pass formula loses all digits at 1e8 ± 1.
+        squares = _sums(column, start, stop, centre=mean[:, j])
+        deviation = np.sqrt(squares / np.maximum(count, 1))
+        varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
+        scale[varies, j] = deviation[varies]
+    return Scaler(mean=mean, scale=scale)
+
+
+def _sums(
+    column: npt.NDArray[np.generic], start: Rows, stop: Rows, centre: Floats | None = None
+) -> Floats:
+    """Sum the values (or the squares about a centre) of each series, NaN as 0, by chunks."""
+    total = np.zeros(len(start))
+    for low in range(0, len(column), _CHUNK):
+        values = column[low : low + _CHUNK].astype(np.float64)
+        first, last = np.clip(start - low, 0, len(values)), np.clip(stop - low, 0, len(values))
+        inside = np.flatnonzero(last > first)
+        if not len(inside):
+            continue
+        if centre is not None:
+            each = np.repeat(centre[inside], last[inside] - first[inside])
+            rows = origins_between(first[inside], last[inside] - 1)
+            values[rows] = (values[rows] - each) ** 2
+        np.nan_to_num(values, copy=False, nan=0.0)
+        bounds = np.stack([first[inside], last[inside]], axis=1).ravel()
+        # reduceat reads bounds pairwise; a last bound at the end of the chunk is implied.
+        bounds = bounds[:-1] if bounds[-1] == len(values) else bounds
+        total[inside] += np.add.reduceat(values, bounds)[::2]
+    return total
+
+
+def affine_link(source: Floats, truth: Floats) -> tuple[float, float] | None:
+    """
+    Find the two numbers that map a scaled column to its raw truth.
+
+    Parameters
+    ----------
+    source, truth : ndarray of float64, shape (n,)
+        The column of X (any affine scaling of the truth) and y; rows where either is NaN are
+        left out.
+
+    Returns
+    -------
+    tuple of float or None
+        Slope and intercept; None when the relation is not affine (to 1e-4 of y's range).
+    """
+    both = ~(np.isnan(source) | np.isnan(truth))
+    source, truth = source[both], truth[both]
+    if not len(truth):
+        return 1.0, 0.0
+    centre, mean = source.mean(), truth.mean()
+    variance = ((source - centre) ** 2).sum()
+    slope = ((source - centre) * (truth - mean)).sum() / variance if variance else 0.0
+    residual = np.abs(truth - mean - slope * (source - centre)).max()
+    if residual > 1e-4 * max(np.ptp(truth), 1e-300):
+        return None
+    if not variance:  # one constant for another: nothing is known of the slope
+        return 1.0, float(mean - centre)
+    return float(slope), float(mean - slope * centre)

@@ -1,0 +1,48 @@
+"""The chronological validation tail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["validation_start"]
+
+Rows = npt.NDArray[np.int64]
+
+
+def validation_start(
+    first_step: Rows, end_step: Rows, *, seq_len: int, pred_len: int, fraction: float
+) -> int:
+    """
+    Find the step at which the validation tail of all series begins.
+
+    One step for all series, so that no validation target lies before a training target.
+
+    Parameters
+    ----------
+    first_step, end_step : ndarray of int64, shape (n_series,)
+        The steps of series i are ``first_step[i]`` … ``end_step[i] - 1``; the longest has at
+        least ``seq_len + 2 * pred_len`` of them.
+    seq_len, pred_len : int
+        Steps in a context and in a forecast.
+    fraction : float
+        Share of the longest series for validation, in (0, 1): at least one forecast long, and
+        never so long that no training window is left.
+
+    Returns
+    -------
+    int
+        Targets at this step and later belong to validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> validation_start(np.array([0]), np.array([100]), seq_len=8, pred_len=4, fraction=0.1)
+    90
+    """
+    longest = int(np.argmax(end_step - first_step))
+    n_steps = int(end_step[longest] - first_step[longest])
+    tail = max(pred_len, math.ceil(fraction * n_steps))
+    return int(end_step[longest]) - min(tail, n_steps - seq_len - pred_len)

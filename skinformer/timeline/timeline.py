@@ -1,0 +1,205 @@
+"""The timeline: series of consecutive steps in one standardised block of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.windows import origins_between
+
+__all__ = ["Table", "Timeline", "fill_forward", "runs"]
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    Rows as the user gave them, validated: each has a series and a step.
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n,), or None
+        Raw values, ordered targets, past-only, known ahead; None is a column not given.
+    n_targets : int
+        How many of the columns are targets.
+    series : ndarray of int64, shape (n,)
+        The series of each row, 0 … n_series - 1.
+    steps : ndarray of int64, shape (n,)
+        The step of each row on the clock.
+    clock : Clock
+        What the steps count.
+    weight : ndarray of float64, shape (n, n_targets), or None
+        Weight of each truth in the loss; 0 where it is missing.
+    """
+
+    columns: list[Any]
+    n_targets: int
+    series: Rows
+    steps: Rows
+    clock: Clock
+    weight: npt.NDArray[np.float64] | None = None
+
+    def take(self, rows: Any) -> Table:
+        """
+        Choose or reorder rows.
+
+        Parameters
+        ----------
+        rows : slice, ndarray of int64 or ndarray of bool
+            The rows wanted.
+
+        Returns
+        -------
+        Table
+            The chosen rows.
+        """
+        return replace(
+            self,
+            columns=[column if column is None else column[rows] for column in self.columns],
+            series=self.series[rows],
+            steps=self.steps[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """
+    What the estimator keeps of the rows it saw: standardised, gap-free, series after series.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, n_columns)
+        Standardised columns, ordered targets, past-only, known ahead; missing targets are
+        filled causally, because context must be a number.
+    weight : ndarray of float32, shape (n_rows, n_targets), or None
+        Weight of each truth in the loss; 0 where it is missing; None when all weigh 1.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    first_step : ndarray of int64, shape (n_series,)
+        The step of each series' first row.
+    clock : Clock
+        What the steps count.
+    """
+
+    values: Floats
+    weight: Floats | None
+    first_row: Rows
+    first_step: Rows
+    clock: Clock
+
+    @property
+    def n_series(self) -> int:
+        """Number of series."""
+        return len(self.first_step)
+
+    @property
+    def end_step(self) -> Rows:
+        """The step after each series' last row, shape (n_series,)."""
+        return self.first_step + np.diff(self.first_row)
+
+    @property
+    def labels(self) -> pd.Index:
+        """Labels of all steps from the earliest to the last one."""
+        return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
+
+    def appended(self, other: Timeline) -> Timeline:
+        """
+        Continue each series with the rows of another timeline.
+
+        Parameters
+        ----------
+        other : Timeline
+            Rows that follow directly; the same number of series, some may be empty.
+
+        Returns
+        -------
+        Timeline
+            Both, series after series.
+        """
+        lengths = np.diff(self.first_row), np.diff(other.first_row)
+        first_row = np.concatenate([[0], np.cumsum(lengths[0] + lengths[1])])
+        mine = origins_between(first_row[:-1], first_row[:-1] + lengths[0] - 1)
+        theirs = origins_between(first_row[:-1] + lengths[0], first_row[1:] - 1)
+        values = np.empty((first_row[-1], self.values.shape[1]), dtype=np.float32)
+        values[mine], values[theirs] = self.values, other.values
+        return replace(self, values=values, weight=None, first_row=first_row)
+
+
+def build_timeline(table: Table, scaler: Scaler) -> Timeline:
+    """
+    Standardise validated rows and fill what is missing.
+
+    Parameters
+    ----------
+    table : Table
+        Rows sorted by series and step, consecutive within each series.
+    scaler : Scaler
+        Means and deviations of the columns.
+
+    Returns
+    -------
+    Timeline
+        Cost: one float32 copy of the values.
+    """
+    values = scaler.transform(table.columns, table.series)
+    first_row = runs(table.series, scaler.mean.shape[0])
+    fill_forward(values, np.repeat(first_row[:-1], np.diff(first_row)))
+    weight = None if table.weight is None else table.weight.astype(np.float32)
+    starts = np.minimum(first_row[:-1], len(table.steps) - 1)
+    return Timeline(
+        values=values,
+        weight=weight,
+        first_row=first_row,
+        first_step=table.steps[starts],
+        clock=table.clock,
+    )
+
+
+def runs(series: Rows, n_series: int) -> Rows:
+    """
+    Find where each series begins in sorted rows.
+
+    Parameters
+    ----------
+    series : ndarray of int64, shape (n,)
+        Series numbers in ascending order.
+    n_series : int
+        Number of series; some may have no row.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``out[i]`` … ``out[i + 1] - 1``.
+    """
+    return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
+
+
+def fill_forward(values: Floats, first: Rows) -> None:
+    """
+    Fill missing values in place by the last one before them, else by the mean (0).
+
+    Only the past is used: a value never comes from a later row or from another series.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n, n_columns)
+        Standardised values; NaN is missing.
+    first : ndarray of int64, shape (n,)
+        The first row of each row's series.
+    """
+    for j in range(values.shape[1]):
+        missing = np.isnan(values[:, j])
+        if not missing.any():
+            continue
+        last = np.maximum.accumulate(np.where(missing, -1, np.arange(len(values))))
+        filled = np.where(last >= first, values[last, j], np.float32(0))
+        values[missing, j] = filled[missing]
