@@ -136,6 +136,10 @@ class MultiHeadAttention(nn.Module):
     **Shape**: x ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``, output
     ``(batch, n_last, d_model)``, by default all steps.
 
+    NOTE[DIFF]: attention weights are never dropped. N's formulas drop the branch only; its
+    remark that the fused routine can drop weights is not followed, since that leaves the fused
+    kernel: memory L² and, at 96 steps and width 64, 13 ms more for a training step of 60.
+
     NOTE[DIFF]: N 4.2 reshapes (batch, n_heads, length, d_head) straight to
     (batch, length, d_model), which mixes steps with heads. Here the axes are transposed first.
 

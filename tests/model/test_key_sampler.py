@@ -50,7 +50,7 @@ def test_drawing_leaves_the_global_generator_alone():
 
 
 def test_seeds_that_agree_in_their_low_bits_differ():
-    """torch's CPU generator reads 32 bits of its seed."""
+    """The CPU generator of torch reads 32 bits of its seed."""
     assert not torch.equal(draw(KeySampler(seed=1)), draw(KeySampler(seed=1 + 2**32)))
 
 
