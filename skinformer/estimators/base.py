@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,16 +21,17 @@ from skinformer.estimators.building import (
     resolve_device,
     trainer_settings,
 )
+from skinformer.estimators.callbacks import EpochTasks
 from skinformer.estimators.placement import Placement, place_rows
-from skinformer.estimators.reading import read_prediction, read_training
+from skinformer.estimators.reading import read_prediction, read_training, read_truth_of
 from skinformer.estimators.rolling import Observed, roll
 from skinformer.model.roles import parameter_roles
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
-from skinformer.timeline.split import validation_start
-from skinformer.timeline.timeline import Table, Timeline, build_timeline, runs
+from skinformer.timeline.split import training_rows, validation_start
+from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between
 from skinformer.training.record import EpochRow, TrainingRecord
 from skinformer.training.trainer import train
@@ -40,11 +41,13 @@ __all__ = ["BaseInformer"]
 Rows = npt.NDArray[np.int64]
 
 
-class BaseInformer(BaseEstimator):
+class BaseInformer(CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS
+    _doc_link_module = "skinformer"
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """
         Train on the rows of a timeline.
@@ -77,58 +80,65 @@ class BaseInformer(BaseEstimator):
         self._validate_params()
         validation.check_sizes(self, list(FIELDS))
         table, self.roles_ = read_training(self, X, y, sample_weight)
-        self._training_digest = (
-            b"" if isinstance(X, pd.DataFrame | pd.Series) else content_digest(X)
-        )
+        labelled = isinstance(X, pd.DataFrame | pd.Series)
+        self._training_digest = b"" if labelled else content_digest(X)
         tail = self._validation_start(table)
-        first_row = runs(table.series, int(table.series[-1]) + 1)
-        self.scaler_ = fit_scaler(
-            table.columns, first_row[:-1], _train_stop(table, first_row, tail)
-        )
+        self.scaler_ = fit_scaler(table.columns, *training_rows(table, tail))
         self.timeline_ = build_timeline(table, self.scaler_)
-        self._fit(tail, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
+        self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
+        self.device_ = str(resolve_device(self.device))
+        data = {"X": X, "y": y, "metadata": None}
+        if y is None:
+            data["y"] = lambda: read_truth_of(self, X, None).squeeze(1)
+        if sample_weight is not None:
+            data["metadata"] = {"sample_weight": sample_weight}
+        self._train(tail, data)
         return self
 
-    def _fit(self, tail: int | None, *, seed: int) -> None:
+    def _train(self, tail: int | None, data: dict[str, Any]) -> None:
         """Build the module and train it, leaving torch's global generator alone."""
-        self.device_ = str(resolve_device(self.device))
-        self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        earlier = getattr(self, "module_", None) if self.warm_start else None
         devices = [self.device_] if self.device_.startswith("cuda") else []
+        context = self._init_callback_context(max_subtasks=self.max_iter)
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
-            self.module_ = build_module(self, self.sizes_, seed=seed).to(self.device_)
+            module = build_module(self, self.sizes_, seed=seed)
+            if earlier is not None:
+                validation.check_same_weights(earlier.state_dict(), module.state_dict())
+                module.load_state_dict(earlier.state_dict())
+            self.module_ = module.to(self.device_)
             training, held_out = self._batches(tail, seed)
-            record = train(
-                self.module_,
-                training=training,
-                validation=held_out,
-                settings=trainer_settings(self),
-                roles=parameter_roles(self.module_),
-                on_epoch=self._report if self.verbose else None,
-                checkpoint=None,
-                fingerprint={},
-            )
-        self._keep(record)
+            with EpochTasks(self, context, data) as on_epoch:
+                record = train(
+                    self.module_,
+                    training=training,
+                    validation=held_out,
+                    settings=trainer_settings(self),
+                    roles=parameter_roles(self.module_),
+                    on_epoch=on_epoch,
+                    checkpoint=None,
+                    fingerprint={},
+                )
+        self._keep(record, warm=earlier is not None)
 
-    def _keep(self, record: TrainingRecord) -> None:
-        self.history_ = pd.DataFrame(record.rows)
+    def _keep(self, record: TrainingRecord, *, warm: bool) -> None:
+        """Note the course of the training; a warm start continues the table."""
+        rows = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
+        before = [self.history_] if warm else []
+        self.history_: pd.DataFrame = pd.concat([*before, rows], ignore_index=True)
         self.loss_curve_ = self.history_["loss"].tolist()
-        self.n_iter_ = record.n_iter
-        self.best_loss_ = record.best_loss
-
-    def _report(self, row: EpochRow, module: Any) -> bool:  # noqa: ARG002 – the hook's signature
-        """Write one plain line per epoch."""
-        validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
-        sys.stdout.write(
-            f"[{type(self).__name__}] epoch {row.epoch}/{self.max_iter}"
-            f"  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s\n"
+        validated = bool(self.history_["validation_loss"].notna().any())
+        # In standardised units the loss is the unexplained share of the variance.
+        self.validation_scores_ = (
+            (1 - self.history_["validation_loss"]).tolist() if validated else None
         )
-        sys.stdout.flush()
-        return False
+        self.n_iter_ = len(self.history_)
+        self.best_loss_ = record.best_loss
 
     def _validation_start(self, table: Table) -> int | None:
         """Find the step where the validation tail begins; None for no validation."""
-        first_row = runs(table.series, int(table.series[-1]) + 1)
+        first_row = table.first_row
         longest = int(np.diff(first_row).max())
         enough = longest >= self.seq_len + 2 * self.pred_len
         if self.early_stopping is False or (self.early_stopping == "auto" and not enough):
@@ -224,14 +234,6 @@ class BaseInformer(BaseEstimator):
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         scaler = self.scaler_.with_unseen()
         return scaler.inverse(result.values, np.minimum(series, self.timeline_.n_series))
-
-
-def _train_stop(table: Table, first_row: Rows, tail: int | None) -> Rows:
-    """Find the row after each series' last training row."""
-    if tail is None:
-        return first_row[1:]
-    lengths = np.diff(first_row)
-    return first_row[:-1] + np.clip(tail - table.steps[first_row[:-1]], 0, lengths)
 
 
 def _steps(timeline: Timeline) -> Rows:

@@ -91,11 +91,12 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     """
     columns, index = _read_columns(estimator, X, reset=True)
     truth = None if y is None else _read_truth(y)
+    named = index is not None or hasattr(estimator, "feature_names_in_")
+    roles = _assign_roles(estimator, columns, truth, named=named)
     if truth is not None:
         validation.check_same_length(X, truth.values)
         validation.check_same_index(X, y)
         index = truth.index if index is None else index
-    roles = _assign_roles(estimator, columns, truth)
     roles, targets, observed = _read_targets(columns, truth, roles)
     ordered = targets + [columns[name] for name in (*roles.past, *roles.known)]
     for name in (*roles.past, *roles.known):
@@ -264,10 +265,11 @@ def _read_truth(y: Any) -> _Truth:
     return _Truth(values, names, index, one_dimensional)
 
 
-def _assign_roles(estimator: Any, columns: dict[Hashable, Array], truth: _Truth | None) -> Roles:
+def _assign_roles(
+    estimator: Any, columns: dict[Hashable, Array], truth: _Truth | None, *, named: bool
+) -> Roles:
     """Tell the mode, and each column's role in it."""
     names = list(columns)
-    named = all(isinstance(name, str) for name in names)
     wanted = estimator.target
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
     if wanted is None:

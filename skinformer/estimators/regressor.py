@@ -94,6 +94,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Epochs without improvement before training stops.
     tol : float, default=1e-4
         Improvement of the validation loss (standardised units) that counts.
+    warm_start : bool, default=False
+        Go on from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
         Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
     random_state : int, RandomState or None, default=None
@@ -124,8 +126,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
         The training loss of each epoch.
+    validation_scores_ : list of float or None
+        Share of the variance explained on the validation rows after each epoch.
     n_iter_ : int
-        Epochs run.
+        Epochs run, with those of earlier fits after a warm start.
     best_loss_ : float
         Loss of the weights kept: on validation rows if there are any.
 
@@ -187,6 +191,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
         tol: float = 1e-4,
+        warm_start: bool = False,
         device: str = "auto",
         random_state: Any = None,
         verbose: Any = 0,
@@ -217,6 +222,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.warm_start = warm_start
         self.device = device
         self.random_state = random_state
         self.verbose = verbose

@@ -61,6 +61,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_iter_no_change": [_COUNT],
     "tol": [Interval(Real, 0, None, closed="left")],
+    "warm_start": ["boolean"],
     "device": [str],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -136,6 +137,16 @@ def check_enough_rows(n_rows: int, estimator: Any) -> None:
         )
 
 
+def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
+    """Raise if a warm start finds weights of another network."""
+    shapes = [{name: getattr(w, "shape", None) for name, w in s.items()} for s in (earlier, new)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "warm_start=True cannot go on from weights of another network: columns, lengths or "
+            "sizes have changed since the last fit. Set warm_start=False or fit a clone."
+        )
+
+
 # --- columns --------------------------------------------------------------------------------
 
 
@@ -188,6 +199,8 @@ def check_target_count(n_targets: int, n_columns: int) -> None:
 
 def numeric_column(values: Any, name: Hashable) -> npt.NDArray[Any]:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
+    if pd.api.types.is_complex_dtype(values.dtype):
+        raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
     if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
         raise ValueError(
             f"could not convert column {name!r} of dtype {values.dtype} to float: pass numbers."
@@ -295,7 +308,7 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
             f"them, {name}.index = pd.to_datetime({name}.index), or number the rows, "
             f"{name}.reset_index(drop=True)."
         )
-    if isinstance(index, pd.DatetimeIndex | pd.PeriodIndex) and index.hasnans:
+    if index.hasnans:
         raise ValueError(f"{name}.index holds NaT: every row needs its time. Drop those rows.")
     return index, series
 
@@ -509,16 +522,21 @@ def number_series(labels: pd.Index | None, n_rows: int) -> tuple[Rows, pd.Index 
     """Give each series a number, in order of appearance; no labels means one series."""
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
+    _check_series_named(labels)
     codes, keys = pd.factorize(labels)
-    if (codes < 0).any():
-        raise ValueError("X.index holds a missing series name: every row needs its series.")
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
+
+
+def _check_series_named(labels: pd.Index) -> None:
+    if labels.hasnans:
+        raise ValueError("X.index holds a missing series name: every row needs its series.")
 
 
 def find_series(known: pd.Index | None, labels: pd.Index | None, n_rows: int) -> Rows:
     """Give the fitted number of each row's series; new ones are numbered after those."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64)
+    _check_series_named(labels)
     codes = known.get_indexer(labels).astype(np.int64)
     unseen = codes < 0
     codes[unseen] = len(known) + pd.factorize(labels[unseen])[0]

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
@@ -94,8 +95,9 @@ class MaskFuture(RowTransformer):
         """
         self._validate_params()
         values, _, _ = self._read(X, reset=True)
-        names = list(getattr(self, "feature_names_in_", range(values.shape[1])))
-        named = hasattr(self, "feature_names_in_")
+        X = X.to_frame() if isinstance(X, pd.Series) else X
+        named = hasattr(X, "columns")
+        names = list(X.columns) if named else list(range(values.shape[1]))
         target = names[-1] if self.target is None else self.target
         targets = target if isinstance(target, list) else [target]
         for name in targets:

@@ -97,6 +97,7 @@ class SlidingWindow(RowTransformer):
         """
         self._validate_params()
         values, time, labels = self._read(X, reset=True)
+        values = _as_float(values)
         self._digest = content_digest(X) if time is None else b""
         codes, self.series_ = validation.number_series(labels, len(values))
         order = np.argsort(codes, kind="stable")
@@ -107,7 +108,7 @@ class SlidingWindow(RowTransformer):
             validation.check_distinct(time, labels)
             validation.check_order(time[order], codes)
             self.clock_, steps = validation.make_clock(time[order], codes, None)
-        self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy(dtype=values.dtype)
+        self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
         after = np.searchsorted(codes, codes, side="right") - np.arange(len(codes))
         kept = after <= self.seq_len + self.lag
         self._tail = values[kept], codes[kept], steps[kept]
@@ -135,17 +136,20 @@ class SlidingWindow(RowTransformer):
         """
         validation.check_fitted(self)
         values, time, labels = self._read(X, reset=False)
-        codes, steps = self._place(X, time, labels, len(values))
+        values = _as_float(values)
+        codes, steps, own = self._place(X, time, labels, len(values))
         tail_values, tail_codes, tail_steps = self._tail
         known = np.concatenate([tail_values, values])  # X's own rows win: they come last
+        line = codes + (_OTHER_GRID if own else 0)
         keys, rows = _lookup(
-            np.concatenate([tail_codes, codes]), np.concatenate([tail_steps, steps])
+            np.concatenate([tail_codes, line]), np.concatenate([tail_steps, steps])
         )
         wanted = window_rows(steps - self.lag - self.seq_len + 1, self.seq_len)  # (n, seq_len)
-        key = _key(codes[:, None], wanted)
+        key = _key(line[:, None], wanted)
         place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
         found = keys[place] == key
-        mean = self.mean_[np.minimum(codes, len(self.mean_) - 1)]
+        means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
+        mean = means[np.minimum(codes, len(self.mean_))]
         windows = np.where(found[..., None], known[rows[place]], mean[:, None])
         # (n, seq_len, n_features) -> (n, n_features * seq_len)
         return self._wrap(windows.transpose(0, 2, 1).reshape(len(values), -1), X)
@@ -170,26 +174,32 @@ class SlidingWindow(RowTransformer):
 
     def _place(
         self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
-    ) -> tuple[Rows, Rows]:
-        """Give series and step of each row; series that training did not hold come last."""
+    ) -> tuple[Rows, Rows, bool]:
+        """Give series and step of each row, and whether X is a timeline of its own."""
         validation.check_panel(self.series_ is not None, labels is not None)
         codes = validation.find_series(self.series_, labels, n_rows)
         if time is None or isinstance(self.clock_, RowClock):
             end = int(self._tail[2][-1]) + 1
             seen = time is None and content_digest(X) == self._digest
-            return codes, np.arange(n_rows) + (0 if seen else end)
+            return codes, np.arange(n_rows) + (0 if seen else end), False
         validation.check_same_kind(time, self.clock_)
         validation.check_distinct(time, labels)
         steps = self.clock_.steps(time)
-        if (steps == OFF_GRID).any():  # a timeline of its own: no training row belongs to it
+        own = bool((steps == OFF_GRID).any())
+        if own:
             clock = self.clock_.starting_at(time.min())
             steps = clock.steps(time)
             validation.check_on_grid(steps, time, clock)
-            codes = codes + len(self.mean_)
-        return codes, steps
+        return codes, steps, own
 
 
 _STEPS_PER_SERIES = 1 << 40
+_OTHER_GRID = 1 << 22  # added to the numbers of series whose rows lie on no training grid
+
+
+def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make room for means and NaN beside whole numbers."""
+    return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
 def _key(codes: Rows, steps: Rows) -> Rows:

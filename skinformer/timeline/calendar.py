@@ -82,7 +82,9 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     """
     if not is_dated(index) or len(index) < 2:
         return ()
-    dates = index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
+    # On the wall: a day that daylight saving shortens is still a day.
+    periods = isinstance(index, pd.PeriodIndex)
+    dates = index.to_timestamp() if periods else index.tz_localize(None)  # type: ignore[attr-defined]
     step = (dates[-1] - dates[0]) / pd.Timedelta(days=1) / (len(dates) - 1)
     fitting = [name for name, field in FIELDS.items() if field.finest <= step < field.coarsest]
     values = calendar_values(index, fitting)

@@ -292,7 +292,7 @@ class WallClock(Clock):
             the next one that exists; of a repeated one the first is meant.
         """
         if not len(steps):
-            return pd.DatetimeIndex([], dtype=self._grid(0, 0).dtype, name=self.name)
+            return self._grid(0, 0)[:0].as_unit(self.origin.unit).rename(self.name)
         before = max(0, -int(steps.min()))
         grid = self._grid(before, max(0, int(steps.max())))
         dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(self.origin.unit)

@@ -7,7 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["validation_start"]
+from skinformer.timeline.timeline import Table
+
+__all__ = ["training_rows", "validation_start"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -46,3 +48,25 @@ def validation_start(
     n_steps = int(end_step[longest] - first_step[longest])
     tail = max(pred_len, math.ceil(fraction * n_steps))
     return int(end_step[longest]) - min(tail, n_steps - seq_len - pred_len)
+
+
+def training_rows(table: Table, tail: int | None) -> tuple[Rows, Rows]:
+    """
+    Find each series' rows before the validation tail.
+
+    Parameters
+    ----------
+    table : Table
+        Rows sorted by series and step.
+    tail : int or None
+        The step at which the tail begins; None for no tail.
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (n_series,)
+        Series i trains on rows ``start[i]`` … ``stop[i] - 1``.
+    """
+    start, end = table.first_row[:-1], table.first_row[1:]
+    if tail is None:
+        return start, end
+    return start, start + np.clip(tail - table.steps[start], 0, end - start)

@@ -47,6 +47,11 @@ class Table:
     clock: Clock
     weight: npt.NDArray[np.float64] | None = None
 
+    @property
+    def first_row(self) -> Rows:
+        """First row of each series, and the end; the rows must be sorted by series."""
+        return runs(self.series, int(self.series.max(initial=-1)) + 1)
+
     def take(self, rows: Any) -> Table:
         """
         Choose or reorder rows.

@@ -1,0 +1,193 @@
+"""Measure forecasts by the protocol that published tables share.
+
+Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 24 --columns S``. Every column is
+standardised by its training rows; errors are averaged over all windows (stride 1, none dropped),
+steps and columns of the test rows in that unit. The same path measures the references.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.evaluation.windows import forecast_windows
+
+__all__ = ["Split", "load_series", "main", "measure", "split_rows"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+_MONTH = 30 * 24  # rows of an hourly month, as the ETT papers count them
+
+
+class Split(NamedTuple):
+    """Borders of the rows: training ends before `train`, and so on."""
+
+    train: int
+    validation: int
+    test: int
+
+
+def load_series(path: str | Path) -> pd.DataFrame:
+    """
+    Read a series from a CSV file whose first column is its time.
+
+    Parameters
+    ----------
+    path : path-like
+        File, may be compressed.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns)
+        Under a DatetimeIndex.
+    """
+    frame = pd.read_csv(path, index_col=0)
+    frame.index = pd.to_datetime(frame.index)
+    return frame
+
+
+def split_rows(name: str, n_rows: int) -> Split:
+    """
+    Give the borders that published tables use.
+
+    Parameters
+    ----------
+    name : str
+        Name of the series: ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others
+        70, 10 and 20 percent of their rows.
+    n_rows : int
+        Rows in all.
+
+    Returns
+    -------
+    Split
+        Row numbers.
+
+    Examples
+    --------
+    >>> split_rows("ETTh1", 17420)
+    Split(train=8640, validation=11520, test=14400)
+    """
+    if name.startswith("ETT"):
+        month = _MONTH * (4 if name.startswith("ETTm") else 1)
+        return Split(12 * month, 16 * month, 20 * month)
+    return Split(int(n_rows * 0.7), n_rows - int(n_rows * 0.2), n_rows)
+
+
+def measure(
+    frame: pd.DataFrame, split: Split, *, horizon: int, parameters: dict[str, Any]
+) -> pd.DataFrame:
+    """
+    Fit on the training rows, stop early on the validation rows, and measure on the test rows.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        All columns are forecast.
+    split : Split
+        Borders of the rows.
+    horizon : int
+        Steps of a forecast.
+    parameters : dict
+        Parameters of `InformerRegressor`.
+
+    Returns
+    -------
+    DataFrame
+        One row per method: mse and mae (standardised units), fit and predict seconds.
+    """
+    train = frame.to_numpy(dtype=np.float64)[: split.train]
+    scaled = (frame - train.mean(axis=0)) / train.std(axis=0)
+    origins = np.arange(split.validation, split.test - horizon + 1)
+    values = scaled.to_numpy()
+    truth = values[origins[:, None] + np.arange(horizon)]
+    started = time.perf_counter()
+    model = InformerRegressor(
+        list(frame.columns),
+        pred_len=horizon,
+        early_stopping=True,
+        validation_fraction=1 - split.train / split.validation,
+        **parameters,
+    ).fit(scaled.iloc[: split.validation])
+    fitted = time.perf_counter()
+    rows = {
+        type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)
+    }
+    seconds = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
+    rows = {name: row | seconds for name, row in rows.items()}
+    for name, reference in _REFERENCES.items():
+        rows[name] = _errors(reference(values, origins, horizon), truth)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _last_value(values: Floats, origins: Rows, horizon: int) -> Floats:
+    return np.repeat(values[origins - 1][:, None], horizon, axis=1)
+
+
+def _last_day(values: Floats, origins: Rows, horizon: int) -> Floats:
+    forecast: Floats = values[origins[:, None] - 24 + np.arange(horizon) % 24]
+    return forecast
+
+
+_REFERENCES: dict[str, Callable[[Floats, Rows, int], Floats]] = {
+    "last value": _last_value,
+    "last 24 rows": _last_day,
+}
+
+
+def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:
+    error = forecast - truth
+    return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """
+    Run the benchmark from the command line.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Command line; None takes the process's own.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--data", required=True, type=Path, help="CSV file, time first")
+    parser.add_argument("--horizon", required=True, type=int, help="steps of a forecast")
+    parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
+    parser.add_argument("--parameters", type=json.loads, default={}, help="of the model, as JSON")
+    parser.add_argument("--output", type=Path, help="JSON file for the result")
+    options = parser.parse_args(arguments)
+    if not options.data.exists():
+        parser.error(f"--data {options.data}: no such file")
+    name = options.data.name.split(".")[0]
+    frame = load_series(options.data)
+    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
+    parameters = {"random_state": 0, "verbose": 1} | options.parameters
+    table = measure(
+        frame, split_rows(name, len(frame)), horizon=options.horizon, parameters=parameters
+    )
+    sys.stdout.write(f"{name}, {options.horizon} steps ahead, {parameters}\n{table.round(4)}\n")
+    if options.output:
+        result = {"data": name, "horizon": options.horizon, "parameters": parameters}
+        result["results"] = table.to_dict(orient="index")
+        options.output.write_text(json.dumps(result, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
