@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
+    from skinformer.timeline.split import PanelTimeSeriesSplit
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,7 @@ __all__ = [
     "CalendarFeatures",
     "InformerRegressor",
     "MaskFuture",
+    "PanelTimeSeriesSplit",
     "SlidingWindow",
     "__version__",
     "datasets",
@@ -31,6 +33,7 @@ _CLASSES = {
     "CalendarFeatures": "skinformer.preprocessing.calendar_features",
     "InformerRegressor": "skinformer.estimators.regressor",
     "MaskFuture": "skinformer.preprocessing.mask_future",
+    "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
 }
 _SUBMODULES = frozenset({"datasets", "display", "evaluation"})

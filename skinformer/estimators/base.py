@@ -83,8 +83,10 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         labelled = isinstance(X, pd.DataFrame | pd.Series)
         self._training_digest = b"" if labelled else content_digest(X)
         tail = self._validation_start(table)
-        self.scaler_ = fit_scaler(table.columns, *training_rows(table, tail))
-        self.timeline_ = build_timeline(table, self.scaler_)
+        static = table.static_columns()
+        self.scaler_ = fit_scaler(table.columns, *training_rows(table, tail), static=static)
+        fill = not self.null_embedding
+        self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
         self.device_ = str(resolve_device(self.device))
         data = {"X": X, "y": y, "metadata": None}
@@ -120,6 +122,8 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
                     checkpoint=None,
                     fingerprint={},
                 )
+        if self.sizes_.n_series:
+            self.module_.embed_unseen()
         self._keep(record, warm=earlier is not None)
 
     def _keep(self, record: TrainingRecord, *, warm: bool) -> None:
@@ -156,8 +160,14 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         """Make the training batches, and those of the validation tail if there is one."""
         timeline = self.timeline_
         row_steps = _steps(timeline)
+        series = np.repeat(np.arange(timeline.n_series), np.diff(timeline.first_row))
         source = window_source(
-            timeline.values, row_steps, timeline.clock, sizes=self.sizes_, device=self.device_
+            timeline.values,
+            row_steps,
+            series,
+            timeline.clock,
+            sizes=self.sizes_,
+            device=self.device_,
         )
         weight = None if timeline.weight is None else torch.from_numpy(timeline.weight)
         shared: dict[str, Any] = {
@@ -210,8 +220,12 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         """Forecast steps in the targets' units, shape (n, n_targets)."""
         sizes = self.sizes_
 
-        def forecast(values: Any, row_steps: Rows, origins: Rows) -> npt.NDArray[np.float32]:
-            source = window_source(values, row_steps, clock, sizes=sizes, device=self.device_)
+        def forecast(
+            values: Any, row_steps: Rows, row_series: Rows, origins: Rows
+        ) -> npt.NDArray[np.float32]:
+            source = window_source(
+                values, row_steps, row_series, clock, sizes=sizes, device=self.device_
+            )
             return predict_windows(self.module_, source, origins)
 
         result = roll(
@@ -222,6 +236,8 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
             place=place,
             n_targets=sizes.n_targets,
             n_past=sizes.n_past,
+            n_static=sizes.n_static,
+            hold=not self.null_embedding,
             seq_len=sizes.seq_len,
             pred_len=sizes.pred_len,
             forecast=forecast,

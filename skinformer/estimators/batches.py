@@ -39,6 +39,8 @@ class WindowSource:
         Each row's place in `calendar`.
     calendar : Tensor of int16, shape (n_steps, n_fields)
         Calendar fields of consecutive steps.
+    series : Tensor of int64, shape (n_rows,), or None
+        Each row's series, where series are embedded.
     n_hidden : int
         Number of first columns that are not known ahead.
     seq_len, pred_len : int
@@ -48,6 +50,7 @@ class WindowSource:
     values: Tensor
     steps: Tensor
     calendar: Tensor
+    series: Tensor | None
     n_hidden: int
     seq_len: int
     pred_len: int
@@ -74,14 +77,7 @@ class WindowSource:
             hidden=slice(0, self.n_hidden),
             fill=0.0,
         )
-        if not self.calendar.shape[1]:
-            return self.values[past], ahead, None, None
-        return (
-            self.values[past],
-            ahead,
-            self.calendar[self.steps[past]].long(),
-            self.calendar[self.steps[future]].long(),
-        )
+        return self.values[past], ahead, self._categories(past), self._categories(future)
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """
@@ -101,12 +97,25 @@ class WindowSource:
         """
         return values[self._rows(origins, 0, self.pred_len)]
 
+    def _categories(self, rows: Tensor) -> Tensor | None:
+        """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
+        fields = [] if not self.calendar.shape[1] else [self.calendar[self.steps[rows]].long()]
+        if self.series is not None:
+            fields.append(self.series[rows][..., None])
+        return torch.cat(fields, dim=-1) if fields else None
+
     def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
         return origins[:, None] + torch.arange(first, last, device=origins.device)
 
 
 def window_source(
-    values: npt.NDArray[np.float32], steps: Rows, clock: Clock, *, sizes: Any, device: Any
+    values: npt.NDArray[np.float32],
+    steps: Rows,
+    series: Rows,
+    clock: Clock,
+    *,
+    sizes: Any,
+    device: Any,
 ) -> WindowSource:
     """
     Put rows and the calendar of their steps onto a device.
@@ -117,6 +126,8 @@ def window_source(
         Standardised rows.
     steps : ndarray of int64, shape (n_rows,)
         The step of each row on the clock.
+    series : ndarray of int64, shape (n_rows,)
+        The series of each row; those from ``sizes.n_series`` on were not trained.
     clock : Clock
         What the steps count.
     sizes : ModelSizes
@@ -138,6 +149,11 @@ def window_source(
         values=torch.from_numpy(values).to(device),
         steps=torch.from_numpy(steps - first).to(device),
         calendar=torch.from_numpy(calendar).to(device),
+        series=(
+            torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
+            if sizes.n_series
+            else None
+        ),
         n_hidden=sizes.n_targets + sizes.n_past,
         seq_len=sizes.seq_len,
         pred_len=sizes.pred_len,

@@ -15,11 +15,13 @@ __all__ = ["ModelSizes", "build_module", "model_sizes", "resolve_device", "train
 
 
 class ModelSizes(NamedTuple):
-    """What the data, not the user, decides about the module."""
+    """What the data, not the user, decides about the module; no series: no embedding of them."""
 
     n_targets: int
     n_past: int
     n_known: int
+    n_static: int
+    n_series: int
     calendar_fields: tuple[str, ...]
     seq_len: int
     pred_len: int
@@ -51,6 +53,8 @@ def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
         n_targets=len(roles.targets),
         n_past=len(roles.past),
         n_known=len(roles.known),
+        n_static=len(roles.static),
+        n_series=timeline.n_series if estimator.series_embedding else 0,
         calendar_fields=fields,
         seq_len=int(estimator.seq_len),
         pred_len=int(estimator.pred_len),
@@ -76,11 +80,14 @@ def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
         In training mode, on the CPU.
     """
     label_len = sizes.seq_len // 2 if estimator.label_len is None else estimator.label_len
+    fields = [FIELDS[name].size for name in sizes.calendar_fields]
+    if sizes.n_series:  # a series is one more category of each step; the last stands for others
+        fields.append(sizes.n_series + 1)
     return Informer(
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
         n_known=sizes.n_known,
-        calendar_sizes=tuple(FIELDS[name].size for name in sizes.calendar_fields),
+        calendar_sizes=tuple(fields),
         seq_len=sizes.seq_len,
         label_len=int(label_len),
         pred_len=sizes.pred_len,
@@ -102,6 +109,7 @@ def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
         bias=True,
         position="sinusoidal",
         mask_embedding=False,
+        null_embedding=estimator.null_embedding,
         window_norm=estimator.window_norm,
         init="xavier",
         seed=seed,

@@ -81,8 +81,10 @@ def place_rows(table: Table, timeline: Timeline, *, seq_len: int, has_history: b
         timeline.first_step,
         timeline.end_step,
     )
-    first = np.where(unseen, np.iinfo(np.int64).max, end)
+    first = np.full(n_series, np.iinfo(np.int64).max)
     np.minimum.at(first, table.series, table.steps)
+    absent = np.bincount(table.series, minlength=n_series) == 0
+    first[absent] = end[absent]
     other_grid = unseen | (table.clock != timeline.clock)
     elsewhere = other_grid | (first < first_step)
     if has_history:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,10 @@ class Roles:
         ahead. In features mode the targets are y's columns.
     one_dimensional : bool
         Whether `predict` returns shape (n,).
+    columns : tuple
+        X's columns in their order; numbers for an array.
+    static : tuple
+        Those of `known` that are constant in each series of a panel.
     links : tuple of (slope, intercept)
         In "both" mode the map from each target's column of X into y's units.
     """
@@ -51,6 +55,8 @@ class Roles:
     past: tuple[Hashable, ...]
     known: tuple[Hashable, ...]
     one_dimensional: bool
+    columns: tuple[Hashable, ...]
+    static: tuple[Hashable, ...] = ()
     links: tuple[tuple[float, float], ...] = ()
 
 
@@ -97,10 +103,13 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
         validation.check_same_length(X, truth.values)
         validation.check_same_index(X, y)
         index = truth.index if index is None else index
+        features = {name: column for name, column in columns.items() if name not in roles.targets}
+        validation.warn_of_leaks(features, truth.values)
     roles, targets, observed = _read_targets(columns, truth, roles)
     ordered = targets + [columns[name] for name in (*roles.past, *roles.known)]
+    advice = None if estimator.null_embedding else _COVARIATE_NAN
     for name in (*roles.past, *roles.known):
-        validation.check_finite(columns[name], f"X (column {name!r})", nan=_COVARIATE_NAN)
+        validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     weight = validation.truth_weight(sample_weight, observed)
     time, series_labels = _labels(index, len(observed))
     series, estimator.series_ = validation.number_series(series_labels, len(observed))
@@ -116,7 +125,20 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
         clock, steps = validation.make_clock(time[order], series[order], estimator.freq)
     table = Table(ordered, len(targets), series, np.arange(len(observed)), clock, weight)
     table = table if isinstance(order, slice) else table.take(order)
-    return Table(table.columns, len(targets), table.series, steps, clock, table.weight), roles
+    table = replace(table, steps=steps)
+    return _with_static(table, roles)
+
+
+def _with_static(table: Table, roles: Roles) -> tuple[Table, Roles]:
+    """Move columns that are constant in each series to those known ahead."""
+    names = (*roles.targets, *roles.past, *roles.known)
+    static = tuple(names[j] for j in table.static_columns())
+    past = tuple(name for name in roles.past if name not in static)
+    known = roles.known + tuple(name for name in roles.past if name in static)
+    place = dict(zip(names, table.columns, strict=True))
+    columns = table.columns[: table.n_targets] + [place[name] for name in (*past, *known)]
+    roles = replace(roles, past=past, known=known, static=static)
+    return replace(table, columns=columns), roles
 
 
 def read_prediction(estimator: Any, X: Any) -> Table:
@@ -140,7 +162,9 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     columns, index = _read_columns(estimator, X, reset=False)
     roles: Roles = estimator.roles_
     for name in roles.known:
-        validation.check_finite(columns[name], f"X (column {name!r})", nan=_COVARIATE_NAN)
+        may_miss = estimator.null_embedding or name in roles.static
+        advice = None if may_miss else _COVARIATE_NAN
+        validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
         validation.check_finite(columns[name], f"X (column {name!r})", nan=None)
     ordered: list[Array | None] = [None] * len(roles.targets)
@@ -167,16 +191,16 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     return Table(ordered, len(roles.targets), series, steps, clock)
 
 
-def read_update(estimator: Any, table: Table, y: Any) -> Table:
+def read_update(estimator: Any, X: Any, y: Any) -> Table:
     """
-    Complete the rows of an update by their truth.
+    Validate what `update` got: rows and their truth.
 
     Parameters
     ----------
     estimator : InformerRegressor
         Fitted.
-    table : Table
-        What `read_prediction` made of X.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in any order.
     y : array-like of shape (n,) or (n, n_targets), or None
         The truth; needed in features mode, used elsewhere where X's target is missing.
 
@@ -185,10 +209,16 @@ def read_update(estimator: Any, table: Table, y: Any) -> Table:
     Table
         With the targets' columns, in y's units.
     """
+    table = read_prediction(estimator, X)
+    validation.check_same_index(X, y)
     if estimator.roles_.mode == "features":
         validation.check_update_truth(y)
-    for column, name in zip(table.columns[table.n_targets :], _covariates(estimator), strict=True):
-        validation.check_finite(column, f"X (column {name!r})", nan=_COVARIATE_NAN)
+    if (table.series >= estimator.timeline_.n_series).any():
+        validation.raise_unseen_series(estimator.series_)
+    covariates = (*estimator.roles_.past, *estimator.roles_.known)
+    advice = None if estimator.null_embedding else _COVARIATE_NAN
+    for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
+        validation.check_finite(column, f"X (column {name!r})", nan=advice)
     columns = list(table.columns)
     if y is not None:
         truth = _read_truth(y).values
@@ -197,7 +227,7 @@ def read_update(estimator: Any, table: Table, y: Any) -> Table:
         for j, given in enumerate(columns[: table.n_targets]):
             values = truth[:, j]
             columns[j] = values if given is None else np.where(np.isnan(values), given, values)
-    return Table(columns, table.n_targets, table.series, table.steps, table.clock)
+    return replace(table, columns=columns)
 
 
 def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
@@ -221,16 +251,13 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
     if y is not None:
         values = validation.numeric_truth(y)
         validation.check_same_length(X, values)
+        validation.check_same_index(X, y)
         return values.reshape(len(values), -1)
     validation.check_score_truth(estimator.roles_.mode)
     columns, _ = _read_columns(estimator, X, reset=False)
     links = estimator.roles_.links or ((1.0, 0.0),) * len(estimator.roles_.targets)
     pairs = zip(estimator.roles_.targets, links, strict=True)
     return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
-
-
-def _covariates(estimator: Any) -> tuple[Hashable, ...]:
-    return (*estimator.roles_.past, *estimator.roles_.known)
 
 
 def _read_columns(
@@ -292,13 +319,13 @@ def _assign_roles(
         past=tuple(n for n in names if n not in targets and n not in known),
         known=tuple(known),
         one_dimensional=not isinstance(wanted, list) if truth is None else truth.one_dimensional,
+        columns=tuple(names),
     )
 
 
 def _feature_roles(columns: dict[Hashable, Array], truth: _Truth) -> Roles:
-    for j in range(truth.values.shape[1]):
-        validation.warn_of_leaks(list(columns.values()), list(columns), truth.values[:, j])
-    return Roles("features", truth.names, (), tuple(columns), truth.one_dimensional)
+    names = tuple(columns)
+    return Roles("features", truth.names, (), names, truth.one_dimensional, columns=names)
 
 
 def _read_targets(
@@ -320,8 +347,7 @@ def _read_targets(
         slope, intercept = validation.check_affine(affine_link(column, values), name)
         links.append((slope, intercept))
         targets.append(np.where(np.isnan(values), slope * column + intercept, values))
-    roles = Roles(**{**roles.__dict__, "links": tuple(links)})
-    return roles, targets, ~np.isnan(truth.values)
+    return replace(roles, links=tuple(links)), targets, ~np.isnan(truth.values)
 
 
 def _labels(index: pd.Index | None, n_rows: int) -> tuple[pd.Index, pd.Index | None]:

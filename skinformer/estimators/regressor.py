@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,12 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     calendar : "auto", list or None, default="auto"
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training.
+    series_embedding : bool, default=False
+        Learn a vector for each series of a panel; series that training did not hold get the
+        mean of them.
+    null_embedding : bool, default=False
+        Accept missing values in columns other than the target, and learn a vector for each
+        column that stands for them. Otherwise they are an error.
     d_model : int, default=64
         Width of the network, a multiple of `n_heads`.
     n_heads : int, default=4
@@ -172,6 +179,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         known_future: list[Any] | None = None,
         freq: Any = None,
         calendar: Any = "auto",
+        series_embedding: bool = False,
+        null_embedding: bool = False,
         d_model: int = 64,
         n_heads: int = 4,
         n_encoder_layers: int = 2,
@@ -203,6 +212,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.known_future = known_future
         self.freq = freq
         self.calendar = calendar
+        self.series_embedding = series_embedding
+        self.null_embedding = null_embedding
         self.d_model = d_model
         self.n_heads = n_heads
         self.n_encoder_layers = n_encoder_layers
@@ -364,16 +375,17 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         ValueError
             If rows are missing between the history and X, or within X.
         """
-        table, observed = self._observe(X)
-        table = read_update(self, table, y)
-        order = np.lexsort((table.steps, table.series))
-        table = table.take(order)
+        check_is_fitted(self)
+        table = read_update(self, X, y)
+        table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
-        has_rows = np.diff(first_row) > 0
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
-        validation.check_follows(table.steps, expected + np.arange(len(expected)), table.clock)
-        filled = self._fill_missing(table, observed, order) if has_rows.any() else table
-        self.timeline_ = self.timeline_.appended(build_timeline(filled, self.scaler_))
+        expected += np.arange(len(expected))
+        validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
+        filled = self._fill_missing(table)
+        self.timeline_ = self.timeline_.appended(
+            build_timeline(filled, self.scaler_, fill_covariates=not self.null_embedding)
+        )
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -393,7 +405,6 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         check_is_fitted(self)
         if horizon is not None:
             validation.check_horizon(horizon)
-        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         steps = int(self.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
@@ -401,7 +412,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             series = self.series_.take(np.repeat(np.arange(n_series), steps))
             names = [self.series_.name, self.timeline_.clock.name]
             labels = pd.MultiIndex.from_arrays([series, labels], names=names)
-        return pd.DataFrame(np.nan, index=labels, columns=columns)
+        return pd.DataFrame(np.nan, index=labels, columns=list(self.roles_.columns))
 
     def _after_observed(self, place: Placement, observed: Observed) -> Placement:
         """Move the anchor behind the last observed target of X."""
@@ -422,6 +433,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         rows = (ahead >= 0) & (ahead < horizon)
         first = self.sizes_.n_targets + self.sizes_.n_past
         for j, name in enumerate(self.roles_.known, start=first):
+            if self.null_embedding or name in self.roles_.static:
+                continue
             missing = np.ones((len(place.anchor), horizon), dtype=bool)
             given = rows & ~np.isnan(observed.values[:, j])
             missing[observed.series[given], ahead[given]] = False
@@ -430,14 +443,15 @@ class InformerRegressor(RegressorMixin, BaseInformer):
                 label = clock.labels(place.anchor[[series]] + step)[0]
                 validation.raise_unknown_ahead(name, int(missing.sum()), label)
 
-    def _fill_missing(self, table: Table, observed: Observed, order: Rows) -> Table:
+    def _fill_missing(self, table: Table) -> Table:
         """Put forecasts in for missing targets, as later context needs numbers."""
         columns = list(table.columns)
         if not any(np.isnan(column).any() for column in columns[: table.n_targets]):
             return table
         place = after_history(self.timeline_)
-        rows = Observed(observed.values[order], observed.series[order], observed.steps[order])
+        values = self.scaler_.transform(table.columns, table.series)
+        rows = Observed(values, table.series, table.steps)
         forecasts = self._forecast_steps(rows, rows.series, rows.steps, place, table.clock)
         for j in range(table.n_targets):
             columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
-        return Table(columns, table.n_targets, table.series, table.steps, table.clock)
+        return replace(table, columns=columns)

@@ -23,8 +23,9 @@ __all__ = ["HeldValues", "Observed", "RollingForecast", "roll"]
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-#: Forecasts windows of a canvas: (values, step of each row, origins) -> (n, pred_len, n_targets).
-Forecaster = Callable[[Floats, Rows, Rows], Floats]
+#: Forecasts windows of a canvas: (values, step and series of each row, origins) to
+#: (n, pred_len, n_targets).
+Forecaster = Callable[[Floats, Rows, Rows, Rows], Floats]
 
 
 class Observed(NamedTuple):
@@ -89,6 +90,8 @@ def roll(
     place: Placement,
     n_targets: int,
     n_past: int,
+    n_static: int,
+    hold: bool,
     seq_len: int,
     pred_len: int,
     forecast: Forecaster,
@@ -106,13 +109,16 @@ def roll(
         The stored history.
     place : Placement
         Where each series' blocks and context lie.
-    n_targets, n_past : int
-        Numbers of the first columns: targets, then past-only ones; the rest is known ahead.
+    n_targets, n_past, n_static : int
+        Numbers of the first columns: targets, then past-only ones; the rest is known ahead,
+        the static ones last.
+    hold : bool
+        Whether covariates without a value are held at their last one; else they stay NaN.
     seq_len, pred_len : int
         Steps in a context and in a block.
     forecast : callable
-        ``forecast(values, steps, origins)`` gives the forecasts of windows whose contexts and
-        known columns are complete.
+        ``forecast(values, steps, series, origins)`` gives the forecasts of windows whose contexts
+        and known columns are complete.
 
     Returns
     -------
@@ -129,7 +135,10 @@ def roll(
     canvas = _paint(observed, history, place, low=base - seq_len, high=last + pred_len)
     blocks = _blocks(canvas, series, steps, start, base=base, last=last, pred_len=pred_len)
     missing = np.isnan(canvas.values[:, :n_targets])
-    held = _hold(canvas, n_targets, n_past, last=last, until=_last_step(series, steps, base))
+    held = HeldValues(0, 0)
+    if hold:
+        until = _last_step(series, steps, base)
+        held = _hold(canvas, n_targets, n_past, n_static, last=last, until=until)
     values = _fill_by_forecasts(
         canvas, blocks, missing, seq_len=seq_len, pred_len=pred_len, forecast=forecast
     )
@@ -203,12 +212,15 @@ def _last_step(series: Rows, steps: Rows, base: Rows) -> Rows:
     return last
 
 
-def _hold(canvas: _Canvas, n_targets: int, n_past: int, *, last: Rows, until: Rows) -> HeldValues:
+def _hold(
+    canvas: _Canvas, n_targets: int, n_past: int, n_static: int, *, last: Rows, until: Rows
+) -> HeldValues:
     """Hold covariates without a value at their last one, and count the steps that matter."""
     empty = np.isnan(canvas.values[:, n_targets:])
     series, steps = canvas.series, canvas.steps
     past = empty[:, :n_past].any(axis=1) & (steps < last[series])
-    known = empty[:, n_past:].any(axis=1) & (steps <= until[series])
+    varying = empty[:, n_past : empty.shape[1] - n_static]
+    known = varying.any(axis=1) & (steps <= until[series])
     fill_forward(canvas.values[:, n_targets:], canvas.first_row[series])
     return HeldValues(int(past.sum()), int(known.sum()))
 
@@ -225,13 +237,13 @@ def _fill_by_forecasts(
     """Forecast all needed blocks, each as soon as its context is complete."""
     n_targets = missing.shape[1]
     out = np.full((len(blocks.origins), pred_len, n_targets), np.nan, dtype=np.float32)
-    steps = canvas.steps
+    steps, series = canvas.steps, canvas.series
     pending = np.flatnonzero(_needed(blocks, missing, pred_len))
     while len(pending):
         unknown = np.concatenate([[0], np.cumsum(missing.any(axis=1))])
         origins = blocks.origins[pending]
         ready = pending[unknown[origins] == unknown[origins - seq_len]]
-        out[ready] = forecast(canvas.values, steps, blocks.origins[ready])
+        out[ready] = forecast(canvas.values, steps, series, blocks.origins[ready])
         rows = window_rows(blocks.origins[ready], pred_len)
         filled = np.where(missing[rows], out[ready], canvas.values[rows, :n_targets])
         canvas.values[rows, :n_targets] = filled

@@ -42,6 +42,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "known_future": [None, list],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
     "calendar": [None, StrOptions({"auto"}), list],
+    "series_embedding": ["boolean"],
+    "null_embedding": ["boolean"],
     "d_model": [_COUNT],
     "n_heads": [_COUNT],
     "n_encoder_layers": [_COUNT],
@@ -259,19 +261,26 @@ def check_affine(link: tuple[float, float] | None, target: Hashable) -> tuple[fl
 
 
 def warn_of_leaks(
-    columns: Sequence[npt.NDArray[Any]], names: Sequence[Hashable], y: npt.NDArray[np.float64]
+    columns: dict[Hashable, npt.NDArray[Any]], truth: npt.NDArray[np.float64]
 ) -> None:
-    """Warn of columns that equal y: at prediction they would hold the answer."""
-    for column, name in zip(columns, names, strict=True):
-        # The first rows settle it for nearly every column; the rest is read only for a twin.
-        head = np.array_equal(column[:64], y[:64], equal_nan=column.dtype.kind == "f")
-        if head and np.ptp(y) > 0 and np.array_equal(column, y, equal_nan=True):
+    """Warn of columns that equal a truth: at prediction they would hold the answer."""
+    for name, column in columns.items():
+        if any(_is_twin(column, y) for y in truth.T):
             warnings.warn(
                 f"column {name!r} of X equals y: a feature must be known before the step it "
                 f"belongs to. Pass target={name!r} to forecast it from its own past.",
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _is_twin(column: npt.NDArray[Any], y: npt.NDArray[np.float64]) -> bool:
+    """Tell whether a column equals a truth that varies, where the truth is known."""
+    # The first rows settle it for nearly every column; the rest is read only for a twin.
+    for rows in (slice(64), slice(None)):
+        if not ((column[rows] == y[rows]) | np.isnan(y[rows])).all():
+            return False
+    return bool(np.nanmax(y) > np.nanmin(y))
 
 
 # --- the time index -------------------------------------------------------------------------
@@ -484,14 +493,14 @@ def check_after_history(before: bool) -> None:
         )
 
 
-def check_follows(first: Rows, expected: Rows, clock: Clock) -> None:
+def check_follows(steps: Rows, clock: Clock, expected: Rows, history_clock: Clock) -> None:
     """Raise if the rows of an update do not follow the history directly."""
-    wrong = np.flatnonzero(first != expected)
+    wrong = np.flatnonzero((steps != expected) | (clock != history_clock))[:1]
     if len(wrong):
-        labels = clock.labels(np.array([first[wrong[0]], expected[wrong[0]]]))
+        given, due = clock.labels(steps[wrong])[0], history_clock.labels(expected[wrong])[0]
         raise ValueError(
-            f"update got rows from {labels[0]} on: they must follow the history directly, from "
-            f"{labels[1]}. Pass all rows since then."
+            f"update got rows from {given} on: they must follow the history directly, from "
+            f"{due}. Pass all rows since then."
         )
 
 
@@ -569,12 +578,12 @@ def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.ob
 
 def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if not len(X):
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
         raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not len(X):
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
 def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
@@ -617,6 +626,16 @@ def check_same_length(X: Any, y: Any) -> None:
 def count_rows(X: Any) -> int:
     """Count the rows of anything array-like."""
     return int(_num_samples(X))
+
+
+def raise_unseen_series(known: pd.Index | None) -> None:
+    """Raise because an update brings series that training did not hold."""
+    fitted = [] if known is None else list(known)
+    raise ValueError(
+        f"update got series that fit did not see; those are {fitted}: only known "
+        "series can be continued. Pass new ones to predict, which reads their history from X, "
+        "or fit again."
+    )
 
 
 def check_update_truth(y: Any) -> None:

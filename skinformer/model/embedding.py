@@ -58,6 +58,12 @@ class CalendarEmbedding(nn.Module):
         self.hidden = InputLinear(_CALENDAR_WIDTH * len(sizes), d_model, bias=True)
         self.output = InputLinear(d_model, d_model, bias=True)
 
+    @torch.no_grad()
+    def embed_unseen(self) -> None:
+        """Give the last value of the last field, which training did not hold, the mean vector."""
+        table: Tensor = self.tables[-1].weight  # type: ignore[assignment]
+        table[-1] = table[:-1].mean(dim=0)
+
     def forward(self, calendar: Tensor) -> Tensor:
         """Embed the fields.
 
@@ -93,6 +99,8 @@ class StepEmbedding(nn.Module):
         Number of last steps to which the learnt mask vector is added; 0 for no such vector.
     d_model : int
         Width of the output.
+    null_embedding : bool
+        Whether NaN is accepted, and a learnt vector per column stands for it.
     position : {"sinusoidal", "learned"}
         Fixed or learnt position code.
     norm : {"layer", "zc_rms"}
@@ -100,7 +108,7 @@ class StepEmbedding(nn.Module):
 
     Notes
     -----
-    ``Norm(x W_E + b_E + PE + calendar + mask)``, the sum in float32; O(length · d_model ·
+    ``Norm(x W_E + b_E + PE + calendar + mask + null)``, the sum in float32; O(length · d_model ·
     n_inputs) and the calendar's cost.
 
     **Shape**: input ``(batch, length, n_inputs)``, calendar ``(batch, length, n_fields)``,
@@ -111,18 +119,20 @@ class StepEmbedding(nn.Module):
     to the embedding of a masked step; it does not replace it, since columns known ahead keep
     their values there.
 
+    A missing value counts as 0, the mean, and adds its column's learnt vector (C's null_emb).
+
     References
     ----------
     Note on the Informer (N), section 2; training configuration (C), "Weight Initialization"
-    (mask_emb) and "Normalization" (after value encoding).
+    (mask_emb, null_emb) and "Normalization" (after value encoding).
 
     Examples
     --------
     >>> import torch
     >>> from skinformer.model.embedding import StepEmbedding
     >>> embedding = StepEmbedding(
-    ...     n_inputs=3, calendar_sizes=(24,), length=5, n_masked=2, d_model=8,
-    ...     position="sinusoidal", norm="layer",
+    ...     n_inputs=3, calendar_sizes=(24,), length=5, n_masked=2, null_embedding=False,
+    ...     d_model=8, position="sinusoidal", norm="layer",
     ... )
     >>> embedding(torch.randn(2, 5, 3), torch.zeros(2, 5, 1, dtype=torch.int64)).shape
     torch.Size([2, 5, 8])
@@ -135,6 +145,7 @@ class StepEmbedding(nn.Module):
         calendar_sizes: Sequence[int],
         length: int,
         n_masked: int,
+        null_embedding: bool,
         d_model: int,
         position: str,
         norm: str,
@@ -151,6 +162,7 @@ class StepEmbedding(nn.Module):
         )
         self.n_masked = n_masked
         self.mask = nn.Embedding(1, d_model) if n_masked else None
+        self.null = nn.Embedding(n_inputs, d_model) if null_embedding else None
         self.norm = make_norm(norm, d_model=d_model)
 
     def forward(self, values: Tensor, calendar: Tensor | None) -> Tensor:
@@ -171,7 +183,11 @@ class StepEmbedding(nn.Module):
         code = self.position.weight  # (length, d_model), float32: so is the sum
         if self.mask is not None:
             code = torch.cat([code[: -self.n_masked], code[-self.n_masked :] + self.mask.weight])
-        embedded: Tensor = self.values(values) + code
+        if self.null is None:
+            embedded: Tensor = self.values(values) + code
+        else:
+            missing = values.isnan().float()  # (batch, length, n_inputs)
+            embedded = self.values(values.nan_to_num()) + missing @ self.null.weight + code
         if self.calendar is not None:
             embedded = embedded + self.calendar(calendar)
         normalised: Tensor = self.norm(embedded)

@@ -77,6 +77,8 @@ class Informer(nn.Module):
         Position code.
     mask_embedding : bool
         Whether a learnt vector marks the decoder's masked steps.
+    null_embedding : bool
+        Whether covariates may be NaN; a learnt vector per column stands for a missing value.
     window_norm : bool
         Whether each window is normalised by its own mean and deviation.
     init : {"normal", "xavier", "scaled"}
@@ -115,7 +117,7 @@ class Informer(nn.Module):
     ...     dropout=0.1, activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
-    ...     mask_embedding=False, window_norm=True, init="xavier", seed=0,
+    ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier", seed=0,
     ... )
     >>> past, future = torch.randn(4, 48, 2), torch.zeros(4, 12, 2)
     >>> hours = torch.zeros(4, 48, 2, dtype=torch.int64)
@@ -151,6 +153,7 @@ class Informer(nn.Module):
         bias: bool,
         position: str,
         mask_embedding: bool,
+        null_embedding: bool,
         window_norm: bool,
         init: str,
         seed: int,
@@ -165,9 +168,13 @@ class Informer(nn.Module):
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
         self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
-        self.encoder_embedding = embedding(length=seq_len, n_masked=0)
+        self.encoder_embedding = embedding(
+            length=seq_len, n_masked=0, null_embedding=null_embedding
+        )
         n_masked = pred_len if mask_embedding else 0
-        self.decoder_embedding = embedding(length=label_len + pred_len, n_masked=n_masked)
+        self.decoder_embedding = embedding(
+            length=label_len + pred_len, n_masked=n_masked, null_embedding=null_embedding
+        )
         self.encoder = _encoder(n_encoder_layers, attention, distil, seed, block)
         self.decoder = _decoder(n_decoder_layers, decoder_attention, seed + n_encoder_layers, block)
         self.projection = nn.Linear(d_model, n_targets)
@@ -186,7 +193,7 @@ class Informer(nn.Module):
         Parameters
         ----------
         past : Tensor of shape (batch, seq_len, n_inputs), float32
-            Standardised windows without NaN.
+            Standardised windows; NaN only in covariates, and with `null_embedding`.
         future : Tensor of shape (batch, pred_len, n_inputs), float32
             Masked future: 0 in the target and past-only columns.
         past_calendar : Tensor of shape (batch, seq_len, n_fields), int64, default=None
@@ -213,8 +220,14 @@ class Informer(nn.Module):
         if self.window_norm is not None and statistics is not None:
             forecast = self.window_norm.undo(forecast, statistics)
         if self.linear_path is not None:
-            forecast = forecast + self.linear_path(known)
+            forecast = forecast + self.linear_path(known.nan_to_num())
         return forecast
+
+    def embed_unseen(self) -> None:
+        """Give the last value of the last calendar field the mean vector of the others."""
+        for embedding in (self.encoder_embedding, self.decoder_embedding):
+            if embedding.calendar is not None:
+                embedding.calendar.embed_unseen()
 
     def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None:
         """Join the last ``label_len`` rows of the past and the future."""

@@ -76,7 +76,8 @@ class WindowNorm(nn.Module):
         Parameters
         ----------
         past : Tensor of shape (batch, seq_len, n_inputs)
-            Windows, columns in the order targets, past-only, known ahead.
+            Windows, columns in the order targets, past-only, known ahead. NaN stays NaN and
+            does not count.
 
         Returns
         -------
@@ -88,13 +89,13 @@ class WindowNorm(nn.Module):
         values = past[..., : self.n_columns].float()
         # Distances from the last row are exact for a constant window, whatever its level, so
         # that rounding of the mean cannot pass for a deviation.
-        last = values[:, -1:]
+        last = values[:, -1:].nan_to_num()
         distance = values - last
-        centre = distance.mean(dim=1, keepdim=True)
+        centre = distance.nanmean(dim=1, keepdim=True).nan_to_num()
         centred = distance - centre
         # The floor is on the variance: the root of 0 has an infinite gradient.
-        variance = centred.square().mean(dim=1, keepdim=True).clamp(min=_FLOOR**2)
-        scale = variance.sqrt()
+        variance = centred.square().nanmean(dim=1, keepdim=True).nan_to_num()
+        scale = variance.clamp(min=_FLOOR**2).sqrt()
         known = past[..., self.n_columns :].float()
         normalised = torch.cat([centred / scale, known], dim=-1)
         return normalised, WindowStatistics(last + centre, scale)

@@ -141,16 +141,16 @@ class SlidingWindow(RowTransformer):
         tail_values, tail_codes, tail_steps = self._tail
         known = np.concatenate([tail_values, values])  # X's own rows win: they come last
         line = codes + (_OTHER_GRID if own else 0)
-        keys, rows = _lookup(
-            np.concatenate([tail_codes, line]), np.concatenate([tail_steps, steps])
-        )
         wanted = window_rows(steps - self.lag - self.seq_len + 1, self.seq_len)  # (n, seq_len)
-        key = _key(line[:, None], wanted)
-        place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        found = keys[place] == key
+        row = _find_rows(
+            np.concatenate([tail_codes, line]),
+            np.concatenate([tail_steps, steps]),
+            np.broadcast_to(line[:, None], wanted.shape),
+            wanted,
+        )
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
-        mean = means[np.minimum(codes, len(self.mean_))]
-        windows = np.where(found[..., None], known[rows[place]], mean[:, None])
+        mean = means[np.minimum(codes, len(self.mean_))].astype(values.dtype)
+        windows = np.where((row >= 0)[..., None], known[row], mean[:, None])
         # (n, seq_len, n_features) -> (n, n_features * seq_len)
         return self._wrap(windows.transpose(0, 2, 1).reshape(len(values), -1), X)
 
@@ -193,7 +193,6 @@ class SlidingWindow(RowTransformer):
         return codes, steps, own
 
 
-_STEPS_PER_SERIES = 1 << 40
 _OTHER_GRID = 1 << 22  # added to the numbers of series whose rows lie on no training grid
 
 
@@ -202,14 +201,16 @@ def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _key(codes: Rows, steps: Rows) -> Rows:
-    """Join series and step into one sortable number."""
-    return codes * _STEPS_PER_SERIES + steps
-
-
-def _lookup(codes: Rows, steps: Rows) -> tuple[Rows, Rows]:
-    """Sort rows by series and step; of two with the same key the later one counts."""
-    keys = _key(codes, steps)
-    order = np.argsort(keys, kind="stable")
-    last = np.append(np.diff(keys[order]) != 0, True)
-    return keys[order][last], order[last]
+def _find_rows(codes: Rows, steps: Rows, wanted_codes: Rows, wanted_steps: Rows) -> Rows:
+    """Find rows by series and step, -1 where there is none; of two the later one counts."""
+    ticks, place = np.unique(steps, return_inverse=True)
+    owners, owner = np.unique(codes, return_inverse=True)
+    table = np.full((len(owners), len(ticks) + 1), -1, dtype=np.int64)
+    table[owner, place] = np.arange(len(codes))
+    if ticks[-1] - ticks[0] + 1 == len(ticks):  # without holes: no search needed
+        column = np.clip(wanted_steps - ticks[0], -1, len(ticks))
+    else:
+        column = np.searchsorted(ticks, wanted_steps)
+        column[ticks[np.minimum(column, len(ticks) - 1)] != wanted_steps] = -1
+    rows: Rows = table[np.searchsorted(owners, wanted_codes), column]
+    return rows

@@ -124,7 +124,8 @@ class IntegerClock(Clock):
         ndarray of int64, shape (n,)
             Steps, or `OFF_GRID`.
         """
-        steps, rest = np.divmod(index.to_numpy(dtype=np.int64) - self.origin, self.freq)
+        numbers = index.to_numpy(dtype=np.int64) - int(self.origin)
+        steps, rest = np.divmod(numbers, self.freq)
         return np.where(rest == 0, steps, OFF_GRID)
 
     def labels(self, steps: Steps) -> pd.Index:
@@ -141,7 +142,7 @@ class IntegerClock(Clock):
         Index of shape (n,)
             Integers.
         """
-        labels: pd.Index = pd.Index(self.origin + steps * self.freq, name=self.name)
+        labels: pd.Index = pd.Index(int(self.origin) + steps * self.freq, name=self.name)
         return labels
 
 
@@ -247,7 +248,35 @@ class ElapsedClock(Clock):
 
 @dataclass(frozen=True)
 class WallClock(Clock):
-    """Labels follow the calendar on the wall: days, business days, weeks, months, quarters."""
+    """
+    Labels follow the calendar on the wall: days, business days, weeks, months, quarters.
+
+    Parameters
+    ----------
+    wall : Any
+        What the wall shows at the origin; another time than the origin's own where daylight
+        saving skipped it, as midnight in some zones.
+    """
+
+    wall: Any
+
+    def starting_at(self, label: Any) -> Clock:
+        """
+        Give the same clock, counted from another label.
+
+        Parameters
+        ----------
+        label : Any
+            The new origin.
+
+        Returns
+        -------
+        Clock
+            A clock of the same frequency.
+        """
+        usual = self.wall - self.wall.normalize()
+        wall = _walls(pd.DatetimeIndex([label]), usual)[0]
+        return replace(self, origin=label, wall=wall)
 
     def steps(self, index: pd.Index) -> Steps:
         """
@@ -270,9 +299,11 @@ class WallClock(Clock):
         dates = pd.DatetimeIndex(index)
         if not len(dates):
             return np.empty(0, dtype=np.int64)
-        low, high = self._wall(dates.min()), self._wall(dates.max())
-        before = self._count_before(low)
-        grid = self._grid(before, max(0, self._count_after(high)))
+        if dates.tz is not None:
+            dates = dates.tz_convert(self.origin.tz)
+        walls = dates.tz_localize(None)
+        before = self._count_before(walls.min())
+        grid = self._grid(before, max(0, self._count_after(walls.max())))
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
@@ -303,35 +334,24 @@ class WallClock(Clock):
         except ValueError:  # a skipped wall time: the dates are right but pandas knows no freq
             return dates
 
-    def _wall(self, label: Any) -> Any:
-        return label.tz_localize(None)
-
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
-        origin, count = self._wall(self.origin), 1
-        if low >= origin:
+        # An hour more: a skipped wall time lies before the label it was moved to.
+        low, count = low - pd.Timedelta(hours=1), 1
+        if low >= self.wall:
             return 0
-        while pd.date_range(end=origin, periods=count + 1, freq=self.freq)[0] > low:
+        while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
             count *= 2
         return count
 
     def _count_after(self, high: Any) -> int:
-        # A day more: a wall time moved forward by daylight saving lies after its grid point.
-        origin = self._wall(self.origin)
-        return len(pd.date_range(origin, high + pd.Timedelta(days=1), freq=self.freq)) - 1
+        return len(pd.date_range(self.wall, high, freq=self.freq)) - 1
 
     def _grid(self, before: int, after: int) -> pd.DatetimeIndex:
         """Make the labels of steps -before … after."""
-        origin = self._wall(self.origin)
-        past = pd.date_range(end=origin, periods=before + 1, freq=self.freq)
-        future = pd.date_range(origin, periods=after + 1, freq=self.freq)
-        wall = pd.DatetimeIndex(past[:-1].append(future))
-        if self.origin.tz is None:
-            return wall
-        first = np.ones(len(wall), dtype=bool)
-        return pd.DatetimeIndex(
-            wall.tz_localize(self.origin.tz, nonexistent="shift_forward", ambiguous=first)
-        )
+        past = pd.date_range(end=self.wall, periods=before + 1, freq=self.freq)
+        future = pd.date_range(self.wall, periods=after + 1, freq=self.freq)
+        return _on_the_clock(pd.DatetimeIndex(past[:-1].append(future)), self.origin.tz)
 
 
 def clock_for(index: pd.Index, freq: Any) -> Clock:
@@ -355,11 +375,12 @@ def clock_for(index: pd.Index, freq: Any) -> Clock:
     if isinstance(index, pd.PeriodIndex):
         kind = PeriodClock
     elif not isinstance(index, pd.DatetimeIndex):
-        kind = IntegerClock
+        return IntegerClock(origin=int(index[0]), freq=freq, name=index.name)
     elif isinstance(freq, pd.offsets.Tick):
         kind = ElapsedClock
     else:
-        kind = WallClock
+        wall = _walls(index[:1], _usual_time(index))[0]
+        return WallClock(origin=index[0], freq=freq, name=index.name, wall=wall)
     return kind(origin=index[0], freq=freq, name=index.name)
 
 
@@ -388,7 +409,8 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         return pd.tseries.frequencies.to_offset(freq)
     if index.freq is not None:
         return index.freq
-    return _regular_step(index) or _gappy_step(index)
+    walls = _walls(index, _usual_time(index))
+    return _regular_step(index) or _regular_step(walls) or _gappy_step(index, walls)
 
 
 def _regular_step(index: pd.DatetimeIndex) -> Any:
@@ -399,21 +421,44 @@ def _regular_step(index: pd.DatetimeIndex) -> Any:
         return pd.infer_freq(index)
 
 
-def _gappy_step(index: pd.DatetimeIndex) -> Any:
+def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     """Find the step of dates with holes: the commonest gap, if it divides all others."""
-    wall = index.tz_localize(None)
     # Whole days on the wall are days of the calendar; anything finer is elapsed time.
-    by_day = bool(((wall - wall[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
-    gaps = np.diff((wall if by_day else index.tz_convert("UTC") if index.tz else index).asi8)
+    by_day = bool(((walls - walls[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
+    gaps = np.diff((walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8)
     day = int(pd.Timedelta(days=1) / pd.Timedelta(1, unit=index.unit))
     gap = _common_gap(gaps, day)
     if gap is None:
         return None
     if not by_day:
         return pd.tseries.frequencies.to_offset(pd.Timedelta(gap, unit=index.unit))
-    if gap == day and len(index) > 7 and bool((wall.day_of_week < 5).all()):
+    if gap == day and len(index) > 7 and bool((walls.day_of_week < 5).all()):
         return pd.offsets.BDay()
     return pd.offsets.Day(gap // day)
+
+
+def _usual_time(index: pd.DatetimeIndex) -> Any:
+    """Find the commonest time of day of an index."""
+    wall = index.tz_localize(None)
+    return (wall - wall.normalize()).value_counts().index[0]
+
+
+def _walls(index: pd.DatetimeIndex, usual: Any) -> pd.DatetimeIndex:
+    """Read dates off the wall; one that daylight saving moved counts at its usual time."""
+    wall = index.tz_localize(None)
+    if index.tz is None:
+        return wall
+    planned = pd.DatetimeIndex(wall.normalize() + usual)
+    moved = _on_the_clock(planned, index.tz) == index
+    return pd.DatetimeIndex(np.where(moved, planned, wall))
+
+
+def _on_the_clock(wall: pd.DatetimeIndex, tz: Any) -> pd.DatetimeIndex:
+    """Put wall times into a time zone: skipped ones move on, of repeated ones the first counts."""
+    if tz is None:
+        return wall
+    first = np.ones(len(wall), dtype=bool)
+    return pd.DatetimeIndex(wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=first))
 
 
 def _common_gap(gaps: Steps, default: int) -> int | None:

@@ -99,7 +99,9 @@ class Scaler:
         return Scaler(mean=mean, scale=np.vstack([self.scale, spread]))
 
 
-def fit_scaler(columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows) -> Scaler:
+def fit_scaler(
+    columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows, *, static: list[int]
+) -> Scaler:
     """
     Find the mean and deviation of each column on the training rows of each series.
 
@@ -110,6 +112,10 @@ def fit_scaler(columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows) 
     start, stop : ndarray of int64, shape (n_series,)
         The training rows of series i are ``start[i]`` … ``stop[i] - 1``; rows that validation
         or testing uses stay outside.
+
+    static : list of int
+        Columns that are constant in each series: standardised across the series, because
+        within one of them they say nothing.
 
     Returns
     -------
@@ -124,6 +130,12 @@ def fit_scaler(columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows) 
         # A second pass about the mean: the one-pass formula loses all digits at 1e8 ± 1.
         squares = _sums(column, start, stop, centre=mean[:, j])
         deviation = np.sqrt(squares / np.maximum(count, 1))
+        seen = count > 0
+        if j in static and seen.any():
+            deviation[:] = mean[seen, j].std()
+            mean[:, j] = mean[seen, j].mean()
+        elif not seen.all() and seen.any():  # a series that starts after the training rows
+            mean[~seen, j], deviation[~seen] = mean[seen, j].mean(), deviation[seen].mean()
         varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
         scale[varies, j] = deviation[varies]
     return Scaler(mean=mean, scale=scale)

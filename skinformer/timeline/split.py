@@ -1,15 +1,19 @@
-"""The chronological validation tail."""
+"""Splits in time: the chronological validation tail, and cross-validation of panels."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from sklearn.model_selection import TimeSeriesSplit
 
 from skinformer.timeline.timeline import Table
 
-__all__ = ["training_rows", "validation_start"]
+__all__ = ["PanelTimeSeriesSplit", "training_rows", "validation_start"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -70,3 +74,58 @@ def training_rows(table: Table, tail: int | None) -> tuple[Rows, Rows]:
     if tail is None:
         return start, end
     return start, start + np.clip(tail - table.steps[start], 0, end - start)
+
+
+class PanelTimeSeriesSplit(TimeSeriesSplit):
+    """
+    Split panels in time: every series is cut at the same timestamps.
+
+    `sklearn.model_selection.TimeSeriesSplit` counts rows, which on frames labelled by (series,
+    time) puts whole series into training and others into testing. This one counts distinct
+    timestamps. On a frame with one level, or an array, both do the same.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Splits, at least 2.
+    max_train_size : int, default=None
+        Timestamps in a training set, at most.
+    test_size : int, default=None
+        Timestamps in a test set; None is ``n_timestamps // (n_splits + 1)``.
+    gap : int, default=0
+        Timestamps left out between training and testing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer import PanelTimeSeriesSplit
+    >>> panel = pd.MultiIndex.from_product([["a", "b"], range(4)])
+    >>> X = pd.DataFrame({"load": range(8)}, index=panel)
+    >>> [test.tolist() for _, test in PanelTimeSeriesSplit(n_splits=3).split(X)]
+    [[1, 5], [2, 6], [3, 7]]
+    """
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+        """
+        Give the rows of each split.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Rows in any order of series.
+        y, groups : Any, default=None
+            Not used, but for an index that X lacks.
+
+        Yields
+        ------
+        tuple of ndarray of int64
+            Positions of the training rows and of the test rows, in X's order.
+        """
+        labelled = [part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)]
+        index = labelled[0].index if labelled else None
+        if not isinstance(index, pd.MultiIndex):
+            yield from super().split(X, y, groups)
+            return
+        times, moments = pd.factorize(index.get_level_values(-1), sort=True)
+        for train, test in super().split(np.arange(len(moments))):
+            yield np.flatnonzero(np.isin(times, train)), np.flatnonzero(np.isin(times, test))

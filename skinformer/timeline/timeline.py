@@ -52,6 +52,18 @@ class Table:
         """First row of each series, and the end; the rows must be sorted by series."""
         return runs(self.series, int(self.series.max(initial=-1)) + 1)
 
+    def static_columns(self) -> list[int]:
+        """Find the covariates that are constant in each of several series."""
+        start = self.first_row[:-1]
+        if len(start) < 2:
+            return []
+        found = []
+        for j in range(self.n_targets, len(self.columns)):
+            column = self.columns[j]
+            constant = np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)
+            found += [j] if constant.all() else []
+        return found
+
     def take(self, rows: Any) -> Table:
         """
         Choose or reorder rows.
@@ -139,7 +151,7 @@ class Timeline:
         return replace(self, values=values, weight=None, first_row=first_row)
 
 
-def build_timeline(table: Table, scaler: Scaler) -> Timeline:
+def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:
     """
     Standardise validated rows and fill what is missing.
 
@@ -149,6 +161,8 @@ def build_timeline(table: Table, scaler: Scaler) -> Timeline:
         Rows sorted by series and step, consecutive within each series.
     scaler : Scaler
         Means and deviations of the columns.
+    fill_covariates : bool
+        Whether missing covariates are filled like missing targets; else they stay NaN.
 
     Returns
     -------
@@ -157,7 +171,8 @@ def build_timeline(table: Table, scaler: Scaler) -> Timeline:
     """
     values = scaler.transform(table.columns, table.series)
     first_row = runs(table.series, scaler.mean.shape[0])
-    fill_forward(values, np.repeat(first_row[:-1], np.diff(first_row)))
+    filled = values if fill_covariates else values[:, : table.n_targets]
+    fill_forward(filled, np.repeat(first_row[:-1], np.diff(first_row)))
     weight = None if table.weight is None else table.weight.astype(np.float32)
     starts = np.minimum(first_row[:-1], len(table.steps) - 1)
     return Timeline(

@@ -36,6 +36,7 @@ MODEL = BLOCK | {
     "distil": True,
     "position": "sinusoidal",
     "mask_embedding": False,
+    "null_embedding": False,
     "window_norm": True,
     "init": "xavier",
 }

@@ -12,6 +12,7 @@ def make(**options):
         "calendar_sizes": (),
         "length": 10,
         "n_masked": 0,
+        "null_embedding": False,
         "d_model": 8,
         "position": "sinusoidal",
         "norm": "layer",

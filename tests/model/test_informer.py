@@ -13,6 +13,7 @@ MODERN = {
     "output_gate": True,
     "bias": False,
     "mask_embedding": True,
+    "null_embedding": True,
     "init": "scaled",
 }
 FULL = {"n_targets": 2, "n_past": 1, "n_known": 2, "calendar_sizes": (24, 7, 12)}

@@ -16,6 +16,7 @@ OPTIONS = {
     "calendar_sizes": (24, 7),
     "position": "learned",
     "mask_embedding": True,
+    "null_embedding": True,
     "output_gate": True,
     "qk_norm": True,
     "n_decoder_layers": 2,

@@ -12,7 +12,16 @@ from skinformer.model.roles import parameter_roles
 @pytest.mark.parametrize("position", ["sinusoidal", "learned"])
 def test_roles_partition_the_parameters(informer, activation, norm, position):
     """A parameter in two optimisers is stepped twice, one in none never learns."""
-    names = ("bias", "qk_norm", "output_gate", "mask_embedding", "distil", "n_known", "calendar")
+    names = (
+        "bias",
+        "qk_norm",
+        "output_gate",
+        "mask_embedding",
+        "null_embedding",
+        "distil",
+        "n_known",
+        "calendar",
+    )
     for chosen in product([True, False], repeat=len(names)):
         options = dict(zip(names, chosen, strict=True))
         options["calendar_sizes"] = (24, 7) if options.pop("calendar") else ()
@@ -34,6 +43,7 @@ def test_role_of_each_kind_of_layer(informer):
         calendar_sizes=(24,),
         position="learned",
         mask_embedding=True,
+        null_embedding=True,
         qk_norm=True,
         output_gate=True,
     )

@@ -1,0 +1,145 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import TimeSeriesSplit
+
+from skinformer.timeline.clock import RowClock
+from skinformer.timeline.split import PanelTimeSeriesSplit, training_rows, validation_start
+from skinformer.timeline.timeline import Table
+
+
+@given(
+    series=st.lists(st.tuples(st.integers(0, 100), st.integers(0, 200)), min_size=1, max_size=5),
+    seq_len=st.integers(1, 20),
+    pred_len=st.integers(1, 20),
+    fraction=st.floats(0.001, 0.999),
+)
+def test_both_sides_of_the_split_hold_a_window(series, seq_len, pred_len, fraction):
+    """A share too large or too small must leave something to train on and to validate with."""
+    first = np.array([start for start, _ in series])
+    end = first + np.array([length for _, length in series])
+    longest = max(length for _, length in series)
+    assume(longest >= seq_len + 2 * pred_len)
+    start = validation_start(first, end, seq_len=seq_len, pred_len=pred_len, fraction=fraction)
+    i = int(np.argmax(end - first))
+    assert start - first[i] >= seq_len + pred_len
+    assert end[i] - start >= pred_len
+
+
+@given(st.integers(100, 10_000), st.floats(0.05, 0.5))
+def test_the_tail_is_the_asked_share_where_nothing_limits_it(n, fraction):
+    """Otherwise validation_fraction would not mean what its name says."""
+    start = validation_start(
+        np.array([7]), np.array([7 + n]), seq_len=10, pred_len=5, fraction=fraction
+    )
+    assert start == 7 + n - math.ceil(fraction * n)
+
+
+def test_the_step_does_not_depend_on_the_order_of_the_series():
+    """All series are split at one time: no validation target lies before a training target."""
+    first, end = np.array([0, 30, 5]), np.array([50, 200, 60])
+    options = {"seq_len": 8, "pred_len": 4, "fraction": 0.2}
+    assert validation_start(first, end, **options) == 166
+    assert validation_start(first[::-1], end[::-1], **options) == 166
+
+
+# --- training_rows ------------------------------------------------------------------------------
+
+
+@given(
+    series=st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 9)), min_size=1, max_size=5),
+    tail=st.none() | st.integers(-12, 20),
+)
+def test_training_rows_are_those_before_the_tail(series, tail):
+    """A row too many is a truth that validation asks for; some series have none at all."""
+    codes = np.repeat(np.arange(len(series)), [n for _, n in series])
+    steps = np.concatenate([first + np.arange(n) for first, n in series])
+    table = Table([steps], 1, codes, steps, RowClock())
+    start, stop = training_rows(table, tail)
+    for i in range(len(series)):
+        wanted = [
+            row
+            for row in range(len(steps))
+            if codes[row] == i and (tail is None or steps[row] < tail)
+        ]
+        assert list(range(start[i], stop[i])) == wanted
+
+
+# --- PanelTimeSeriesSplit -----------------------------------------------------------------------
+
+OPTIONS = [
+    {"n_splits": 3},
+    {"n_splits": 3, "test_size": 2},
+    {"n_splits": 3, "test_size": 2, "gap": 2},
+    {"n_splits": 3, "max_train_size": 4},
+]
+
+
+def panel():
+    """Series of different length, which begin and end at different times."""
+    index = pd.date_range("2024-01-01", periods=24, freq="h", tz="Europe/Berlin")
+    parts = {"b": index[2:20], "a": index, "c": index[13:]}
+    frames = {name: pd.DataFrame({"load": np.arange(len(t))}, index=t) for name, t in parts.items()}
+    return pd.concat(frames)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_series_of_a_panel_is_cut_at_the_same_times(options, shuffled):
+    """Cut by rows, the score would come from other series in the same hour."""
+    X = panel()
+    X = X.sample(frac=1, random_state=0) if shuffled else X
+    time = X.index.get_level_values(1)
+    moments = np.array(sorted(set(time)))
+    splits = list(PanelTimeSeriesSplit(**options).split(X))
+    expected = list(TimeSeriesSplit(**options).split(moments))
+    assert len(splits) == len(expected) == 3
+    for (train, test), (train_at, test_at) in zip(splits, expected, strict=True):
+        wanted = set(moments[train_at]), set(moments[test_at])
+        assert train.tolist() == [i for i, t in enumerate(time) if t in wanted[0]]
+        assert test.tolist() == [i for i, t in enumerate(time) if t in wanted[1]]
+        assert time[train].max() < time[test].min()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_without_series_it_splits_as_sklearn_does(options, kind):
+    """One splitter for both, so that code need not ask which it has."""
+    X = panel().loc["a"]
+    X = X if kind == "frame" else X.to_numpy()
+    ours, theirs = PanelTimeSeriesSplit(**options).split(X), TimeSeriesSplit(**options).split(X)
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(mine[0], other[0])
+        np.testing.assert_array_equal(mine[1], other[1])
+
+
+@pytest.mark.parametrize("as_kind", [np.asarray, lambda X: X.to_numpy().tolist()])
+def test_the_series_may_be_named_by_y(as_kind):
+    """A scaler before has made an array, or a list, of X."""
+    X = panel()
+    splitter = PanelTimeSeriesSplit(3)
+    for mine, other in zip(splitter.split(as_kind(X), X["load"]), splitter.split(X), strict=True):
+        np.testing.assert_array_equal(mine[0], other[0])
+        np.testing.assert_array_equal(mine[1], other[1])
+
+
+def test_a_splitter_counts_its_splits_and_shows_its_parameters():
+    """Searches ask for both."""
+    splitter = PanelTimeSeriesSplit(4, gap=2)
+    assert splitter.get_n_splits() == 4
+    shown = repr(splitter)
+    assert shown.startswith("PanelTimeSeriesSplit(")
+    assert "gap=2" in shown
+    assert clone(splitter, safe=False).gap == 2
+
+
+def test_too_few_times_are_refused_by_sklearn():
+    """Rows are not times: eight series of three hours are three moments."""
+    X = pd.concat(dict.fromkeys("abcdefgh", panel().loc["a"].iloc[:3]))
+    with pytest.raises(ValueError, match=r"^Cannot have number of folds=6 greater than"):
+        next(PanelTimeSeriesSplit(5).split(X))
