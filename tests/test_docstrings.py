@@ -18,6 +18,7 @@ PUBLIC = (
     "skinformer.estimators.regressor",
     "skinformer.evaluation",
     "skinformer.preprocessing",
+    "skinformer.timeline.split",
 )
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(skinformer.__path__, prefix="skinformer.")

@@ -148,13 +148,19 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         if self.early_stopping is False or (self.early_stopping == "auto" and not enough):
             return None
         first_step = table.steps[first_row[:-1]]
-        return validation_start(
+        tail = validation_start(
             first_step,
             first_step + np.diff(first_row),
             seq_len=self.seq_len,
             pred_len=self.pred_len,
             fraction=self.validation_fraction,
         )
+        if table.weight is not None:
+            counted = table.steps[(table.weight > 0).any(axis=1)]
+            both_sides = bool((counted < tail).any() and (counted >= tail).any())
+            validation.check_both_sides(both_sides or self.early_stopping == "auto")
+            return tail if both_sides else None
+        return tail
 
     def _batches(self, tail: int | None, seed: int) -> tuple[WindowBatches, WindowBatches | None]:
         """Make the training batches, and those of the validation tail if there is one."""
@@ -202,10 +208,13 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         place = table.steps - timeline.first_step[series]
         length = np.diff(timeline.first_row)[series]
         inside = (place >= 0) & (place < length) & (table.series < timeline.n_series)
-        stored = timeline.values[(timeline.first_row[series] + place)[inside]]
-        given = values[inside]
+        rows = (timeline.first_row[series] + place)[inside]
+        stored, given = timeline.values[rows], values[inside]
         differs = np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))  # NaN compares as equal
-        validation.check_not_reset(differs.any(axis=1), int(timeline.end_step.max()))
+        if timeline.weight is not None:  # a missing truth was filled: any value is as good
+            differs[:, : table.n_targets] &= timeline.weight[rows] > 0
+        end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
+        validation.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
     def _place(self, table: Table) -> Placement:
         has_history = self.roles_.mode != "features"

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, one task per epoch, and the plain progress line."""
+"""Callbacks of scikit-learn, one task per epoch, and the plain progress line."""
 
 from __future__ import annotations
 

@@ -227,7 +227,8 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
         for j, given in enumerate(columns[: table.n_targets]):
             values = truth[:, j]
             columns[j] = values if given is None else np.where(np.isnan(values), given, values)
-    return replace(table, columns=columns)
+    observed = ~np.isnan(np.column_stack(columns[: table.n_targets]))
+    return replace(table, columns=columns, weight=validation.truth_weight(None, observed))
 
 
 def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
@@ -272,7 +273,10 @@ def _read_columns(
         columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
         return dict(zip(names, columns, strict=True)), X.index
     values = validation.numeric_array(estimator, X, reset=reset)
-    names = list(getattr(estimator, "feature_names_in_", range(values.shape[1])))
+    if reset:
+        names = list(getattr(estimator, "feature_names_in_", range(values.shape[1])))
+    else:
+        names = estimator.roles_.columns
     return {name: values[:, j] for j, name in enumerate(names)}, None
 
 

@@ -149,6 +149,16 @@ def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
         )
 
 
+def check_both_sides(some_truth: bool) -> None:
+    """Raise if the training or the validation rows hold no truth to compare with."""
+    if not some_truth:
+        raise ValueError(
+            "early_stopping=True needs observed targets among the last rows, which it watches, and "
+            "among those before them: one side has none. Set early_stopping='auto' or another "
+            "validation_fraction."
+        )
+
+
 # --- columns --------------------------------------------------------------------------------
 
 
@@ -473,13 +483,16 @@ def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> N
     )
 
 
-def check_not_reset(collides: npt.NDArray[np.bool_], n_history: int) -> None:
+def check_not_reset(collides: npt.NDArray[np.bool_], end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
+        numbers = f"range({end}, {end} + len(X))"
+        if step != 1:
+            numbers = f"range({end}, {end} + {step} * len(X), {step})"
         raise ValueError(
             f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
             "values: the index was reset. Let new rows count on, X.index = "
-            f"range({n_history}, {n_history} + len(X)), or keep the time index."
+            f"{numbers}, or keep the time index."
         )
 
 

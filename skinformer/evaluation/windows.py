@@ -51,7 +51,12 @@ def forecast_windows(
     values = np.array(observed.values)
     fill_forward(values, np.zeros(len(values), dtype=np.int64))
     source = window_source(
-        values, table.steps, table.clock, sizes=estimator.sizes_, device=estimator.device_
+        values,
+        table.steps,
+        table.series,
+        table.clock,
+        sizes=estimator.sizes_,
+        device=estimator.device_,
     )
     forecasts = predict_windows(estimator.module_, source, origins)
     flat = forecasts.reshape(-1, forecasts.shape[2])  # (n_windows * pred_len, n_targets)

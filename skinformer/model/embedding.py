@@ -97,10 +97,10 @@ class StepEmbedding(nn.Module):
         Number of steps.
     n_masked : int
         Number of last steps to which the learnt mask vector is added; 0 for no such vector.
-    d_model : int
-        Width of the output.
     null_embedding : bool
         Whether NaN is accepted, and a learnt vector per column stands for it.
+    d_model : int
+        Width of the output.
     position : {"sinusoidal", "learned"}
         Fixed or learnt position code.
     norm : {"layer", "zc_rms"}

@@ -330,9 +330,10 @@ class WallClock(Clock):
         if not _consecutive(steps):
             return dates
         try:
-            return pd.DatetimeIndex(dates, freq=self.freq)
-        except ValueError:  # a skipped wall time: the dates are right but pandas knows no freq
+            regular = pd.date_range(dates[0], periods=len(dates), freq=self.freq, name=self.name)
+        except ValueError:  # pandas refuses a wall time that daylight saving skips
             return dates
+        return regular.as_unit(dates.unit) if regular.equals(dates) else dates
 
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
@@ -406,7 +407,11 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         numbers: Steps = index.to_numpy(dtype=np.int64)
         return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
     if freq is not None:
-        return pd.tseries.frequencies.to_offset(freq)
+        step = pd.tseries.frequencies.to_offset(freq)
+        whole_days = isinstance(freq, pd.Timedelta) and freq % pd.Timedelta(days=1) == pd.Timedelta(
+            0
+        )
+        return pd.offsets.Day(freq.days) if whole_days else step
     if index.freq is not None:
         return index.freq
     walls = _walls(index, _usual_time(index))

@@ -69,6 +69,14 @@ def training_rows(table: Table, tail: int | None) -> tuple[Rows, Rows]:
     -------
     tuple of ndarray of int64, shape (n_series,)
         Series i trains on rows ``start[i]`` … ``stop[i] - 1``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skinformer.timeline.clock import RowClock
+    >>> table = Table([np.ones(9)], 1, np.zeros(9, dtype=int), np.arange(9), RowClock())
+    >>> training_rows(table, 6)
+    (array([0]), array([6]))
     """
     start, end = table.first_row[:-1], table.first_row[1:]
     if tail is None:

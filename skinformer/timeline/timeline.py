@@ -148,7 +148,13 @@ class Timeline:
         theirs = origins_between(first_row[:-1] + lengths[0], first_row[1:] - 1)
         values = np.empty((first_row[-1], self.values.shape[1]), dtype=np.float32)
         values[mine], values[theirs] = self.values, other.values
-        return replace(self, values=values, weight=None, first_row=first_row)
+        weight = None
+        if self.weight is not None or other.weight is not None:
+            n_targets = next(p.weight.shape[1] for p in (self, other) if p.weight is not None)
+            weight = np.ones((first_row[-1], n_targets), dtype=np.float32)
+            for rows, part in ((mine, self), (theirs, other)):
+                weight[rows] = 1 if part.weight is None else part.weight
+        return replace(self, values=values, weight=weight, first_row=first_row)
 
 
 def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:

@@ -1,0 +1,86 @@
+"""What the two examples share: the rivals, the table and the picture."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.metrics import mean_absolute_error
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skinformer import InformerRegressor, SlidingWindow
+from skinformer.display import ForecastDisplay
+from skinformer.evaluation import SeasonalNaive, backtest, skip_missing
+
+
+def make_rivals(
+    targets: list[str], *, seq_len: int, pred_len: int, season: int | None
+) -> dict[str, object]:
+    """Make the forecasters that a deep model must beat; `season` counts the rows of a week."""
+    rivals = {"last value": SeasonalNaive(season=1, target=targets)}
+    if season is not None:
+        rivals["weekly seasonal naive"] = SeasonalNaive(season=season, target=targets)
+    # lag=pred_len: at the origin the last row of the block can see no row after the origin.
+    lags = SlidingWindow(seq_len=seq_len, lag=pred_len)
+    rivals["ridge on lags"] = make_pipeline(
+        lags, StandardScaler(), SimpleImputer(keep_empty_features=True), Ridge(alpha=1000.0)
+    )
+    return rivals
+
+
+def compare(
+    informer: InformerRegressor,
+    rivals: Mapping[str, object],
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+) -> dict[str, pd.DataFrame]:
+    """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
+    targets, pred_len = informer.target, informer.pred_len
+    results = {"InformerRegressor": backtest(informer, test)}
+    truth = train[targets].ffill().bfill()  # the ridge needs every value; Informers do not
+    for name, rival in rivals.items():
+        rival.fit(train, truth)
+        results[name] = backtest(rival, test, test[targets], horizon=pred_len)
+    return results
+
+
+def error_table(results: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Tabulate the mean absolute error of each model, for every target and for all."""
+    table, error = pd.DataFrame(index=list(results)), skip_missing(mean_absolute_error)
+    for name, result in results.items():
+        for target, rows in result.groupby("target", sort=False):
+            table.loc[name, target] = error(rows["actual"], rows["forecast"])
+        table.loc[name, "all"] = error(result["actual"], result["forecast"])
+    return table
+
+
+def save_picture(
+    result: pd.DataFrame, path: str | Path, *, target: str, title: str, ylabel: str
+) -> None:
+    """Draw the forecasts of one target against the actual values, 14 origins to a panel."""
+    rows = result[result["target"] == target].set_index("time")
+    n_origins = rows["origin"].nunique()
+    n_panels = min(3, -(-n_origins // 14))
+    panel = pd.factorize(rows["origin"])[0] * n_panels // n_origins
+    figure, axes = plt.subplots(
+        n_panels, squeeze=False, sharey=True, figsize=(10, 1 + 3 * n_panels), layout="constrained"
+    )
+    for i, ax in enumerate(axes[:, 0]):
+        part = rows[panel == i]
+        ForecastDisplay.from_predictions(
+            part["actual"], part["forecast"], name="InformerRegressor", ax=ax
+        )
+        ax.set_ylabel(ylabel)
+        if i:
+            ax.get_legend().remove()
+        if i < n_panels - 1:
+            ax.set_xlabel("")
+    axes[0, 0].set_title(title, loc="left")
+    low, high = rows[["actual", "forecast"]].min().min(), rows[["actual", "forecast"]].max().max()
+    if 0 <= low < 0.2 * high:  # counts and their like start at zero
+        axes[0, 0].set_ylim(bottom=0)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)

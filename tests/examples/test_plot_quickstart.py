@@ -1,0 +1,38 @@
+"""The quickstart, with its own data, on few rows and one epoch."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from skinformer.datasets import load_auckland_pedestrians
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def quickstart():
+    """Import the script as Python does when it is run: its folder comes first."""
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        import plot_quickstart
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return plot_quickstart
+
+
+@pytest.mark.slow
+def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, capsys, monkeypatch):
+    """Everything but the length of the training is as in the README."""
+    counts = load_auckland_pedestrians()[-1400:]
+    monkeypatch.setattr(quickstart, "load_auckland_pedestrians", lambda: counts)
+    path = tmp_path / "picture.png"
+    quickstart.main(["--output", str(path), "--epochs", "1"])
+    printed = capsys.readouterr().out
+    assert "728 hours to train on, 672 to test on, 8 streets" in printed
+    table = {line[:23].strip(): line[23:] for line in printed.splitlines() if line[23:].strip()}
+    for name in ("InformerRegressor", "last value", "weekly seasonal naive", "ridge on lags"):
+        assert float(table[name]) > 0
+    assert float(table["weekly seasonal naive"]) == pytest.approx(90.1)  # as with all rows
+    assert str(path.resolve()) in printed
+    assert path.read_bytes().startswith(b"\x89PNG")
