@@ -1,10 +1,14 @@
 """The pages under docs/: their code runs, their links lead somewhere, their lists are whole."""
 
+import inspect
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+import skinformer
+from skinformer import datasets, display, evaluation
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -66,3 +70,17 @@ def test_every_difference_is_listed():
         marked[path.relative_to(package).as_posix()] += count
     listed = Counter(re.findall(r"^\| `([\w/]+\.py)` \|", TEXTS["differences.md"], re.M))
     assert listed == +marked
+
+
+def test_the_api_page_lists_every_public_name_with_its_first_line():
+    """A name that is not listed is not found; a line that has changed misleads."""
+    names = {n: getattr(skinformer, n) for n in skinformer.__all__}
+    names = {n: value for n, value in names.items() if inspect.isclass(value)}
+    for module in (datasets, display, evaluation):
+        part = module.__name__.removeprefix("skinformer.")
+        names |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}
+    listed = dict(re.findall(r"^### (\S+)\n\n(.+)$", TEXTS["api.md"], re.M))
+    first_lines = {
+        n: " ".join(inspect.getdoc(value).split("\n\n")[0].split()) for n, value in names.items()
+    }
+    assert listed == first_lines

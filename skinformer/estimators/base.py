@@ -45,7 +45,12 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS
+    # The documentation is not published anywhere yet: the link is relative to the project.
     _doc_link_module = "skinformer"
+    _doc_link_template = "docs/api.md#{anchor}"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"anchor": type(self).__name__.lower()}
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -174,7 +174,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
         ordered = [a * columns[t] + b for t, (a, b) in zip(roles.targets, roles.links, strict=True)]
     ordered += [columns[name] for name in (*roles.past, *roles.known)]
     n_rows = validation.count_rows(X)
-    clock = estimator.timeline_.clock
+    clock, names = estimator.timeline_.clock, None
     if index is None or isinstance(clock, RowClock):
         series, steps = np.zeros(n_rows, dtype=np.int64), _unlabelled_steps(estimator, X, n_rows)
     else:
@@ -182,13 +182,13 @@ def read_prediction(estimator: Any, X: Any) -> Table:
         validation.check_same_kind(time, clock)
         validation.check_distinct(time, series_labels)
         validation.check_panel(estimator.series_ is not None, series_labels is not None)
-        series = validation.find_series(estimator.series_, series_labels, n_rows)
+        series, names = validation.find_series(estimator.series_, series_labels, n_rows)
         steps = clock.steps(time)
         if (steps == OFF_GRID).any():
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
             validation.check_on_grid(steps, time, clock)
-    return Table(ordered, len(roles.targets), series, steps, clock)
+    return Table(ordered, len(roles.targets), series, steps, clock, names=names)
 
 
 def read_update(estimator: Any, X: Any, y: Any) -> Table:

@@ -299,7 +299,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         -------
         DataFrame of shape (horizon, n_targets)
             Forecasts with their timestamps, in the index's time zone and frequency; for several
-            series (n_series * horizon, n_targets) under a MultiIndex.
+            series (those of X, if X is given) horizon rows each, under a MultiIndex.
 
         Raises
         ------
@@ -313,20 +313,18 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             empty = np.empty((0, self.timeline_.values.shape[1]), dtype=np.float32)
             nothing = np.empty(0, dtype=np.int64)
             observed = Observed(empty, nothing, nothing)
-            place, clock = after_history(self.timeline_), self.timeline_.clock
+            place, clock, names = after_history(self.timeline_), self.timeline_.clock, self.series_
+            wanted = np.arange(self.timeline_.n_series)
         else:
             table, observed = self._observe(X)
             place, clock = self._after_observed(self._place(table), observed), table.clock
+            names, wanted = table.names, np.unique(table.series)
         horizon = self._horizon(observed, place) if horizon is None else int(horizon)
-        n_series = len(place.anchor)
-        series = np.repeat(np.arange(n_series), horizon)
-        steps = (place.anchor[:, None] + np.arange(horizon)).ravel()
-        self._check_known_ahead(observed, place, horizon, clock)
+        series = np.repeat(wanted, horizon)
+        steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
+        self._check_known_ahead(observed, place, wanted, horizon, clock)
         values = self._forecast_steps(observed, series, steps, place, clock)
-        labels = clock.labels(steps)
-        if self.series_ is not None:
-            names = [self.series_.name, clock.name]
-            labels = pd.MultiIndex.from_arrays([self.series_.take(series), labels], names=names)
+        labels = _with_series(clock.labels(steps), names, series)
         return pd.DataFrame(values, index=labels, columns=list(self.roles_.targets))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -351,6 +349,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         truth = read_truth_of(self, X, y)
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
+        validation.check_any_truth(int(present.sum()))
         weight = None if sample_weight is None else np.asarray(sample_weight)[present]
         return float(r2_score(truth[present], forecast[present], sample_weight=weight))
 
@@ -408,10 +407,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         steps = int(self.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
-        if self.series_ is not None:
-            series = self.series_.take(np.repeat(np.arange(n_series), steps))
-            names = [self.series_.name, self.timeline_.clock.name]
-            labels = pd.MultiIndex.from_arrays([series, labels], names=names)
+        labels = _with_series(labels, self.series_, np.repeat(np.arange(n_series), steps))
         return pd.DataFrame(np.nan, index=labels, columns=list(self.roles_.columns))
 
     def _after_observed(self, place: Placement, observed: Observed) -> Placement:
@@ -426,7 +422,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         return max(int(ahead.max(initial=0)), 0) or int(self.pred_len)
 
     def _check_known_ahead(
-        self, observed: Observed, place: Placement, horizon: int, clock: Any
+        self, observed: Observed, place: Placement, wanted: Rows, horizon: int, clock: Any
     ) -> None:
         """Raise if a column known ahead lacks a value at a step to forecast."""
         ahead = observed.steps - place.anchor[observed.series]
@@ -438,10 +434,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             missing = np.ones((len(place.anchor), horizon), dtype=bool)
             given = rows & ~np.isnan(observed.values[:, j])
             missing[observed.series[given], ahead[given]] = False
-            if missing.any():
-                series, step = np.argwhere(missing)[0]
-                label = clock.labels(place.anchor[[series]] + step)[0]
-                validation.raise_unknown_ahead(name, int(missing.sum()), label)
+            if missing[wanted].any():
+                row, step = np.argwhere(missing[wanted])[0]
+                label = clock.labels(place.anchor[wanted[[row]]] + step)[0]
+                validation.raise_unknown_ahead(name, int(missing[wanted].sum()), label)
 
     def _fill_missing(self, table: Table) -> Table:
         """Put forecasts in for missing targets, as later context needs numbers."""
@@ -455,3 +451,11 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         for j in range(table.n_targets):
             columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
         return replace(table, columns=columns)
+
+
+def _with_series(labels: pd.Index, names: pd.Index | None, series: Rows) -> pd.Index:
+    """Put the names of a panel's series before the labels of time."""
+    if names is None:
+        return labels
+    levels = [names.take(series), labels]
+    return pd.MultiIndex.from_arrays(levels, names=[names.name, labels.name])

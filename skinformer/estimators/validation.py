@@ -554,15 +554,18 @@ def _check_series_named(labels: pd.Index) -> None:
         raise ValueError("X.index holds a missing series name: every row needs its series.")
 
 
-def find_series(known: pd.Index | None, labels: pd.Index | None, n_rows: int) -> Rows:
-    """Give the fitted number of each row's series; new ones are numbered after those."""
+def find_series(
+    known: pd.Index | None, labels: pd.Index | None, n_rows: int
+) -> tuple[Rows, pd.Index | None]:
+    """Give each row's series its fitted number, new ones the next; and the names of all."""
     if known is None or labels is None:
-        return np.zeros(n_rows, dtype=np.int64)
+        return np.zeros(n_rows, dtype=np.int64), known
     _check_series_named(labels)
     codes = known.get_indexer(labels).astype(np.int64)
     unseen = codes < 0
-    codes[unseen] = len(known) + pd.factorize(labels[unseen])[0]
-    return codes
+    numbers, new = pd.factorize(labels[unseen])
+    codes[unseen] = len(known) + numbers
+    return codes, known.append(pd.Index(new)).rename(known.name) if len(new) else known
 
 
 def dated_labels(time: pd.Index | None) -> pd.Index:
@@ -656,6 +659,15 @@ def check_update_truth(y: Any) -> None:
     if y is None:
         raise ValueError(
             "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+        )
+
+
+def check_any_truth(n_rows: int) -> None:
+    """Raise if no row to score has a truth."""
+    if not n_rows:
+        raise ValueError(
+            "score found no row whose truth is known: every one holds a NaN. Pass rows with "
+            "observed targets."
         )
 
 

@@ -177,7 +177,7 @@ class SlidingWindow(RowTransformer):
     ) -> tuple[Rows, Rows, bool]:
         """Give series and step of each row, and whether X is a timeline of its own."""
         validation.check_panel(self.series_ is not None, labels is not None)
-        codes = validation.find_series(self.series_, labels, n_rows)
+        codes, _ = validation.find_series(self.series_, labels, n_rows)
         if time is None or isinstance(self.clock_, RowClock):
             end = int(self._tail[2][-1]) + 1
             seen = time is None and content_digest(X) == self._digest

@@ -38,6 +38,8 @@ class Table:
         What the steps count.
     weight : ndarray of float64, shape (n, n_targets), or None
         Weight of each truth in the loss; 0 where it is missing.
+    names : Index of shape (n_series,), or None
+        Names of the series of a panel.
     """
 
     columns: list[Any]
@@ -46,6 +48,7 @@ class Table:
     steps: Rows
     clock: Clock
     weight: npt.NDArray[np.float64] | None = None
+    names: pd.Index | None = None
 
     @property
     def first_row(self) -> Rows:

@@ -1,0 +1,159 @@
+"""Batches of windows: what the module is shown, and that a forecast knows no neighbours."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from skinformer.estimators.batches import (
+    PREDICTION_CHUNK,
+    WindowBatches,
+    predict_windows,
+    window_source,
+)
+from skinformer.timeline.clock import RowClock, clock_for
+
+N, SEQ, PRED = 40, 6, 3
+SIZES = SimpleNamespace(
+    n_targets=1, n_past=1, calendar_fields=(), n_series=0, seq_len=SEQ, pred_len=PRED
+)
+
+
+def make_source(clock=None, fields=(), steps=None, series=None, n_series=0):
+    values = np.arange(N * 3, dtype=np.float32).reshape(N, 3)
+    sizes = SimpleNamespace(**{**vars(SIZES), "calendar_fields": fields, "n_series": n_series})
+    steps = np.arange(N) if steps is None else steps
+    series = np.zeros(N, dtype=np.int64) if series is None else series
+    return window_source(values, steps, series, clock or RowClock(), sizes=sizes, device="cpu")
+
+
+def make_batches(**changes):
+    source = make_source()
+    settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0, **changes}
+    return WindowBatches(source, np.arange(SEQ, N - PRED + 1), **settings)
+
+
+def test_a_window_is_the_rows_around_its_origin():
+    """A loop over rows says the same."""
+    source = make_source()
+    past, future, *_ = source.inputs(torch.tensor([6, 20, 37]))
+    for k, origin in enumerate([6, 20, 37]):
+        np.testing.assert_array_equal(past[k], source.values[origin - SEQ : origin])
+        np.testing.assert_array_equal(future[k, :, 2], source.values[origin : origin + PRED, 2])
+
+
+def test_nothing_hidden_is_in_the_future_of_a_window():
+    """Target and past-only columns are masked; only what is known ahead stays."""
+    _, future, *_ = make_source().inputs(torch.arange(6, 30))
+    assert (future[:, :, :2] == 0).all()
+    assert (future[:, :, 2] != 0).all()
+
+
+def test_masking_leaves_the_source_alone():
+    """The values are the stored history."""
+    source = make_source()
+    before = source.values.clone()
+    source.inputs(torch.arange(6, 30))
+    assert (source.values == before).all()
+
+
+def test_the_calendar_of_a_window_is_that_of_its_steps():
+    """A row's step, not its place in the block of memory, tells its hour."""
+    index = pd.date_range("2024-01-01", periods=100, freq="h")
+    clock = clock_for(index, index.freq)
+    steps = np.concatenate([np.arange(20, 40), np.arange(3, 23)])  # two series
+    source = make_source(clock, ("hour", "weekday"), steps)
+    _, _, past, future = source.inputs(torch.tensor([6, 30]))
+    np.testing.assert_array_equal(past[0, :, 0], index[20:26].hour)
+    np.testing.assert_array_equal(future[1, :, 0], index[13:16].hour)
+    np.testing.assert_array_equal(future[1, :, 1], index[13:16].day_of_week)
+
+
+def test_the_series_of_a_window_stands_after_its_calendar():
+    """Those that were not trained share the number after the last one."""
+    index = pd.date_range("2024-01-01", periods=100, freq="h")
+    series = np.repeat([0, 1, 5, 7], 10)
+    source = make_source(clock_for(index, index.freq), ("hour",), series=series, n_series=2)
+    _, _, past, future = source.inputs(torch.tensor([6, 17, 27, 37]))
+    assert past.shape == (4, SEQ, 2)
+    np.testing.assert_array_equal(future[:, 0, 1], [0, 1, 2, 2])
+    np.testing.assert_array_equal(past[:, 0, 0], [0, 11, 21, 7])
+
+
+def test_without_fields_there_is_no_calendar():
+    """Undated rows have none."""
+    assert make_source().inputs(torch.tensor([6]))[2:] == (None, None)
+
+
+def test_every_window_comes_once_an_epoch():
+    """Neither lost nor doubled by shuffling or by the last, smaller batch."""
+    batches = make_batches()
+    for _ in range(2):
+        seen = torch.cat([batch.target[:, 0, 0] for batch in batches])
+        assert sorted(seen.tolist()) == [3.0 * row for row in range(SEQ, N - PRED + 1)]
+        assert len(batches) == len(list(batches)) == 4
+
+
+def test_shuffling_is_new_each_epoch_and_the_same_for_a_seed():
+    """The order is drawn from the seed alone."""
+
+    def first(batches):
+        return next(iter(batches)).target[:, 0, 0].tolist()
+
+    one, two = make_batches(), make_batches()
+    orders = [first(one) for _ in range(3)]
+    torch.manual_seed(99)
+    assert [first(two) for _ in range(3)] == orders
+    assert orders[0] != orders[1]
+    assert first(make_batches(seed=1)) != orders[0]
+
+
+def test_without_a_seed_the_order_is_kept():
+    """Validation needs no shuffling."""
+    batches = make_batches(seed=None)
+    seen = torch.cat([batch.target[:, 0, 0] for batch in batches]).tolist()
+    assert seen == sorted(seen)
+
+
+def test_shuffling_goes_on_from_a_stored_state():
+    """A resumed training sees the windows that the interrupted one would have seen."""
+    one, two = make_batches(), make_batches()
+    list(one)
+    state = one.get_state()
+    expected = torch.cat([batch.target for batch in one])
+    two.set_state(state)
+    assert torch.equal(torch.cat([batch.target for batch in two]), expected)
+    assert make_batches(seed=None).get_state() is None
+
+
+def test_weights_belong_to_their_truth():
+    """A weight one row off would mask the wrong step."""
+    weight = torch.arange(N, dtype=torch.float32)[:, None]
+    for batch in make_batches(weight=weight):
+        assert torch.equal(batch.weight * 3, batch.target)
+
+
+class Sum(torch.nn.Module):
+    """Forecast the sum of the context; record the shapes that come in."""
+
+    def __init__(self):
+        super().__init__()
+        self.shapes = []
+
+    def forward(self, past, future, past_calendar, future_calendar):
+        self.shapes.append(tuple(past.shape))
+        return past.sum(dim=(1, 2))[:, None, None].repeat(1, PRED, 1)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 65])
+def test_predictions_are_made_in_chunks_of_one_shape(n):
+    """Matrix products round by shape: a forecast must be the same in any company."""
+    module, source = Sum(), make_source()
+    origins = SEQ + np.arange(n) % (N - SEQ - PRED)
+    out = predict_windows(module, source, origins)
+    assert set(module.shapes) == {(PREDICTION_CHUNK, SEQ, 3)}
+    assert out.shape == (n, PRED, 1)
+    expected = [source.values[o - SEQ : o].sum() for o in origins]
+    np.testing.assert_allclose(out[:, 0, 0], expected)

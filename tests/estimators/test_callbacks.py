@@ -1,0 +1,142 @@
+"""Callbacks of scikit-learn see one task per epoch, wherever the estimator stands."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skinformer import InformerRegressor
+
+SMALL = {"seq_len": 12, "pred_len": 4, "d_model": 8, "n_heads": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def df():
+    hours = pd.date_range("2024-01-01", periods=120, freq="h")
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"temp": rng.normal(size=120), "load": np.sin(np.arange(120) / 4)}, index=hours
+    )
+
+
+class Spy:
+    """Note what the hooks are given; stop after some epochs."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after, self.epochs, self.begun, self.models = stop_after, 0, 0, []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun += context.task_name == "epoch"
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        if context.task_name != "epoch":
+            return False
+        self.X, self.y = X, y
+        self.epochs += 1
+        self.models.append(fitted_estimator)
+        return self.epochs == self.stop_after
+
+
+def test_every_epoch_is_a_task_with_a_model_ready_to_predict(df):
+    """A callback may keep a model; training on must not change it."""
+    spy = Spy()
+    final = InformerRegressor("load", max_iter=3, early_stopping=False, **SMALL)
+    final.set_callbacks(spy).fit(df)
+    assert (spy.begun, spy.epochs) == (3, 3)
+    forecasts = [model.predict(df) for model in spy.models]
+    assert not np.array_equal(forecasts[0], forecasts[2])
+    np.testing.assert_array_equal(forecasts[2], final.predict(df))
+
+
+def test_the_hooks_get_the_target_in_frame_mode(df):
+    """Scorers of callbacks want a y even where fit got none."""
+    spy = Spy()
+    InformerRegressor("load", max_iter=1, **SMALL).set_callbacks(spy).fit(df)
+    np.testing.assert_array_equal(spy.y, df["load"])
+    assert spy.X is df
+
+
+def test_a_callback_can_stop_a_fit(df):
+    """The hook's True ends the training, and the model is usable."""
+    model = InformerRegressor("load", max_iter=9, **SMALL).set_callbacks(Spy(stop_after=2)).fit(df)
+    assert model.n_iter_ == 2
+    assert len(model.history_) == 2
+    assert np.isfinite(model.predict(df)).all()
+
+
+def test_a_callback_that_draws_random_numbers_changes_nothing(df):
+    """What watches a fit must not steer it."""
+    import torch
+
+    class Noise(Spy):
+        def on_fit_task_end(self, estimator, context):
+            torch.rand(3)
+
+    watched = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(Noise()).fit(df)
+    alone = InformerRegressor("load", max_iter=2, **SMALL).fit(df)
+    np.testing.assert_array_equal(watched.predict(df), alone.predict(df))
+
+
+def test_a_scoring_monitor_logs_every_epoch(df):
+    """One score an epoch, and one for the fit."""
+    monitor = ScoringMonitor(scoring="r2")
+    InformerRegressor("load", max_iter=3, **SMALL).set_callbacks(monitor).fit(df)
+    log = monitor.get_logs().data_as_pandas
+    assert (log["task_name"] == "epoch").sum() == 3
+    assert np.isfinite(log["r2"]).all()
+
+
+def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys):
+    """The bar is set on the search; the monitor, made for one estimator, on that one."""
+    pytest.importorskip("rich")
+    monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
+    pipeline = make_pipeline(
+        StandardScaler().set_output(transform="pandas"),
+        InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(monitor),
+    )
+    search = GridSearchCV(pipeline, {"informerregressor__d_model": [4, 8]}, cv=TimeSeriesSplit(2))
+    search.set_callbacks(ProgressBar()).fit(df, df["load"])
+    log = monitor.get_logs().data_as_pandas
+    fits = 2 * 2 + 1
+    epochs = log[(log["task_name"] == "epoch")]
+    assert len(epochs) == 2 * fits
+    assert np.isfinite(epochs["neg_mean_absolute_error"]).all()
+    assert "GridSearchCV" in capsys.readouterr().out
+
+
+def test_verbose_writes_one_plain_line_an_epoch(df, capsys):
+    """Progress without extra packages; silence by default."""
+    InformerRegressor("load", max_iter=2, **SMALL).fit(df)
+    assert capsys.readouterr().out == ""
+    InformerRegressor("load", max_iter=2, verbose=1, **SMALL).fit(df)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        "[InformerRegressor] epoch 1/2",
+        "[InformerRegressor] epoch 2/2",
+    ]
+
+
+def test_ctrl_c_keeps_the_model(df):
+    """Hours of training must survive the wish to stop."""
+
+    class Interrupt(Spy):
+        def on_fit_task_end(self, estimator, context):
+            self.epochs += context.task_name == "epoch"
+            if self.epochs == 2:
+                self.epochs += 1
+                raise KeyboardInterrupt
+
+    model = InformerRegressor("load", max_iter=9, **SMALL).set_callbacks(Interrupt())
+    with pytest.warns(UserWarning, match="^training interrupted after 2 epochs; the best weights"):
+        model.fit(df)
+    assert model.n_iter_ == 2
+    assert np.isfinite(model.predict(df)).all()

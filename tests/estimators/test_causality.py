@@ -1,0 +1,158 @@
+"""No forecast looks at its own step or a later one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+# The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
+QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+
+N_TRAIN, N_ALL = 60, 76
+#: Clocks that stand for every kind of index.
+KINDS = ["hours", "days through spring", "month ends", "monthly periods", "every tenth integer"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+def blocks_from(origin_block, *, pred_len=4):
+    """Give the rows whose block starts at or before a block's origin, anchored at N_TRAIN."""
+    rows = np.arange(N_ALL)
+    origins = N_TRAIN + (rows - N_TRAIN) // pred_len * pred_len
+    return origins <= origin_block, origins
+
+
+def index_of(kind):
+    from_ = {
+        "hours": pd.date_range("2024-01-01", periods=N_ALL, freq="h"),
+        "days through spring": pd.date_range(
+            "2024-02-01", periods=N_ALL, freq="D", tz="America/New_York"
+        ),
+        "month ends": pd.date_range("2015-01-31", periods=N_ALL, freq="ME"),
+        "monthly periods": pd.period_range("2015-01", periods=N_ALL, freq="M"),
+        "every tenth integer": pd.Index(1000 + 10 * np.arange(N_ALL)),
+    }
+    return from_[kind]
+
+
+@pytest.fixture(scope="module")
+def case(kind, mode, frame, modes):
+    df = frame(index_of(kind))
+    estimator = modes.fit(mode, df[:N_TRAIN])
+    return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
+
+
+@settings(QUICK, max_examples=15)
+@given(position=st.integers(0, N_ALL - 1), factor=st.floats(-100, 100), data=st.data())
+def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
+    case, modes, position, factor, data
+):
+    """A forecast that moves with its own truth is a leak, the worst error a forecaster has."""
+    kind, mode, df, estimator, before = case
+    if mode == "features":
+        return  # X holds no target at all; the fit is covered below
+    if kind == "every tenth integer":  # training rows with other values are refused there
+        position = max(position, N_TRAIN)
+    last = data.draw(st.integers(position, N_ALL - 1))
+    changed = df.copy()
+    changed.iloc[position : last + 1, 2] = 1000 + factor * 50
+    after = estimator.predict(modes.X(mode, changed))
+    reached, _ = blocks_from(position)
+    np.testing.assert_array_equal(after[reached], before[reached])
+
+
+@settings(QUICK, max_examples=8)
+@given(position=st.integers(0, N_ALL - 1))
+def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(case, modes, position):
+    """Whether the truth is there or not must not matter to the forecast of it."""
+    _kind, mode, df, estimator, before = case
+    if mode == "features":
+        return
+    changed = df.copy()
+    changed.iloc[position:, 2] = np.nan
+    after = estimator.predict(modes.X(mode, changed))
+    # Stored history stays where X says nothing, so only later blocks can change.
+    reached, _ = blocks_from(max(position, N_TRAIN))
+    np.testing.assert_array_equal(after[reached], before[reached])
+
+
+@pytest.mark.parametrize("position", [N_TRAIN, N_TRAIN + 5, N_TRAIN + 11])
+def test_a_past_only_value_from_a_blocks_origin_on_changes_nothing(case, modes, position):
+    """What is measured later is not known when the forecast is made."""
+    _, mode, df, estimator, before = case
+    if mode == "features":
+        return
+    changed = df.copy()
+    changed.iloc[position:, 0] = -99.0
+    after = estimator.predict(modes.X(mode, changed))
+    reached, _ = blocks_from(position)
+    np.testing.assert_array_equal(after[reached], before[reached])
+
+
+@pytest.mark.parametrize("position", [N_TRAIN, N_TRAIN + 5])
+def test_history_does_reach_later_blocks(case, modes, position):
+    """A rolling origin uses what was observed before it; otherwise the tests above are empty."""
+    _, mode, df, estimator, before = case
+    if mode == "features":
+        return
+    changed = df.copy()
+    changed.iloc[position, 2] += 500.0
+    after = estimator.predict(modes.X(mode, changed))
+    _, origins = blocks_from(position)
+    assert (after[origins > position] != before[origins > position]).all()
+
+
+def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, modes, mode):
+    """The first rows have no context; filling it from X's first row would show the answer."""
+    df = frame(60)
+    estimator = modes.fit(mode, df)
+    if mode == "features":
+        return
+    changed = df.copy()
+    changed.iloc[0, 2] = -5000.0
+    before, after = (estimator.predict(modes.X(mode, part)) for part in (df, changed))
+    np.testing.assert_array_equal(after[:4], before[:4])
+    assert (after[4:12] != before[4:12]).all()
+
+
+def test_no_forecast_of_another_timeline_looks_ahead(frame, modes):
+    """X off the training grid brings its own context; the same rule holds there."""
+    estimator = modes.fit("frame", frame(60))
+    index = pd.date_range("2023-05-05 00:30", periods=40, freq="h")
+    df = frame(index, seed=1)
+    before = estimator.predict(df)
+    for position in range(0, 40, 3):
+        changed = df.copy()
+        changed.iloc[position:, 2] *= -3
+        after = estimator.predict(changed)
+        reached = np.arange(40) // 4 * 4 <= position
+        np.testing.assert_array_equal(after[reached], before[reached])
+        assert (after[~reached] != before[~reached]).any() or reached.all()
+
+
+def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitted, frame, mode):
+    """A forecast made today is the one that a longer frame gives tomorrow for the same rows."""
+    df = frame(100)
+    X = df if mode != "features" else df[["flow", "price"]]
+    estimator = fitted(mode)
+    whole = estimator.predict(X)
+    for stop in (61, 64, 70, 99):
+        np.testing.assert_array_equal(estimator.predict(X[:stop]), whole[:stop])
+
+
+def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
+    """The scaler must not see the validation tail, or early stopping judges on seen data."""
+    df = frame(60)
+    changed = df.copy()
+    changed.iloc[54:] = changed.iloc[54:].to_numpy() * 7
+    one, two = (
+        small(target="load", early_stopping=True, max_iter=1).fit(part) for part in (df, changed)
+    )
+    np.testing.assert_array_equal(one.scaler_.mean, two.scaler_.mean)
+    np.testing.assert_array_equal(one.scaler_.scale, two.scaler_.scale)
+    for name, weight in one.module_.state_dict().items():
+        np.testing.assert_array_equal(weight.numpy(), two.module_.state_dict()[name].numpy(), name)

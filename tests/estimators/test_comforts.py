@@ -1,0 +1,90 @@
+"""What readers of notebooks and users of other frames expect."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.utils import estimator_html_repr
+
+from skinformer import CalendarFeatures, InformerRegressor, PanelTimeSeriesSplit
+
+SMALL = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def df():
+    hours = pd.date_range("2024-01-01", periods=90, freq="h")
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"temp": rng.normal(size=90), "load": np.sin(np.arange(90))}, index=hours)
+
+
+def test_the_page_of_a_fitted_estimator_shows_what_it_learnt_and_links_its_docs(df):
+    """A notebook's reader sees parameters, fitted attributes and where to read on."""
+    page = estimator_html_repr(InformerRegressor(**SMALL).fit(df))
+    for part in ("seq_len", "n_iter_", "docs/api.md#informerregressor"):
+        assert part in page
+    assert "docs/api.md#calendarfeatures" in estimator_html_repr(CalendarFeatures())
+
+
+def test_the_course_of_training_is_one_table(df):
+    """loss_curve_ and validation_scores_ are columns of it, by their usual names."""
+    model = InformerRegressor(**SMALL).fit(df)
+    assert list(model.history_) == [
+        "epoch",
+        "loss",
+        "validation_loss",
+        "learning_rate",
+        "gradient_norm",
+        "seconds",
+    ]
+    assert model.loss_curve_ == model.history_["loss"].tolist()
+    assert model.validation_scores_ == (1 - model.history_["validation_loss"]).tolist()
+    assert model.best_loss_ == model.history_["validation_loss"].min()
+    blind = InformerRegressor(early_stopping=False, **SMALL).fit(df)
+    assert blind.validation_scores_ is None
+
+
+def test_polars_frames_are_rows_with_names(df):
+    """Another frame library, the same numbers; it has no index, so rows count."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({name: df[name].to_numpy() for name in df})
+    model = InformerRegressor("load", **SMALL).fit(frame)
+    assert list(model.feature_names_in_) == ["temp", "load"]
+    plain = InformerRegressor(1, **SMALL).fit(df.to_numpy())
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(df.to_numpy()))
+    y = InformerRegressor(**SMALL).fit(frame.select("temp"), frame["load"])
+    assert y.roles_.mode == "features"
+
+
+def test_sample_weight_is_routed(df):
+    """Meta-estimators pass weights on only to those who ask."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = InformerRegressor(**SMALL).set_fit_request(sample_weight=True)
+        assert model.get_metadata_routing().fit.requests["sample_weight"] is True
+
+
+def test_a_row_of_weight_zero_teaches_nothing(df):
+    """sample_weight multiplies a row's loss: with weight 0 its truth does not matter."""
+    y, swapped = df["load"], df["load"].copy()
+    # The last two rows are context of nothing, and swapping them keeps mean and deviation.
+    swapped.iloc[[-1, -2]] = y.iloc[[-2, -1]].to_numpy()
+    weight = np.ones(len(df))
+
+    def losses(truth, weights):
+        model = InformerRegressor(early_stopping=False, **SMALL)
+        return model.fit(df[["temp"]], truth, weights).loss_curve_
+
+    assert losses(y, weight) != losses(swapped, weight)
+    weight[-2:] = 0
+    np.testing.assert_allclose(losses(y, weight), losses(swapped, weight), rtol=1e-5)
+
+
+def test_panels_are_cut_at_timestamps():
+    """Cut by rows, whole series would train and others test."""
+    index = pd.MultiIndex.from_product([["a", "b"], pd.date_range("2024", periods=12, freq="D")])
+    X = pd.DataFrame({"load": np.arange(24.0)}, index=index)
+    for train, test in PanelTimeSeriesSplit(n_splits=3, test_size=2, gap=1).split(X):
+        times = index.get_level_values(1)
+        assert times[train].max() + pd.Timedelta(days=1) < times[test].min()
+        assert set(index.get_level_values(0)[test]) == {"a", "b"}
+        assert len(test) == 4

@@ -1,0 +1,545 @@
+"""Wrong input gets one clear sentence, and what to type instead: word for word."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+
+@pytest.fixture(scope="module")
+def df(frame):
+    return frame(60)
+
+
+def raises(error, sentence):
+    return pytest.raises(error, match=f"^{re.escape(sentence)}$")
+
+
+# --- the time index at fit -------------------------------------------------------------------
+
+TWICE = (
+    "X.index holds 2 duplicated timestamps, the first 2024-01-01 05:00:00: keep one row a step, "
+    "X[~X.index.duplicated()], or label several series by a MultiIndex (series, time). Naive "
+    "local time repeats an hour in autumn: X.index.tz_localize(zone, ambiguous='infer')."
+)
+
+
+def test_duplicated_timestamps_are_counted_and_the_first_is_named(small, df):
+    """Two rows of one step have no order; both fit and predict refuse them."""
+    rows = [*range(6), 5, *range(6, 31), 30, *range(31, 60)]
+    with raises(ValueError, TWICE):
+        small().fit(df.iloc[rows])
+    estimator = small().fit(df)
+    with raises(ValueError, TWICE):
+        estimator.predict(df.iloc[rows])
+    with raises(ValueError, TWICE):
+        estimator.forecast(df.iloc[rows])
+    with raises(ValueError, TWICE):
+        estimator.update(df.iloc[rows])
+
+
+def test_the_advice_for_naive_local_time_works(small, frame):
+    """The sentence names tz_localize(ambiguous='infer'): it must lead to a fit."""
+    index = pd.date_range("2024-10-26", periods=60, freq="h", tz="Europe/Berlin")
+    naive = frame(index.tz_localize(None))
+    with pytest.raises(ValueError, match="holds 1 duplicated timestamps, the first 2024-10-27 02"):
+        small().fit(naive)
+    fixed = naive.set_axis(naive.index.tz_localize("Europe/Berlin", ambiguous="infer"))
+    assert small().fit(fixed).forecast().index[0] == index[-1] + pd.Timedelta(hours=1)
+
+
+ORDER = (
+    "X.index is not in time order: call X.sort_index() before fit; in cross-validation use "
+    "TimeSeriesSplit, which keeps the order."
+)
+
+
+def test_rows_out_of_time_order_are_refused_at_fit(small, df):
+    """Sorting silently would hide a shuffled split."""
+    with raises(ValueError, ORDER):
+        small().fit(df.iloc[::-1])
+    with raises(ValueError, ORDER):
+        small().fit(df.sample(frac=1, random_state=0))
+
+
+def test_shuffled_cross_validation_is_refused(small, df):
+    """KFold would train on the future of its test rows."""
+    with pytest.raises(ValueError, match=r"X\.index lacks .* timestamps"):
+        cross_val_score(
+            small(target="load"), df, df["load"], cv=KFold(3), error_score="raise"
+        ).mean()
+
+
+def test_missing_timestamps_are_counted_and_the_first_is_named(small, df):
+    """A hole shifts every later step; asfreq makes it a row with a missing target."""
+    with raises(
+        ValueError,
+        "X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h') adds them with "
+        "NaN, which the target may hold; fill the other columns.",
+    ):
+        small().fit(df.drop(df.index[[7, 20, 21]]))
+
+
+def test_the_advice_for_missing_timestamps_works(small, df):
+    """asfreq, fill the other columns, fit."""
+    holes = df.drop(df.index[[7, 20, 21]]).asfreq("h")
+    holes[["flow", "price"]] = holes[["flow", "price"]].ffill()
+    assert np.isfinite(small().fit(holes).predict(df)).all()
+
+
+def test_irregular_steps_are_named_as_time_spans(small, frame):
+    """From … to … tells at once whether it is seconds of jitter or lost days."""
+    jitter = pd.to_timedelta(np.arange(60) % 7, unit="s")
+    index = pd.date_range("2024-01-01", periods=60, freq="h") + jitter
+    with raises(
+        ValueError,
+        "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
+        "follow a calendar, or resample, X.resample(freq).mean().",
+    ):
+        small().fit(frame(index))
+
+
+def test_rows_between_the_steps_of_freq_are_named(small, df):
+    """A wrong freq must not be silently rounded to."""
+    with raises(
+        ValueError,
+        "X.index does not lie on freq='2h': 2024-01-01 01:00:00 is between two steps. Pass the "
+        "freq that fits, or resample, X.resample(freq).mean().",
+    ):
+        small(freq="2h").fit(df)
+
+
+def test_text_labels_are_refused(small, df):
+    """Text sorts by letters, not by time."""
+    with raises(
+        TypeError,
+        "X.index holds str labels, which have no order in time: convert them, X.index = "
+        "pd.to_datetime(X.index), or number the rows, X.reset_index(drop=True).",
+    ):
+        small().fit(df.set_axis(df.index.astype(str)))
+
+
+@pytest.mark.parametrize("kind", ["object", "float64", "bool", "timedelta64[us]", "category"])
+def test_labels_without_an_order_in_time_are_refused(small, df, kind):
+    """Anything but dates, periods and integers is named with its dtype."""
+    if kind == "timedelta64[us]":
+        index = pd.Index(np.arange(60)).astype("timedelta64[s]").as_unit("us")
+    elif kind == "bool":
+        index = pd.Index(np.arange(60) % 2 == 0)
+    else:
+        index = pd.Index(np.arange(60)).astype(kind)
+    with pytest.raises(TypeError, match=f"X.index holds {re.escape(kind)} labels, which have no"):
+        small().fit(df.set_axis(index))
+
+
+def test_a_missing_timestamp_label_is_refused(small, df):
+    """NaT has no place in time."""
+    index = df.index.to_series()
+    index.iloc[3] = pd.NaT
+    with raises(ValueError, "X.index holds NaT: every row needs its time. Drop those rows."):
+        small().fit(df.set_axis(pd.DatetimeIndex(index)))
+
+
+def test_three_levels_are_refused(small, df):
+    """Which two of them name a series cannot be guessed."""
+    index = pd.MultiIndex.from_product([["a"], ["b"], df.index])
+    with raises(
+        TypeError,
+        "X.index has 3 levels: two are needed, (series, time). Join the levels that name a "
+        "series into one.",
+    ):
+        small().fit(df.set_axis(index))
+
+
+def test_x_and_y_with_different_indexes_are_refused(small, df):
+    """The same length is not the same rows."""
+    shifted = df["load"].set_axis(df.index + pd.Timedelta(hours=1))
+    with raises(
+        ValueError,
+        "X and y have different indexes: rows belong together by their labels. Pass "
+        "y.loc[X.index].",
+    ):
+        small().fit(df[["price"]], shifted)
+
+
+@pytest.mark.parametrize(
+    ("n", "early_stopping", "sentence"),
+    [
+        (15, "auto", "seq_len=12 + pred_len=4 = 16"),
+        (15, False, "seq_len=12 + pred_len=4 = 16"),
+        (19, True, "seq_len=12 + pred_len=4 + pred_len=4 for early_stopping=True = 20"),
+    ],
+)
+def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sentence):
+    """The number is what the user can act on; one row more is enough."""
+    estimator = small(early_stopping=early_stopping)
+    with raises(
+        ValueError,
+        f"n_samples={n} is too few: {sentence} consecutive rows are needed for one window. Lower "
+        "seq_len or pred_len, or pass more rows.",
+    ):
+        estimator.fit(frame(n))
+    estimator.fit(frame(n + 1))
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["flow", "price"])
+def test_a_missing_covariate_is_refused_by_name(small, df, column):
+    """Filled silently with anything, it would be taken for a measurement."""
+    holes = df.copy()
+    holes.loc[holes.index[[9, 30]], column] = np.nan
+    with raises(
+        ValueError,
+        f"Input X (column '{column}') contains NaN (2 rows, the first at position 9). Only the "
+        "target may be missing: fill or drop the column, for example X.ffill(), which uses the "
+        "past alone.",
+    ):
+        small(target="load", known_future=["price"]).fit(holes)
+
+
+@pytest.mark.parametrize("column", ["flow", "price", "load"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_refused_at_fit_and_predict(small, df, column, value):
+    """scikit-learn's own wording, with the column's name."""
+    wrong = df.copy()
+    wrong.loc[wrong.index[9], column] = value
+    sentence = (
+        f"Input X (column '{column}') contains infinity or a value too large for dtype('float64')."
+    )
+    with raises(ValueError, sentence):
+        small().fit(wrong)
+    with raises(ValueError, sentence):
+        small().fit(df).predict(wrong)
+
+
+@pytest.mark.parametrize("mode_", ["frame", "features"])
+def test_a_target_without_any_value_is_refused(small, df, mode_):
+    """There is nothing to learn from."""
+    nothing = df.assign(load=np.nan)
+    inputs = (nothing, None) if mode_ == "frame" else (df[["price"]], nothing["load"])
+    with raises(
+        ValueError,
+        "Input y contains NaN only: a target without one value cannot be learnt. Pass the "
+        "observed values; single missing ones may stay NaN.",
+    ):
+        small().fit(*inputs)
+
+
+def test_text_columns_are_refused_by_name(small, df):
+    """A category is no number; the column is named."""
+    with raises(ValueError, "could not convert column 'kind' of dtype str to float: pass numbers."):
+        small(target="load").fit(df.assign(kind="a"))
+
+
+def test_columns_with_one_name_are_refused(small, df):
+    """Which one is meant cannot be guessed."""
+    with raises(ValueError, "X has several columns named 'load': give each its own name."):
+        small().fit(pd.concat([df, df[["load"]]], axis=1))
+
+
+def test_no_rows_are_refused(small, df):
+    """An empty selection is a mistake before it is a forecast."""
+    with raises(ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."):
+        small().fit(df).predict(df[:0])
+
+
+def test_a_target_that_is_no_scaling_of_y_is_refused(small, df):
+    """Forecasts could not be put into y's units."""
+    with raises(
+        ValueError,
+        "y is not the column 'load' of X up to scale and shift, so forecasts cannot be put into "
+        "y's units. Transform both alike, or only scale X; for a non-linear transform of the "
+        "target drop the column from X, or fit on X alone.",
+    ):
+        small(target="load").fit(df, df["load"] ** 2)
+
+
+def test_the_number_of_targets_and_of_columns_of_y_must_agree(small, df):
+    """Which column of y belongs to which target cannot be guessed."""
+    with raises(
+        ValueError,
+        "y has 1 column(s) for 2 target(s): pass one per target, in the order of `target`.",
+    ):
+        small(target=["load", "flow"]).fit(df, df["load"])
+
+
+# --- the target's name -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_y", [False, True])
+def test_a_target_prefixed_by_a_column_transformer_is_recognised(small, df, with_y):
+    """The commonest way to lose a column's name, and the parameter that keeps it."""
+    prefixing = make_column_transformer(
+        (StandardScaler(), ["price", "load"]), verbose_feature_names_out=True
+    )
+    pipe = make_pipeline(prefixing, small(target="load")).set_output(transform="pandas")
+    with raises(
+        ValueError,
+        "target='load' is not a column of X, 'standardscaler__load' is: a ColumnTransformer or "
+        "FeatureUnion put its name before it. Pass verbose_feature_names_out=False to it.",
+    ):
+        pipe.fit(df, df["load"] if with_y else None)
+
+
+@pytest.mark.parametrize("with_y", [False, True])
+def test_a_target_by_name_in_a_plain_array_is_refused(small, df, with_y):
+    """A scaler turned the frame into an array: one call keeps it."""
+    pipe = make_pipeline(StandardScaler(), small(target="load"))
+    with raises(
+        ValueError,
+        "target='load' is not a column of X: X is an array without column names. In a Pipeline "
+        "call set_output(transform='pandas') on it, or give the target's position.",
+    ):
+        pipe.fit(df, df["load"] if with_y else None)
+
+
+@pytest.mark.parametrize("target", ["laod", ["load", "laod"]])
+def test_a_misspelt_target_lists_the_columns(small, df, target):
+    """A typing error is seen when the right names stand beside it."""
+    with raises(
+        ValueError,
+        "target='laod' is not a column of X: the columns are ['flow', 'price', 'load']. Give one "
+        "of them, or a list.",
+    ):
+        small(target=target).fit(df)
+
+
+def test_known_columns_must_exist_and_be_no_target(small, df):
+    """What is to be forecast is not known ahead."""
+    with raises(
+        ValueError,
+        "known_future=['load'] holds the target 'load': what is to be forecast is not known "
+        "ahead. Remove it.",
+    ):
+        small(known_future=["load"]).fit(df)
+    with raises(
+        ValueError,
+        "known_future=['prize'] holds 'prize', which is not a column of X: the columns are "
+        "['flow', 'price', 'load'].",
+    ):
+        small(known_future=["prize"]).fit(df)
+
+
+# --- parameters ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("horizon", [0, -3, 2.5, "4", np.nan])
+def test_a_horizon_must_be_a_positive_whole_number(small, df, horizon):
+    """Forecast and make_future_frame count steps."""
+    estimator = small().fit(df[["load"]])
+    sentence = (
+        f"horizon={horizon!r} must be a whole number of at least 1: it counts the steps to "
+        "forecast. Leave it None for pred_len steps."
+    )
+    with raises(ValueError, sentence):
+        estimator.forecast(horizon=horizon)
+    with raises(ValueError, sentence):
+        estimator.make_future_frame(horizon)
+
+
+def test_parameters_that_do_not_fit_each_other_are_named(small, df):
+    """Both names, both values, why, and a value that works."""
+    with raises(
+        ValueError,
+        "label_len=13 must be at most seq_len=12: the guiding window is the end of the encoder "
+        "window. Lower label_len or leave it None.",
+    ):
+        small(label_len=13).fit(df)
+    with raises(
+        ValueError,
+        "d_model=9 must be a multiple of n_heads=2: each head gets d_model / n_heads features. "
+        "Try d_model=10.",
+    ):
+        small(d_model=9).fit(df)
+    with raises(
+        ValueError,
+        "calendar=['hour', 'moon'] holds the unknown field 'moon': choose from ['minute', "
+        "'hour', 'weekday', 'day', 'week', 'month'] or pass 'auto'.",
+    ):
+        small(calendar=["hour", "moon"]).fit(df)
+    small(label_len=12, d_model=10).fit(df)
+    small(label_len=0).fit(df)
+
+
+@pytest.mark.parametrize("freq", ["moon", "x3"])
+def test_an_unknown_freq_is_named(small, df, freq):
+    """Pandas' own sentence names the value."""
+    with pytest.raises(ValueError, match=freq):
+        small(freq=freq).fit(df)
+
+
+def test_a_loss_that_is_not_finite_stops_the_training_and_says_where(small, frame):
+    """Going on would train on nothing; the step and the gradient say what happened."""
+    with pytest.raises(FloatingPointError, match=r"step \d+.*gradient"):
+        small(learning_rate=1e30, max_grad_norm=None, max_iter=50, window_norm=False).fit(
+            frame(100)
+        )
+
+
+# --- rows at prediction ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["predict", "forecast", "score", "update", "make_future_frame"])
+def test_nothing_works_before_fit(small, df, method):
+    """scikit-learn's own error for it."""
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        getattr(small(), method)(*(() if method == "make_future_frame" else (df,)))
+
+
+def test_naive_and_time_zone_aware_rows_do_not_mix(small, df):
+    """Which zone the naive rows are in cannot be guessed."""
+    aware = df.tz_localize("Europe/Berlin")
+    with raises(
+        TypeError,
+        "X.index is time-zone aware, but the training rows were naive: the hours cannot be "
+        "matched. Use X.index.tz_convert(zone).tz_localize(None) with the zone of the training "
+        "rows.",
+    ):
+        small().fit(df).predict(aware)
+    with raises(
+        TypeError,
+        "X.index is naive, but the training rows were Europe/Berlin: the hours cannot be matched. "
+        "Use X.index.tz_localize('Europe/Berlin') with the zone of the training rows.",
+    ):
+        small().fit(aware).predict(df)
+
+
+@pytest.mark.parametrize("method", ["predict", "forecast", "update"])
+def test_labels_of_another_kind_are_refused(small, df, method):
+    """A period is no timestamp, and an integer neither."""
+    estimator = small().fit(df)
+    with raises(
+        TypeError,
+        "X.index is a PeriodIndex (period[h]), but the training rows had a DatetimeIndex "
+        "(datetime64[us]): pass labels of the same kind.",
+    ):
+        getattr(estimator, method)(df.to_period("h"))
+    with pytest.raises(TypeError, match=r"X\.index is a (Range)?Index \(int64\), but the training"):
+        getattr(estimator, method)(df.reset_index(drop=True))
+
+
+def test_rows_that_lost_their_time_are_said_to_follow(small, frame):
+    """A Pipeline's array has no dates: where it is placed must be seen."""
+    df = frame(64)
+    X = df[["price"]]
+    estimator = small().fit(X[:60].to_numpy(), df["load"][:60])
+    with pytest.warns(UserWarning, match="a time index and X has none") as caught:
+        forecasts = estimator.predict(X[60:].to_numpy())
+    assert [str(w.message) for w in caught] == [
+        "the training rows had a time index and X has none: its rows are taken to follow the "
+        "training data from 2024-01-03 12:00:00. Keep the index, for example by "
+        "set_output(transform='pandas') in a Pipeline."
+    ]
+    dated = small().fit(X[:60], df["load"][:60])
+    np.testing.assert_array_equal(forecasts, dated.predict(X[60:]))
+
+
+def test_row_numbers_that_were_reset_are_refused(small, frame):
+    """The same numbers with other values are other rows."""
+    df = frame(80).reset_index(drop=True)
+    estimator = small().fit(df[:60])
+    sentence = (
+        "X.index repeats 20 row numbers of the training rows with other values: the index was "
+        "reset. Let new rows count on, X.index = range(60, 60 + len(X)), or keep the time index."
+    )
+    with raises(ValueError, sentence):
+        estimator.predict(df[60:].reset_index(drop=True))
+    fixed = df[60:].reset_index(drop=True)
+    fixed.index = range(60, 60 + len(fixed))
+    assert estimator.predict(fixed).shape == (20,)
+
+
+def test_the_advice_for_reset_rows_counts_as_the_training_rows_do(small, frame):
+    """Rows numbered from 1000 by tens go on at 1600, not at 60."""
+    df = frame(pd.Index(1000 + 10 * np.arange(80)))
+    estimator = small().fit(df[:60])
+    reset = df[60:].set_axis(df.index[:20])
+    with pytest.raises(ValueError, match=r"X\.index = range\(1600, 1600 \+ 10 \* len\(X\), 10\)"):
+        estimator.predict(reset)
+
+
+def test_a_value_that_came_in_late_is_no_reset_index(small, frame):
+    """The training row's target was missing; now it is known, and nothing else differs."""
+    df = frame(60).reset_index(drop=True)
+    late = df.copy()
+    late.loc[30, "load"] = np.nan
+    assert np.isfinite(small().fit(late).predict(df)).all()
+
+
+def test_features_before_the_training_data_are_refused(small, frame):
+    """There is no history of y there, neither stored nor in X."""
+    df = frame(80)
+    estimator = small().fit(df[["price"]][20:], df["load"][20:])
+    sentence = (
+        "X holds rows outside the training data's time (before its first row or off its grid), "
+        "and the history of y is not in X: call update(X, y) with it, or pass later rows."
+    )
+    with raises(ValueError, sentence):
+        estimator.predict(df[["price"]][:20])
+    with raises(ValueError, sentence):
+        estimator.predict(df[["price"]].shift(freq="30min"))
+
+
+def test_missing_and_unknown_columns_are_named(small, df):
+    """scikit-learn's own sentence names them."""
+    estimator = small().fit(df)
+    with pytest.raises(
+        ValueError, match="Feature names seen at fit time, yet now missing:\n- flow"
+    ):
+        estimator.predict(df.drop(columns="flow"))
+    with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- new"):
+        estimator.predict(df.assign(new=1))
+    with pytest.raises(ValueError, match="has 2 features, but InformerRegressor is expecting 3"):
+        small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
+
+
+def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
+    """Values known ahead must be there; past-only ones may be missing after the history."""
+    estimator = small(target="load", known_future=["price"]).fit(df)
+    future = estimator.make_future_frame()
+    with raises(
+        ValueError,
+        "Input X (column 'price') contains NaN (4 rows, the first at position 0). Only the target "
+        "may be missing: fill or drop the column, for example X.ffill(), which uses the past "
+        "alone.",
+    ):
+        estimator.predict(future)
+
+
+def test_irregular_rows_off_the_grid_at_predict_are_refused(small, df):
+    """No grid with the fitted step holds them all."""
+    index = df.index[:3].append(df.index[3:6] + pd.Timedelta(minutes=7))
+    with pytest.raises(ValueError, match=r"does not lie on freq='h': 2024-01-01 03:07:00 is betw"):
+        small().fit(df).predict(df[:6].set_axis(index))
+
+
+def test_rows_of_a_panel_and_of_one_series_do_not_mix(small, df, panel):
+    """Which series is meant cannot be guessed."""
+    several = panel()
+    with raises(
+        ValueError,
+        "X does not name the series of its rows, but several were fitted: label the rows by a "
+        "MultiIndex (series, time).",
+    ):
+        small().fit(several).predict(df)
+    with raises(
+        ValueError,
+        "X labels its rows by (series, time), but one series was fitted: pass the rows of one, "
+        "X.loc[series].",
+    ):
+        small().fit(df).predict(several)
+
+
+def test_a_series_without_a_name_is_refused(small, panel):
+    """A missing series name belongs to no series."""
+    df = panel().rename(index={"b": np.nan}, level=0)
+    with raises(ValueError, "X.index holds a missing series name: every row needs its series."):
+        small().fit(df)

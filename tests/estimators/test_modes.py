@@ -1,0 +1,192 @@
+"""The three modes: what is truth, what is history, what is known ahead."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def roles(estimator):
+    found = estimator.roles_
+    return found.mode, found.targets, found.past, found.known
+
+
+def test_a_frame_alone_forecasts_its_last_column_from_all(small, frame):
+    """`fit(df)` works as written; the other columns are known only up to the present."""
+    estimator = small().fit(frame(60))
+    assert roles(estimator) == ("frame", ("load",), ("flow", "price"), ())
+
+
+def test_y_that_names_a_column_is_that_column(small, frame):
+    """Named scorers need y; the history is X's own column."""
+    df = frame(60)
+    assert roles(small().fit(df, df["flow"])) == ("both", ("flow",), ("price", "load"), ())
+
+
+def test_the_target_parameter_wins_over_the_name_of_y(small, frame):
+    """TransformedTargetRegressor strips y's name, so `target` is looked at first."""
+    df = frame(60)
+    estimator = small(target="load").fit(df, df["load"].rename("flow"))
+    assert roles(estimator)[:2] == ("both", ("load",))
+    assert roles(small(target="load").fit(df, df["load"].to_numpy()))[0] == "both"
+
+
+def test_y_that_is_no_column_makes_all_of_x_known_ahead(small, frame):
+    """That a feature is in X at predict time means that it is known then."""
+    df = frame(60)
+    estimator = small().fit(df[["flow", "price"]], df["load"])
+    assert roles(estimator) == ("features", ("load",), (), ("flow", "price"))
+
+
+def test_columns_of_calendar_features_are_known_ahead_without_being_named(small, frame):
+    """The prefix says where they come from, and the calendar is always known."""
+    df = frame(60)
+    df.insert(0, "calendar__hour_sin", np.sin(np.arange(60)))
+    assert roles(small().fit(df))[3] == ("calendar__hour_sin",)
+
+
+@pytest.mark.parametrize(
+    ("target", "shape"), [("load", (60,)), (["load"], (60, 1)), (["flow", "load"], (60, 2))]
+)
+def test_a_name_gives_one_dimension_and_a_list_two(small, frame, target, shape):
+    """The shape follows from what was typed, not from how many targets there are."""
+    df = frame(60)
+    forecasts = small(target=target).fit(df).predict(df)
+    assert forecasts.shape == shape
+    assert forecasts.dtype == np.float64
+
+
+@pytest.mark.parametrize("columns", [["load"], ["load", "flow"]])
+@pytest.mark.parametrize("given", ["both", "features"])
+def test_the_dimensions_of_y_are_those_of_the_forecasts(small, frame, columns, given):
+    """scikit-learn's scorers subtract predict from y: (n, 1) against (n,) would broadcast."""
+    df = frame(60)
+    X = df if given == "both" else df[["price"]]
+    two = small().fit(X, df[columns])
+    assert two.predict(X).shape == (60, len(columns))
+    one = small().fit(X, df["load"])
+    assert one.predict(X).shape == (60,)
+    assert roles(two)[0] == roles(one)[0] == given
+    assert list(two.forecast(X).columns if given == "both" else columns) == columns
+
+
+def test_targets_forecast_together_keep_their_order(small, frame):
+    """A list asks for columns in its own order, whatever theirs is in X."""
+    df = frame(60)
+    one = small(target=["load", "flow"]).fit(df)
+    forecasts = one.predict(df)
+    assert forecasts[:, 0].mean() > 500 > forecasts[:, 1].mean()
+    assert list(one.forecast().columns) == ["load", "flow"]
+
+
+def test_both_mode_without_scaling_is_frame_mode(small, frame):
+    """Y in X's own units says nothing new, so forecasts must be the same numbers."""
+    df = frame(80)
+    one = small(target="load").fit(df[:60])
+    two = small(target="load").fit(df[:60], df["load"][:60])
+    np.testing.assert_allclose(two.predict(df), one.predict(df), rtol=1e-5)
+
+
+def test_features_mode_forecasts_without_any_truth_at_predict_time(small, frame):
+    """The history is y of the training, then the model's own forecasts: X never holds y."""
+    df = frame(100)
+    estimator = small().fit(df[["price"]][:60], df["load"][:60])
+    later = estimator.predict(df[["price"]][60:])
+    np.testing.assert_array_equal(later, estimator.forecast(df[["price"]][60:])["load"].to_numpy())
+
+
+@pytest.mark.parametrize("names", [[3, 5, 9], [0, 1, 2]])
+def test_columns_may_be_named_by_integers(small, frame, names):
+    """A frame made from an array has integer names; they need not be 0, 1, 2."""
+    df = frame(60).set_axis(names, axis=1)
+    estimator = small(target=names[0]).fit(df)
+    assert estimator.roles_.targets == (names[0],)
+    np.testing.assert_array_equal(
+        estimator.predict(estimator.make_future_frame()[[*names]]),
+        estimator.forecast().to_numpy()[:, 0],
+    )
+
+
+def test_a_target_by_position_works_on_an_array(small, frame):
+    """An array has no names; positions take their place."""
+    df = frame(60)
+    estimator = small(target=0).fit(df.to_numpy())
+    assert abs(estimator.forecast()[0].mean() - 3) < 3
+
+
+def test_a_leaked_truth_is_named(small, frame):
+    """A feature that equals y would make every score perfect and every forecast worthless."""
+    df = frame(60)
+    X = df[["flow", "price"]].assign(copy=df["load"])
+    with pytest.warns(UserWarning, match="column 'copy' of X equals y") as caught:
+        small().fit(X, df["load"])
+    assert len(caught) == 1
+
+
+def test_a_leak_is_named_in_both_mode_too(small, frame):
+    """The contract: a column of X equal to y that is not the target is a leak."""
+    df = frame(60).assign(copy=lambda d: d["load"])
+    with pytest.warns(UserWarning, match="column 'copy' of X equals y"):
+        small(target="load", known_future=["copy"]).fit(df, df["load"])
+
+
+def test_a_leak_is_named_although_y_has_missing_values(small, frame):
+    """NaN in y must not hide the twin."""
+    df = frame(60)
+    y = df["load"].copy()
+    y.iloc[[20, 30]] = np.nan
+    with pytest.warns(UserWarning, match="column 'copy' of X equals y"):
+        small().fit(df[["price"]].assign(copy=df["load"]), y)
+
+
+def test_the_calendar_reaches_dated_rows_only_and_can_be_chosen(small, frame):
+    """The estimator makes its own calendar; a parameter turns it off or picks its fields."""
+    df = frame(60)
+    assert "hour" in small().fit(df).sizes_.calendar_fields
+    assert small(calendar=None).fit(df).sizes_.calendar_fields == ()
+    assert small(calendar=["weekday"]).fit(df).sizes_.calendar_fields == ("weekday",)
+    assert small().fit(df.reset_index(drop=True)).sizes_.calendar_fields == ()
+
+
+def test_sample_weight_multiplies_the_loss_and_nothing_else(small, frame):
+    """Standardisation and history stay; equal weights change nothing, zeros hide rows."""
+    df = frame(60)
+    plain = small(target="load").fit(df)
+    ones = small(target="load").fit(df, sample_weight=np.ones(60))
+    np.testing.assert_allclose(ones.predict(df), plain.predict(df), rtol=1e-5)
+    some = small(target="load").fit(df, sample_weight=np.arange(60) % 3)
+    np.testing.assert_array_equal(some.scaler_.mean, plain.scaler_.mean)
+    np.testing.assert_array_equal(some.timeline_.values, plain.timeline_.values)
+    assert (some.predict(df) != plain.predict(df)).any()
+
+
+def test_the_truth_of_a_row_without_weight_does_not_train(small, frame):
+    """A weight of zero takes the row's truth out of the loss, though it stays context."""
+    df = frame(60)
+    y = df["load"].to_numpy().copy()
+    weight = np.ones(60)
+    weight[-2:] = 0  # no context reaches behind the last window
+    X = df[["price"]]
+    fits = []
+    for last in (1000.0, 1001.0):
+        y[-2:] = last
+        one = small(calendar=None).fit(X, y, sample_weight=weight)
+        fits.append({name: w.clone() for name, w in one.module_.state_dict().items()})
+    # The scale moves by the changed values, so weights agree only nearly.
+    for name, value in fits[0].items():
+        np.testing.assert_allclose(value.numpy(), fits[1][name].numpy(), atol=5e-3, err_msg=name)
+
+
+def test_early_stopping_is_off_below_one_window_and_two_forecasts(small, frame):
+    """Below seq_len + 2 pred_len rows there is nothing left to validate on."""
+    assert np.isnan(small().fit(frame(19)).history_["validation_loss"]).all()
+    assert np.isfinite(small().fit(frame(20)).history_["validation_loss"]).all()
+
+
+def test_fitted_attributes_say_what_was_learnt(small, frame):
+    """They are what scikit-learn's tools and readers look at."""
+    estimator = small(max_iter=2).fit(frame(60))
+    assert list(estimator.feature_names_in_) == ["flow", "price", "load"]
+    assert estimator.n_features_in_ == 3
+    assert estimator.n_iter_ == len(estimator.loss_curve_) == len(estimator.history_) <= 2
+    assert not hasattr(small().fit(frame(60).to_numpy()), "feature_names_in_")
+    assert isinstance(estimator.forecast(), pd.DataFrame)

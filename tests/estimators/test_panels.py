@@ -1,0 +1,278 @@
+"""Panels: several series under (series, time), and never a window across two of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture(scope="module", params=["frame", "both", "features"])
+def case(request, modes, panel):
+    """Give the mode, the training panel, a longer one, and the fit."""
+    df = panel()
+    longer = panel(n=(75, 50, 40))
+    return request.param, df, longer, modes.fit(request.param, df)
+
+
+def test_no_training_window_crosses_a_border(small, panel):
+    """A window of two series would teach a jump that never happens."""
+    df = panel()
+    estimator = small(target="load").fit(df)
+    batches, _ = estimator._batches(None, 0)
+    origins = batches.origins.numpy()
+    series = np.repeat([0, 1, 2], [60, 40, 25])
+    windows = origins[:, None] + np.arange(-12, 4)
+    assert windows.min() >= 0
+    assert (series[windows] == series[origins][:, None]).all()
+    assert len(origins) == (60 - 15) + (40 - 15) + (25 - 15)
+    assert len(set(origins)) == len(origins)
+
+
+def test_training_and_validation_windows_share_no_truth_in_any_series(small, panel):
+    """One moment divides all series, or one series would tell of another's future."""
+    estimator = small(target="load").fit(panel(n=(60, 40, 60)))
+    tail = 54  # in hours since the first row of the panel
+    training, held_out = estimator._batches(tail, 0)
+    time = np.concatenate([np.arange(60), 30 + np.arange(40), 5 + np.arange(60)])
+    assert time[training.origins.numpy() + 3].max() < tail
+    assert time[held_out.origins.numpy()].min() >= tail
+
+
+def test_every_series_is_standardised_by_itself(small, panel):
+    """A big series must not flatten a small one."""
+    df = panel()
+    estimator = small(target="load", early_stopping=False).fit(df)
+    means = df.groupby("site")["load"].mean()
+    np.testing.assert_allclose(estimator.scaler_.mean[:, 0], means, rtol=1e-9)
+    deviations = df.groupby("site")["load"].std(ddof=0)
+    np.testing.assert_allclose(estimator.scaler_.scale[:, 0], deviations, rtol=1e-9)
+
+
+def test_every_series_is_forecast_at_its_own_level(case, modes):
+    """Levels of 1e3, 1e5 and 1e7 must not mix."""
+    mode, _, longer, estimator = case
+    forecasts = pd.Series(estimator.predict(modes.X(mode, longer)), index=longer.index)
+    for site, level in [("a", 1e3), ("b", 1e5), ("c", 1e7)]:
+        np.testing.assert_allclose(forecasts[site], level, rtol=0.5)
+
+
+def test_no_series_reaches_another(case, modes):
+    """The forecasts of a series do not move with the values of the others."""
+    mode, _, longer, estimator = case
+    X = modes.X(mode, longer)
+    before = pd.Series(estimator.predict(X), index=X.index)
+    changed = X.copy()
+    changed.loc["b"] = changed.loc["b"].to_numpy() * -3
+    after = pd.Series(estimator.predict(changed), index=X.index)
+    np.testing.assert_array_equal(after.drop("b"), before.drop("b"))
+    assert (after["b"] != before["b"]).any()
+    alone = estimator.predict(X.loc[["a"]])
+    np.testing.assert_array_equal(alone, before["a"])
+
+
+def test_no_target_reaches_its_own_block(case, modes):
+    """Causality holds within every series, each with its own anchor."""
+    mode, _, longer, estimator = case
+    if mode == "features":
+        return
+    before = pd.Series(estimator.predict(longer), index=longer.index)
+    for site, end, length in [("a", 60, 75), ("b", 40, 50), ("c", 25, 40)]:
+        changed = longer.copy()
+        row = longer.index.get_loc((site, longer.loc[site].index[end + 5]))
+        changed.iloc[row, 2] *= 1.7
+        after = pd.Series(estimator.predict(changed), index=longer.index)
+        moved = np.flatnonzero((after[site] != before[site]).to_numpy())
+        assert moved.min() == end + 8
+        assert (after.drop(site) == before.drop(site)).all()
+        assert moved.max() < length
+
+
+def test_rows_may_come_in_any_order_and_selection(case, modes):
+    """Labels place rows, in panels as in single series."""
+    mode, df, longer, estimator = case
+    X = modes.X(mode, longer)
+    whole = estimator.predict(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(estimator.predict(X.iloc[order]), whole[order])
+    inside = np.flatnonzero(longer.index.isin(df.index))
+    rows = np.random.default_rng(1).choice(inside, 40, replace=False)
+    np.testing.assert_array_equal(estimator.predict(X.iloc[rows]), whole[rows])
+
+
+def test_rows_sorted_by_time_fit_as_rows_sorted_by_series(small, panel):
+    """Both are how people keep panels."""
+    df = panel(start=(0, 0, 0))
+    by_time = df.sort_index(level="time", kind="stable")
+    one, two = small(target="load").fit(df), small(target="load").fit(by_time)
+    np.testing.assert_array_equal(
+        pd.Series(two.predict(by_time), index=by_time.index).loc[df.index], one.predict(df)
+    )
+
+
+def test_forecast_follows_the_end_of_each_series(small, panel):
+    """Series that end on different days are forecast from different days."""
+    df = panel()
+    forecast = small().fit(df[["load"]]).forecast()
+    assert forecast.index.names == ["site", "time"]
+    for site, rows in df.groupby("site"):
+        last = rows.index.get_level_values("time")[-1]
+        expected = pd.date_range(last, periods=5, freq="h")[1:]
+        assert list(forecast.loc[site].index) == list(expected)
+    assert list(dict.fromkeys(forecast.index.get_level_values(0))) == ["a", "b", "c"]
+
+
+def test_predicting_the_future_frame_is_forecasting(small, panel):
+    """The two ways to the next steps agree for every series."""
+    estimator = small().fit(panel()[["load"]])
+    future = estimator.make_future_frame(6)
+    forecast = estimator.forecast(horizon=6)
+    pd.testing.assert_index_equal(future.index, forecast.index)
+    np.testing.assert_array_equal(estimator.predict(future), forecast["load"])
+
+
+def test_an_update_may_bring_rows_of_some_series(small, panel):
+    """Not every sensor reports at once."""
+    df = panel()[["load"]]
+    later = panel(n=(66, 40, 28))[["load"]]
+    new = later[~later.index.isin(df.index)]
+    estimator = small().fit(df)
+    untouched = estimator.forecast().loc["b"]
+    estimator.update(new)
+    forecast = estimator.forecast()
+    assert forecast.loc["a"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(hours=66)
+    assert forecast.loc["c"].index[0] == pd.Timestamp("2024-01-01") + pd.Timedelta(hours=33)
+    pd.testing.assert_frame_equal(forecast.loc["b"], untouched)
+
+
+# --- series that training did not hold -------------------------------------------------------
+
+
+def unseen_rows(panel, n=40):
+    rows = panel(n=(n, n, n), start=(0, 10, 20), seed=9).loc[["b"]]
+    return rows.rename(index={"b": "new"}, level=0)
+
+
+def test_an_unseen_series_is_its_own_timeline(small, panel):
+    """It brings its context, and its first rows are forecast from the training mean."""
+    estimator = small(target="load").fit(panel())
+    rows = unseen_rows(panel)
+    before = estimator.predict(rows)
+    assert np.isfinite(before).all()
+    changed = rows.copy()
+    changed.iloc[:4, 2] *= 1.1
+    after = estimator.predict(changed)
+    np.testing.assert_array_equal(after[:4], before[:4])
+    assert (after[4:16] != before[4:16]).all()
+
+
+def test_an_unseen_series_changes_no_other(small, panel):
+    """A new sensor in X must not move the forecasts of the known ones."""
+    estimator = small(target="load").fit(panel())
+    known = panel(n=(75, 50, 40))
+    together = pd.concat([known, unseen_rows(panel)])
+    np.testing.assert_array_equal(
+        estimator.predict(together)[: len(known)], estimator.predict(known)
+    )
+    np.testing.assert_array_equal(
+        estimator.predict(together)[len(known) :], estimator.predict(unseen_rows(panel))
+    )
+
+
+def test_an_unseen_series_is_forecast_after_its_last_row(small, panel):
+    """forecast(X) follows X's history for a series that fit never saw."""
+    estimator = small(target="load").fit(panel())
+    rows = unseen_rows(panel)
+    forecast = estimator.forecast(rows)
+    last = rows.index.get_level_values("time")[-1]
+    assert list(forecast.loc["new"].index) == list(pd.date_range(last, periods=5, freq="h")[1:])
+
+
+def test_an_update_of_an_unseen_series_is_refused_by_name(small, panel):
+    """There is no history to follow; fit is what takes in a new series."""
+    estimator = small(target="load").fit(panel())
+    with pytest.raises(ValueError, match="new"):
+        estimator.update(unseen_rows(panel))
+
+
+def test_an_unseen_series_without_history_is_refused_in_features_mode(modes, panel):
+    """Features alone say nothing of a series whose target was never seen."""
+    estimator = modes.fit("features", panel())
+    with pytest.raises(ValueError, match="the history of y is not in X"):
+        estimator.predict(unseen_rows(panel).drop(columns="load"))
+
+
+# --- shapes of panels ------------------------------------------------------------------------
+
+
+def test_a_panel_of_one_series_forecasts_as_that_series_alone(small, panel):
+    """A label in front of the time changes no number."""
+    df = panel().loc[["a"]]
+    one, two = small().fit(df), small().fit(df.loc["a"])
+    np.testing.assert_array_equal(one.predict(df), two.predict(df.loc["a"]))
+
+
+def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
+    """New shops have little history; others teach the network."""
+    df = panel(n=(60, 40, 3))
+    estimator = small(target="load").fit(df)
+    assert np.isfinite(estimator.predict(df)).all()
+    assert len(estimator.forecast()) == 12
+
+
+@pytest.mark.parametrize("kind", ["days", "business days", "month ends", "monthly periods", "ints"])
+def test_panels_run_on_any_clock(small, frame, kind):
+    """Two levels of labels, whatever the second one counts."""
+    n = 60
+    index = {
+        "days": pd.date_range("2024-01-01", periods=n, freq="D", tz="Europe/Berlin"),
+        "business days": pd.date_range("2024-01-01", periods=n, freq="B"),
+        "month ends": pd.date_range("2015-01-31", periods=n, freq="ME"),
+        "monthly periods": pd.period_range("2015-01", periods=n, freq="M"),
+        "ints": pd.RangeIndex(n),
+    }[kind]
+    df = pd.concat({7: frame(index[:50]), 3: frame(index[10:40])}, names=["shop", "t"])[["load"]]
+    forecast = small().fit(df).forecast(horizon=6)
+    assert list(forecast.loc[7].index) == list(index[50:56])
+    assert list(forecast.loc[3].index) == list(index[40:46])
+
+
+def test_series_may_be_named_by_categories(small, panel):
+    """Groupby keys are often categorical."""
+    df = panel()
+    sites = pd.CategoricalIndex(df.index.get_level_values(0), categories=["c", "b", "a", "none"])
+    labelled = df.set_axis(
+        pd.MultiIndex.from_arrays([sites, df.index.get_level_values(1)], names=df.index.names)
+    )
+    one, two = small().fit(df), small().fit(labelled)
+    np.testing.assert_array_equal(one.predict(df), two.predict(labelled))
+
+
+def test_a_hole_in_one_series_is_named(small, panel):
+    """A hole is a hole in a panel, too; borders between series are none."""
+    df = panel()
+    with pytest.raises(ValueError, match=r"lacks 1 timestamps, the first 2024-01-02 16:00:00"):
+        small().fit(df.drop(df.index[70]))
+
+
+def test_one_label_in_two_series_is_no_duplicate_but_twice_in_one_is(small, panel):
+    """Series share their hours."""
+    df = panel()
+    with pytest.raises(ValueError, match=r"holds 1 duplicated timestamps, the first \('b', "):
+        small().fit(pd.concat([df, df.iloc[[70]]]))
+
+
+def test_missing_targets_are_filled_within_their_series(small, panel):
+    """The first row of a series must not be filled by the last of another."""
+    df = panel()
+    holes = df.copy()
+    holes.iloc[60:63, 2] = np.nan
+    estimator = small(target="load").fit(holes)
+    np.testing.assert_array_equal(estimator.timeline_.values[60:63, 0], 0.0)
+
+
+def test_the_affine_link_holds_for_a_panel(modes, small, panel):
+    """A scaler in a Pipeline sees all series as one column."""
+    df = panel(level=1000.0)
+    scaled = df.assign(load=(df["load"] - 17) / 300)
+    one = small(target="load").fit(scaled, df["load"])
+    two = small(target="load").fit(df, df["load"])
+    np.testing.assert_allclose(one.predict(scaled), two.predict(df), rtol=1e-3)

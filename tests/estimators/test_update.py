@@ -1,0 +1,148 @@
+"""update: later history without training."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def inputs(modes, mode):
+    """Give X and y of a frame in the mode, y only where it is needed."""
+
+    def give(df):
+        X, y = modes.inputs(mode, df)
+        return (X, y) if mode == "features" else (X, None)
+
+    return give
+
+
+def future(df, mode):
+    X = df.copy()
+    X["load"] = np.nan
+    return X.drop(columns="load") if mode == "features" else X
+
+
+def test_the_next_forecast_starts_after_the_updated_rows(modes, mode, frame, inputs):
+    """That is what an update is for."""
+    df = frame(74)
+    estimator = modes.fit(mode, df[:60])
+    assert estimator.update(*inputs(df[60:70])) is estimator
+    forecast = estimator.forecast(future(df[70:], mode))
+    pd.testing.assert_index_equal(forecast.index, df.index[70:])
+
+
+def test_an_update_in_parts_is_an_update_at_once(modes, mode, frame, inputs):
+    """Only the history counts, not how often it came."""
+    df = frame(84)
+    one, two = modes.fit(mode, df[:60]), modes.fit(mode, df[:60])
+    one.update(*inputs(df[60:80]))
+    for start in range(60, 80, 5):
+        two.update(*inputs(df[start : start + 5]))
+    pd.testing.assert_frame_equal(
+        one.forecast(future(df[80:], mode)), two.forecast(future(df[80:], mode))
+    )
+    np.testing.assert_array_equal(one.timeline_.values, two.timeline_.values)
+
+
+def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(modes, mode, frame, inputs):
+    """Missing targets are filled by forecasts from what was observed before them."""
+    df = frame(84)
+    df.loc[df.index[[65, 73, 74]], "load"] = np.nan
+    one, two = modes.fit(mode, df[:60]), modes.fit(mode, df[:60])
+    one.update(*inputs(df[60:80]))
+    for start in range(60, 80, 4):  # whole blocks
+        two.update(*inputs(df[start : start + 4]))
+    np.testing.assert_allclose(one.timeline_.values, two.timeline_.values, atol=1e-5)
+    assert np.isfinite(one.timeline_.values).all()
+
+
+def test_an_update_with_missing_targets_leaves_no_gap(modes, mode, frame, inputs):
+    """The next context must be numbers."""
+    df = frame(74)
+    df.loc[df.index[66:70], "load"] = np.nan
+    estimator = modes.fit(mode, df[:60]).update(*inputs(df[60:70]))
+    assert np.isfinite(estimator.timeline_.values).all()
+    assert estimator.forecast(future(df[70:], mode)).notna().all(axis=None)
+
+
+def test_the_weights_and_the_scale_stay(modes, mode, frame, inputs):
+    """Nothing is trained; only the history grows."""
+    df = frame(70)
+    estimator = modes.fit(mode, df[:60])
+    weights = {name: w.clone() for name, w in estimator.module_.state_dict().items()}
+    mean = estimator.scaler_.mean.copy()
+    estimator.update(*inputs(df[60:]))
+    np.testing.assert_array_equal(estimator.scaler_.mean, mean)
+    for name, weight in estimator.module_.state_dict().items():
+        assert (weight == weights[name]).all(), name
+
+
+def test_updated_rows_become_in_sample(modes, mode, frame, inputs):
+    """After the update any subset of the old and new rows gets the same forecasts."""
+    df = frame(72)
+    estimator = modes.fit(mode, df[:60]).update(*inputs(df[60:]))
+    X = modes.X(mode, df)
+    whole = estimator.predict(X)
+    for rows in ([71], [3, 70, 61], [60, 59]):
+        np.testing.assert_array_equal(estimator.predict(X.iloc[rows]), whole[rows])
+
+
+def test_features_alone_are_no_history(modes, frame):
+    """Without the truth there is nothing to update by."""
+    df = frame(70)
+    estimator = modes.fit("features", df[:60])
+    with pytest.raises(ValueError, match="without y") as caught:
+        estimator.update(df[["flow", "price"]][60:])
+    assert str(caught.value) == (
+        "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+    )
+
+
+@pytest.mark.parametrize(("start", "first"), [(61, "13:00"), (59, "11:00"), (0, "00:00")])
+def test_rows_that_do_not_follow_directly_are_refused(modes, mode, frame, inputs, start, first):
+    """A hole in the history would shift every later step."""
+    df = frame(70)
+    estimator = modes.fit(mode, df[:60])
+    with pytest.raises(ValueError, match="follow the history") as caught:
+        estimator.update(*inputs(df[start:]))
+    day = "2024-01-01" if start == 0 else "2024-01-03"
+    assert str(caught.value) == (
+        f"update got rows from {day} {first}:00 on: they must follow the history directly, from "
+        "2024-01-03 12:00:00. Pass all rows since then."
+    )
+    assert estimator.timeline_.end_step == 60
+
+
+def test_a_hole_within_the_rows_is_refused_by_its_place(modes, frame):
+    """The message must name what is wrong: the row after the hole and the one expected."""
+    df = frame(70)
+    estimator = modes.fit("frame", df[:60])
+    with pytest.raises(ValueError, match=r"2024-01-03 17:00:00 on: .* from 2024-01-03 16:00:00"):
+        estimator.update(df[60:].drop(df.index[64]))
+
+
+def test_rows_off_the_grid_are_refused_with_the_right_time(modes, frame):
+    """Half an hour beside the history there is no next step."""
+    estimator = modes.fit("frame", frame(60))
+    index = pd.date_range("2024-01-03 12:30", periods=5, freq="h")
+    with pytest.raises(ValueError, match=r"from 2024-01-03 12:30:00 .* 2024-01-03 12:00:00"):
+        estimator.update(frame(index))
+
+
+def test_x_and_y_with_different_indexes_are_refused(modes, frame):
+    """As in fit: rows belong together by their labels."""
+    df = frame(70)
+    estimator = modes.fit("features", df[:60])
+    with pytest.raises(ValueError, match="X and y have different indexes"):
+        estimator.update(df[["flow", "price"]][60:], df["load"][59:69])
+
+
+def test_a_failed_update_changes_nothing(modes, frame):
+    """After an error the estimator must still be what it was."""
+    df = frame(70)
+    estimator = modes.fit("frame", df[:60])
+    broken = df[60:].copy()
+    broken.iloc[3, 0] = np.nan
+    with pytest.raises(ValueError, match="'flow'"):
+        estimator.update(broken)
+    assert estimator.timeline_.end_step == 60
