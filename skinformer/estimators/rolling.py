@@ -221,7 +221,7 @@ def _hold(
     past = empty[:, :n_past].any(axis=1) & (steps < last[series])
     varying = empty[:, n_past : empty.shape[1] - n_static]
     known = varying.any(axis=1) & (steps <= until[series])
-    fill_forward(canvas.values[:, n_targets:], canvas.first_row[series])
+    fill_forward(canvas.values[:, n_targets:], canvas.first_row)
     return HeldValues(int(past.sum()), int(known.sum()))
 
 

@@ -49,7 +49,7 @@ def forecast_windows(
     """
     table, observed = estimator._observe(X)
     values = np.array(observed.values)
-    fill_forward(values, np.zeros(len(values), dtype=np.int64))
+    fill_forward(values, np.array([0, len(values)]))
     source = window_source(
         values,
         table.steps,

@@ -54,13 +54,15 @@ class Scaler:
         out = np.empty((len(series), len(columns)), dtype=np.float32)
         for start in range(0, len(series), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            mean, scale = self.mean[series[rows]], self.scale[series[rows]]
+            owner = series[rows]
             for j, column in enumerate(columns):
                 if column is None:
                     out[rows, j] = np.nan
                 else:
                     values = column[rows].astype(np.float64)
-                    out[rows, j] = (values - mean[:, j]) / scale[:, j]
+                    values -= self.mean[owner, j]
+                    values /= self.scale[owner, j]
+                    out[rows, j] = values
         return out
 
     def inverse(self, values: npt.NDArray[np.floating], series: Rows) -> Floats:

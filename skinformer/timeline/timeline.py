@@ -181,7 +181,7 @@ def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Ti
     values = scaler.transform(table.columns, table.series)
     first_row = runs(table.series, scaler.mean.shape[0])
     filled = values if fill_covariates else values[:, : table.n_targets]
-    fill_forward(filled, np.repeat(first_row[:-1], np.diff(first_row)))
+    fill_forward(filled, first_row)
     weight = None if table.weight is None else table.weight.astype(np.float32)
     starts = np.minimum(first_row[:-1], len(table.steps) - 1)
     return Timeline(
@@ -212,7 +212,7 @@ def runs(series: Rows, n_series: int) -> Rows:
     return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
 
 
-def fill_forward(values: Floats, first: Rows) -> None:
+def fill_forward(values: Floats, first_row: Rows) -> None:
     """
     Fill missing values in place by the last one before them, else by the mean (0).
 
@@ -222,13 +222,14 @@ def fill_forward(values: Floats, first: Rows) -> None:
     ----------
     values : ndarray of float32, shape (n, n_columns)
         Standardised values; NaN is missing.
-    first : ndarray of int64, shape (n,)
-        The first row of each row's series.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     """
     for j in range(values.shape[1]):
         missing = np.isnan(values[:, j])
         if not missing.any():
             continue
+        first = np.repeat(first_row[:-1], np.diff(first_row))
         last = np.maximum.accumulate(np.where(missing, -1, np.arange(len(values))))
         filled = np.where(last >= first, values[last, j], np.float32(0))
         values[missing, j] = filled[missing]

@@ -51,7 +51,7 @@ def test_holes_are_filled_as_pandas_fills_each_series(lengths, share, seed):
     values[rng.random(values.shape) < share] = np.nan
     series = np.repeat(np.arange(len(lengths)), lengths)
     expected = pd.DataFrame(values).groupby(series).ffill().fillna(0).to_numpy()
-    fill_forward(values, np.repeat(np.cumsum(lengths) - lengths, lengths))
+    fill_forward(values, np.cumsum([0, *lengths]))
     np.testing.assert_array_equal(values, expected)
 
 
@@ -60,13 +60,13 @@ def test_filling_never_looks_ahead():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 2)).astype(np.float32)
     values[rng.random(values.shape) < 0.4] = np.nan
-    first = np.repeat([0, 25], [25, 35])
+    first_row = np.array([0, 25, 60])
     filled = values.copy()
-    fill_forward(filled, first)
+    fill_forward(filled, first_row)
     for row in range(60):
         later = values.copy()
         later[row + 1 :] = rng.normal(size=(59 - row, 2))
-        fill_forward(later, first)
+        fill_forward(later, first_row)
         np.testing.assert_array_equal(later[: row + 1], filled[: row + 1])
 
 

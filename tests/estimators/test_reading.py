@@ -1,0 +1,61 @@
+"""Reading a large frame costs little time and one copy."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.estimators.reading import read_training
+from skinformer.timeline.scaling import fit_scaler
+from skinformer.timeline.timeline import build_timeline
+
+N_ROWS, N_COLUMNS = 1_000_000, 8
+
+
+def read(frame):
+    """Do all that fit does before it trains."""
+    table, _ = read_training(InformerRegressor(), frame, None, None)
+    start, stop = table.first_row[:-1], table.first_row[1:]
+    scaler = fit_scaler(table.columns, start, stop, static=[])
+    return build_timeline(table, scaler, fill_covariates=True)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    minutes = pd.date_range("2020-01-01", periods=N_ROWS, freq="min", tz="Europe/Berlin")
+    values = np.random.default_rng(0).normal(size=(N_ROWS, N_COLUMNS))
+    return pd.DataFrame(values, index=minutes, columns=list("abcdefgh"))
+
+
+@pytest.mark.slow
+def test_a_million_rows_are_read_within_a_second(frame):
+    """Validation must not be felt beside training."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        read(frame)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1
+
+
+@pytest.mark.slow
+def test_a_million_rows_are_copied_once_in_single_precision(frame):
+    """A frame that fits into memory must fit with its estimator beside it."""
+    tracemalloc.start()
+    timeline = read(frame)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    copy = timeline.values.nbytes
+    assert copy == N_ROWS * N_COLUMNS * 4
+    index = 5 * N_ROWS * 8  # steps, series and labels, while they are checked
+    assert peak < copy + index + 4e6
+
+
+def test_small_changes_of_a_large_level_keep_their_digits():
+    """1e8 ± 1 has no digits left in single precision unless it is centred first."""
+    values = np.where(np.arange(400) % 2, 1e8 + 1, 1e8 - 1)
+    timeline = read(pd.DataFrame({"load": values}))
+    np.testing.assert_allclose(np.abs(timeline.values), 1, rtol=1e-6)
