@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skinformer import datasets, display, evaluation
+    from skinformer import datasets, display, evaluation, recipes
     from skinformer.estimators.regressor import InformerRegressor
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
@@ -27,6 +27,7 @@ __all__ = [
     "datasets",
     "display",
     "evaluation",
+    "recipes",
 ]
 
 _CLASSES = {
@@ -36,7 +37,7 @@ _CLASSES = {
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
 }
-_SUBMODULES = frozenset({"datasets", "display", "evaluation"})
+_SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
 
 
 def __getattr__(name: str) -> object:

@@ -1,10 +1,12 @@
 """The pages under docs/: their code runs, their links lead somewhere, their lists are whole."""
 
+import importlib.util
 import inspect
 import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import skinformer
@@ -53,6 +55,29 @@ def test_links_lead_to_files(path):
 def test_the_picture_is_small():
     """A README that takes seconds to load is closed."""
     assert (ROOT / "docs/images/quickstart.png").stat().st_size < 120_000
+
+
+def test_the_pictures_of_the_guide_are_those_that_the_script_draws(tmp_path):
+    """A picture that was drawn before the library changed would lie."""
+    from matplotlib import image
+
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    drawn = {path.name: path for path in pictures.draw(tmp_path)}
+    text = TEXTS["user_guide.md"]
+    shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", text, re.M)
+    kept = {path.name: path for path in (ROOT / "docs/images").glob("user_guide_*")}
+    assert sorted(shown) == sorted(drawn) == sorted(kept)
+    for name, path in kept.items():
+        assert path.stat().st_size < 60_000
+        old, new = image.imread(path), image.imread(drawn[name])
+        assert old.shape == new.shape
+        # Other versions smooth letters in another way; a cell of another kind is a larger patch.
+        difference = np.abs(old - new)[:, :, :3].mean(axis=2)
+        height, width = (size // 16 * 16 for size in difference.shape)
+        patches = difference[:height, :width].reshape(height // 16, 16, width // 16, 16)
+        assert patches.mean(axis=(1, 3)).max() < 0.15, name
 
 
 def test_every_page_is_in_the_index():

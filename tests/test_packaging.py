@@ -17,6 +17,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CI_RUN = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 SOURCES = sorted((ROOT / "skinformer").rglob("*.py"))
 
+VALIDATION = ROOT / "skinformer" / "estimators" / "validation"
+
 TORCH_PIN = "torch==2.13.0"
 RUNTIME = {"numpy", "pandas", "scikit-learn", "torch", "joblib"}
 
@@ -47,6 +49,20 @@ def private_sklearn_imports(source):
         if name.split(".")[0] == "sklearn"
         and any(re.match(r"_(?!_)", segment) for segment in name.split("."))
     ]
+
+
+INDEX_TYPES = {"DatetimeIndex", "PeriodIndex", "MultiIndex", "RangeIndex", "TimedeltaIndex"}
+
+
+def index_types(source):
+    """Every type of index that code names; docstrings may."""
+    for node in ast.walk(ast.parse(source)):
+        names = {
+            ast.Attribute: lambda node: [node.attr],
+            ast.Name: lambda node: [node.id],
+            ast.alias: lambda node: [node.name],
+        }.get(type(node), lambda node: [])(node)
+        yield from INDEX_TYPES.intersection(names)
 
 
 # The README's commands and CI
@@ -198,11 +214,11 @@ def test_unknown_name_is_an_attribute_error():
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in SOURCES if path.parts[-2:] != ("estimators", "validation.py")],
+    [path for path in SOURCES if path.parent != VALIDATION],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_private_sklearn_imports_live_in_validation_only(path):
-    """They change without notice: one file to mend, not twenty."""
+    """They change without notice: one package to mend, not twenty."""
     assert private_sklearn_imports(path.read_text(encoding="utf-8")) == []
 
 
@@ -222,3 +238,45 @@ def test_private_sklearn_imports_live_in_validation_only(path):
 def test_private_sklearn_imports_are_recognised(source, private):
     """The test above must be able to fail."""
     assert bool(private_sklearn_imports(source)) is private
+
+
+def test_the_input_checks_load_no_torch():
+    """The transformers need them, and a frame with wrong columns need not wait for seconds."""
+    code = (
+        "import sys, skinformer.estimators.validation; "
+        "sys.exit('loaded torch' if 'torch' in sys.modules else 0)"
+    )
+    done = run_python("-W", "error", "-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# The types of an index
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in SOURCES
+        if path.parent != VALIDATION and path.parts[-2:] != ("timeline", "clock.py")
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_index_types_are_named_by_the_clock_and_the_input_checks_only(path):
+    """Behind them all is steps: a new kind of index is one file's matter."""
+    assert list(index_types(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("isinstance(index, pd.MultiIndex)", ["MultiIndex"]),
+        ("from pandas import RangeIndex", ["RangeIndex"]),
+        ("def f(index: PeriodIndex): pass", ["PeriodIndex"]),
+        ('def f():\n    """Take a DatetimeIndex."""', []),
+        ("index.nlevels > 1", []),
+    ],
+)
+def test_index_types_are_recognised(source, named):
+    """The test above must be able to fail."""
+    assert list(index_types(source)) == named

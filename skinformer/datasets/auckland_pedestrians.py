@@ -90,4 +90,4 @@ def load_auckland_pedestrians() -> pd.DataFrame:
         frame = pd.read_csv(file, compression="gzip", index_col="timestamp")
     # Two offsets in one column: only through UTC do they become one index.
     index = pd.to_datetime(frame.index, utc=True).tz_convert("Pacific/Auckland")
-    return frame.set_axis(pd.DatetimeIndex(index, freq="h"))
+    return frame.set_axis(index).asfreq("h")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.evaluation.backtest import backtest
+from skinformer.timeline.clock import is_dated, timestamps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,16 +163,20 @@ class ForecastDisplay:
             _, ax = plt.subplots(figsize=(10, 4), layout="constrained")
         zone = getattr(self.actual.index, "tz", None)
         (self.actual_line_,) = ax.plot(
-            _times(self.actual.index), self.actual.to_numpy(), color="0.25", lw=1, label="actual"
+            timestamps(self.actual.index),
+            self.actual.to_numpy(),
+            color="0.25",
+            lw=1,
+            label="actual",
         )
         (self.line_,) = ax.plot(
-            _times(self.forecast.index),
+            timestamps(self.forecast.index),
             self.forecast.to_numpy(),
             color="tab:orange",
             lw=1.4,
             label=name or "forecast",
         )
-        if isinstance(self.actual.index, pd.DatetimeIndex | pd.PeriodIndex):
+        if is_dated(self.actual.index):
             _date_axis(ax, dates, zone)
         xlabel = _label(self.actual.index.name, "time")
         ax.set_xlabel(xlabel if zone is None else f"{xlabel} ({zone})")
@@ -207,11 +212,6 @@ def _date_axis(ax: Axes, dates: Any, zone: Any) -> None:
     )
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(formatter)
-
-
-def _times(index: pd.Index) -> Any:
-    """Give the labels as matplotlib draws them: periods by their start."""
-    return index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
 
 
 def _label(name: Any, otherwise: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,25 +16,34 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skinformer.estimators import validation
-from skinformer.estimators.batches import WindowBatches, predict_windows, window_source
+from skinformer.estimators.batches import (
+    WindowBatches,
+    WindowSource,
+    predict_windows,
+    window_source,
+)
 from skinformer.estimators.building import (
     build_module,
     model_sizes,
+    resolve_attention,
     resolve_device,
     trainer_settings,
 )
 from skinformer.estimators.callbacks import EpochTasks
-from skinformer.estimators.placement import Placement, place_rows
+from skinformer.estimators.fingerprint import fingerprint
+from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.reading import read_prediction, read_training, read_truth_of
 from skinformer.estimators.rolling import Observed, roll
+from skinformer.model.informer import Informer
 from skinformer.model.roles import parameter_roles
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.split import training_rows, validation_start
-from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.timeline.windows import origins_between
+from skinformer.training.precision import resolve_precision
 from skinformer.training.record import EpochRow, TrainingRecord
 from skinformer.training.trainer import train
 
@@ -44,6 +55,9 @@ Rows = npt.NDArray[np.int64]
 class BaseInformer(CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say what its forecasts mean."""
 
+    device_: str
+    module_: Informer
+
     _parameter_constraints = validation.CONSTRAINTS
     # The documentation is not published anywhere yet: the link is relative to the project.
     _doc_link_module = "skinformer"
@@ -51,6 +65,20 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"anchor": type(self).__name__.lower()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
+        state: dict[str, Any] = super().__getstate__()
+        if state.get("device_", "cpu") != "cpu":
+            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Put the network back where it was, if that place exists here."""
+        super().__setstate__(state)
+        if getattr(self, "device_", "cpu") != "cpu":
+            self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
+            self.module_ = self.module_.to(self.device_)
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -89,18 +117,62 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         self._training_digest = b"" if labelled else content_digest(X)
         tail = self._validation_start(table)
         static = table.static_columns()
-        self.scaler_ = fit_scaler(table.columns, *training_rows(table, tail), static=static)
-        fill = not self.null_embedding
+        rows = training_rows(table, tail, seq_len=self.seq_len)
+        self.scaler_ = fit_scaler(table.columns, *rows, static=static)
+        fill = "missing" not in self.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
-        self.device_ = str(resolve_device(self.device))
-        data = {"X": X, "y": y, "metadata": None}
-        if y is None:
-            data["y"] = lambda: read_truth_of(self, X, None).squeeze(1)
-        if sample_weight is not None:
-            data["metadata"] = {"sample_weight": sample_weight}
-        self._train(tail, data)
+        device = resolve_device(self.device)
+        self.device_ = str(device)
+        self.attention_ = resolve_attention(self.attention, seq_len=self.seq_len, device=device)
+        self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
+        self._train(tail, self._callback_data(X, y, sample_weight))
+        self._forecast_missing_end(table)
         return self
+
+    def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """Give callbacks what scorers take: rows, their truth and their weights."""
+        weights = None if sample_weight is None else {"sample_weight": sample_weight}
+        if y is not None:
+            return {"X": X, "y": y, "metadata": weights}
+        truth = read_truth_of(self, X, None)
+        present = ~np.isnan(truth).any(axis=1)
+        if hasattr(X, "loc") and weights is None and not present.all():
+            X, truth = X.loc[present], truth[present]  # scorers take no missing truth
+        return {
+            "X": X,
+            "y": truth[:, 0] if self.roles_.one_dimensional else truth,
+            "metadata": weights,
+        }
+
+    def _forecast_missing_end(self, table: Table) -> None:
+        """Put forecasts in for targets that are missing at the end, as `update` does."""
+        missing = np.isnan(np.column_stack(table.columns[: table.n_targets])).any(axis=1)
+        if not missing.any():
+            return
+        last = np.flatnonzero(~missing)
+        end = np.zeros(self.timeline_.n_series, dtype=np.int64) + self.timeline_.first_row[:-1]
+        np.maximum.at(end, table.series[last], last + 1)
+        late = np.arange(len(missing)) >= end[table.series]
+        if late.any():
+            weight = self.timeline_.weight
+            self.timeline_ = self.timeline_.head(end)
+            self._append(table.take(late))
+            self.timeline_ = replace(self.timeline_, weight=weight)
+
+    def _append(self, table: Table) -> None:
+        """Take in rows that follow the history, missing targets filled by forecasts."""
+        columns = list(table.columns)
+        if any(np.isnan(column).any() for column in columns[: table.n_targets]):
+            values = self.scaler_.transform(table.columns, table.series)
+            rows = Observed(values, table.series, table.steps)
+            place = after_history(self.timeline_)
+            forecasts = self._forecast_steps(rows, rows.series, rows.steps, place, table.clock)
+            for j in range(table.n_targets):
+                columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
+        filled = replace(table, columns=columns)
+        new = build_timeline(filled, self.scaler_, fill_covariates="missing" not in self.embeddings)
+        self.timeline_ = self.timeline_.appended(new)
 
     def _train(self, tail: int | None, data: dict[str, Any]) -> None:
         """Build the module and train it, leaving torch's global generator alone."""
@@ -124,8 +196,8 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
                     settings=trainer_settings(self),
                     roles=parameter_roles(self.module_),
                     on_epoch=on_epoch,
-                    checkpoint=None,
-                    fingerprint={},
+                    checkpoint=self.checkpoint,
+                    fingerprint={} if self.checkpoint is None else fingerprint(self),
                 )
         if self.sizes_.n_series:
             self.module_.embed_unseen()
@@ -152,10 +224,8 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         enough = longest >= self.seq_len + 2 * self.pred_len
         if self.early_stopping is False or (self.early_stopping == "auto" and not enough):
             return None
-        first_step = table.steps[first_row[:-1]]
         tail = validation_start(
-            first_step,
-            first_step + np.diff(first_row),
+            table,
             seq_len=self.seq_len,
             pred_len=self.pred_len,
             fraction=self.validation_fraction,
@@ -170,12 +240,10 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
     def _batches(self, tail: int | None, seed: int) -> tuple[WindowBatches, WindowBatches | None]:
         """Make the training batches, and those of the validation tail if there is one."""
         timeline = self.timeline_
-        row_steps = _steps(timeline)
-        series = np.repeat(np.arange(timeline.n_series), np.diff(timeline.first_row))
         source = window_source(
             timeline.values,
-            row_steps,
-            series,
+            timeline.steps,
+            timeline.series,
             timeline.clock,
             sizes=self.sizes_,
             device=self.device_,
@@ -184,7 +252,7 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         shared: dict[str, Any] = {
             "weight": weight if weight is None else weight.to(self.device_),
             "n_targets": self.sizes_.n_targets,
-            "batch_size": self.batch_size,
+            "batch_size": self.micro_batch_size or self.batch_size,
         }
         first, end = timeline.first_row[:-1], timeline.first_row[1:]
         stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
@@ -203,6 +271,12 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         known = self.timeline_.n_series
         scaler = self.scaler_.with_unseen() if (table.series >= known).any() else self.scaler_
         values = scaler.transform(table.columns, np.minimum(table.series, known))
+        if self.sizes_.n_static:  # what is static is known of fitted series, whatever X says
+            rows = table.series < known
+            first = self.timeline_.first_row[table.series[rows]]
+            values[rows, -self.sizes_.n_static :] = self.timeline_.values[
+                first, -self.sizes_.n_static :
+            ]
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
             self._refuse_reset_rows(table, values)
         return table, Observed(values, table.series, table.steps)
@@ -226,6 +300,8 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         place = place_rows(table, self.timeline_, seq_len=self.seq_len, has_history=has_history)
         if not has_history:
             validation.check_after_history(not place.stored.all())
+        gaps = (table.steps - place.begin[table.series])[place.stored[table.series]]
+        validation.check_gap(int(gaps.max(initial=0)) - len(gaps))
         return place
 
     def _forecast_steps(
@@ -234,12 +310,18 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
         """Forecast steps in the targets' units, shape (n, n_targets)."""
         sizes = self.sizes_
 
+        source: WindowSource | None = None
+
         def forecast(
             values: Any, row_steps: Rows, row_series: Rows, origins: Rows
         ) -> npt.NDArray[np.float32]:
-            source = window_source(
-                values, row_steps, row_series, clock, sizes=sizes, device=self.device_
-            )
+            nonlocal source
+            if source is None:
+                source = window_source(
+                    values, row_steps, row_series, clock, sizes=sizes, device=self.device_
+                )
+            else:  # the same rows, with forecasts put in; on a CPU they share the memory
+                source = replace(source, values=torch.from_numpy(values).to(self.device_))
             return predict_windows(self.module_, source, origins)
 
         result = roll(
@@ -251,7 +333,7 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
             n_targets=sizes.n_targets,
             n_past=sizes.n_past,
             n_static=sizes.n_static,
-            hold=not self.null_embedding,
+            hold="missing" not in self.embeddings,
             seq_len=sizes.seq_len,
             pred_len=sizes.pred_len,
             forecast=forecast,
@@ -264,10 +346,3 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator):
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         scaler = self.scaler_.with_unseen()
         return scaler.inverse(result.values, np.minimum(series, self.timeline_.n_series))
-
-
-def _steps(timeline: Timeline) -> Rows:
-    """Give the step of each row of a timeline."""
-    lengths = np.diff(timeline.first_row)
-    offset = np.repeat(timeline.first_step - timeline.first_row[:-1], lengths)
-    return np.arange(len(offset)) + offset

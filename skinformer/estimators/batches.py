@@ -41,6 +41,10 @@ class WindowSource:
         Calendar fields of consecutive steps.
     series : Tensor of int64, shape (n_rows,), or None
         Each row's series, where series are embedded.
+    elapsed : Tensor of int64, shape (n_steps,), or None
+        Time of consecutive steps, where positions are continuous.
+    mean_step : float or None
+        Mean of its differences.
     n_hidden : int
         Number of first columns that are not known ahead.
     seq_len, pred_len : int
@@ -51,6 +55,8 @@ class WindowSource:
     steps: Tensor
     calendar: Tensor
     series: Tensor | None
+    elapsed: Tensor | None
+    mean_step: float | None
     n_hidden: int
     seq_len: int
     pred_len: int
@@ -68,7 +74,8 @@ class WindowSource:
         -------
         tuple of Tensor or None
             Past values (batch, seq_len, n_columns); future values (batch, pred_len, n_columns)
-            with what is not known ahead masked; the calendar of both, or None twice.
+            with what is not known ahead masked; the categories of both; their times from the
+            origin in mean steps. None where the module takes none.
         """
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
         ahead = mask_future(
@@ -77,7 +84,9 @@ class WindowSource:
             hidden=slice(0, self.n_hidden),
             fill=0.0,
         )
-        return self.values[past], ahead, self._categories(past), self._categories(future)
+        categories = self._categories(past), self._categories(future)
+        times = self._times(past, origins), self._times(future, origins)
+        return self.values[past], ahead, *categories, *times
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """
@@ -103,6 +112,14 @@ class WindowSource:
         if self.series is not None:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
+
+    def _times(self, rows: Tensor, origins: Tensor) -> Tensor | None:
+        """Gather the time from the origin to rows, (batch, length), in mean steps."""
+        if self.elapsed is None or self.mean_step is None:
+            return None
+        # Subtracted as integers: microseconds since the training began have too many digits.
+        passed = self.elapsed[self.steps[rows]] - self.elapsed[self.steps[origins]][:, None]
+        return (passed / self.mean_step).float()
 
     def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
         return origins[:, None] + torch.arange(first, last, device=origins.device)
@@ -141,10 +158,11 @@ def window_source(
         On the CPU the values share memory with the array.
     """
     first = int(steps.min()) if len(steps) else 0
+    every = np.arange(first, int(steps.max(initial=first)) + 1)
     calendar = np.empty((0, 0), dtype=np.int16)
     if sizes.calendar_fields:
-        labels = clock.labels(np.arange(first, int(steps.max()) + 1))
-        calendar = calendar_values(labels, sizes.calendar_fields)
+        calendar = calendar_values(clock.labels(every), sizes.calendar_fields)
+    elapsed = None if sizes.mean_step is None else torch.from_numpy(clock.elapsed(every)).to(device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
         steps=torch.from_numpy(steps - first).to(device),
@@ -154,6 +172,8 @@ def window_source(
             if sizes.n_series
             else None
         ),
+        elapsed=elapsed,
+        mean_step=sizes.mean_step,
         n_hidden=sizes.n_targets + sizes.n_past,
         seq_len=sizes.seq_len,
         pred_len=sizes.pred_len,
@@ -244,5 +264,26 @@ def predict_windows(module: Any, source: WindowSource, origins: Rows) -> npt.NDA
             chunk = origins[start : start + PREDICTION_CHUNK]
             padded = np.concatenate([chunk, np.repeat(chunk[:1], PREDICTION_CHUNK - len(chunk))])
             inputs = source.inputs(torch.from_numpy(padded).to(source.values.device))
-            out.append(module(*inputs)[: len(chunk)].cpu().numpy())
+            out.append(_forward(module, inputs)[: len(chunk)].cpu().numpy())
     return np.concatenate(out)
+
+
+def _forward(module: Any, inputs: tuple[Tensor | None, ...]) -> Tensor:
+    """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
+    try:
+        output: Tensor = module(*inputs)
+    except RuntimeError as error:
+        n_windows = len(inputs[0]) if inputs[0] is not None else 0
+        if n_windows < 2 or not _is_out_of_memory(error):
+            raise
+        half = n_windows // 2
+        parts = (slice(half), slice(half, None))
+        output = torch.cat(
+            [_forward(module, tuple(x if x is None else x[part] for x in inputs)) for part in parts]
+        )
+    return output
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    # CUDA has its own class; the CPU's allocator raises a plain RuntimeError.
+    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)

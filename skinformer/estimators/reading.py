@@ -12,7 +12,7 @@ import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.timeline.calendar import CALENDAR_PREFIX
-from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
+from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, row_labels
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
@@ -66,6 +66,7 @@ class _Truth:
 
     values: npt.NDArray[np.float64]
     names: tuple[Hashable, ...]
+    named: bool
     index: pd.Index | None
     one_dimensional: bool
 
@@ -100,14 +101,18 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     named = index is not None or hasattr(estimator, "feature_names_in_")
     roles = _assign_roles(estimator, columns, truth, named=named)
     if truth is not None:
+        if roles.mode == "features":
+            validation.check_known_future(list(estimator.known_future or ()), roles.known, ())
+        validation.check_some_truth(truth.values)
         validation.check_same_length(X, truth.values)
         validation.check_same_index(X, y)
         index = truth.index if index is None else index
-        features = {name: column for name, column in columns.items() if name not in roles.targets}
+        seen = () if roles.mode == "features" else roles.targets
+        features = {name: column for name, column in columns.items() if name not in seen}
         validation.warn_of_leaks(features, truth.values)
     roles, targets, observed = _read_targets(columns, truth, roles)
     ordered = targets + [columns[name] for name in (*roles.past, *roles.known)]
-    advice = None if estimator.null_embedding else _COVARIATE_NAN
+    advice = None if "missing" in estimator.embeddings else _COVARIATE_NAN
     for name in (*roles.past, *roles.known):
         validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     weight = validation.truth_weight(sample_weight, observed)
@@ -122,7 +127,9 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
         steps: Rows = np.arange(len(observed))
         clock: Clock = RowClock()
     else:
-        clock, steps = validation.make_clock(time[order], series[order], estimator.freq)
+        clock, steps = validation.make_clock(
+            time[order], series[order], estimator.freq, names=estimator.series_
+        )
     table = Table(ordered, len(targets), series, np.arange(len(observed)), clock, weight)
     table = table if isinstance(order, slice) else table.take(order)
     table = replace(table, steps=steps)
@@ -134,7 +141,7 @@ def _with_static(table: Table, roles: Roles) -> tuple[Table, Roles]:
     names = (*roles.targets, *roles.past, *roles.known)
     static = tuple(names[j] for j in table.static_columns())
     past = tuple(name for name in roles.past if name not in static)
-    known = roles.known + tuple(name for name in roles.past if name in static)
+    known = tuple(name for name in roles.known if name not in static) + static
     place = dict(zip(names, table.columns, strict=True))
     columns = table.columns[: table.n_targets] + [place[name] for name in (*past, *known)]
     roles = replace(roles, past=past, known=known, static=static)
@@ -162,7 +169,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     columns, index = _read_columns(estimator, X, reset=False)
     roles: Roles = estimator.roles_
     for name in roles.known:
-        may_miss = estimator.null_embedding or name in roles.static
+        may_miss = "missing" in estimator.embeddings or name in roles.static
         advice = None if may_miss else _COVARIATE_NAN
         validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
@@ -216,7 +223,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     if (table.series >= estimator.timeline_.n_series).any():
         validation.raise_unseen_series(estimator.series_)
     covariates = (*estimator.roles_.past, *estimator.roles_.known)
-    advice = None if estimator.null_embedding else _COVARIATE_NAN
+    advice = None if "missing" in estimator.embeddings else _COVARIATE_NAN
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
         validation.check_finite(column, f"X (column {name!r})", nan=advice)
     columns = list(table.columns)
@@ -268,6 +275,7 @@ def _read_columns(
     if isinstance(X, pd.Series):
         X = X.to_frame()
     if isinstance(X, pd.DataFrame):
+        validation.check_some_columns(X.shape[1], "X")
         validation.check_columns(estimator, X, reset=reset)
         names: Sequence[Hashable] = list(X.columns)
         columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
@@ -285,15 +293,14 @@ def _read_truth(y: Any) -> _Truth:
     values = validation.numeric_truth(y)
     one_dimensional = values.ndim == 1
     values = values.reshape(len(values), -1)
-    validation.check_some_truth(values)
     if isinstance(y, pd.DataFrame):
-        names = tuple(y.columns)
+        names, named = tuple(y.columns), True
     elif one_dimensional:
         name = getattr(y, "name", None)
-        names = ("y" if name is None else name,)
+        names, named = ("y" if name is None else name,), name is not None
     else:
-        names = tuple(f"y{j}" for j in range(values.shape[1]))
-    return _Truth(values, names, index, one_dimensional)
+        names, named = tuple(f"y{j}" for j in range(values.shape[1])), False
+    return _Truth(values, names, named, index, one_dimensional)
 
 
 def _assign_roles(
@@ -304,13 +311,15 @@ def _assign_roles(
     wanted = estimator.target
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
     if wanted is None:
-        from_y = truth is not None and named and all(name in names for name in truth.names)
+        # Only a name that the user gave may match a column.
+        from_y = truth is not None and named and truth.named and set(truth.names) <= set(names)
         targets = truth.names if truth is not None and from_y else (names[-1],)
         if truth is not None and not from_y:
             return _feature_roles(columns, truth)
     elif truth is not None and not set(targets) & set(names):
         prefixed = any(str(name).endswith(f"__{targets[0]}") for name in names)
-        if named and not prefixed:
+        mistyped = truth.named and set(truth.names) <= set(names)
+        if named and not prefixed and not mistyped:
             return _feature_roles(columns, truth)
     for target in targets:
         validation.check_target_exists(target, names, named=named)
@@ -355,7 +364,7 @@ def _read_targets(
 
 
 def _labels(index: pd.Index | None, n_rows: int) -> tuple[pd.Index, pd.Index | None]:
-    return (pd.RangeIndex(n_rows), None) if index is None else validation.time_labels(index)
+    return (row_labels(n_rows), None) if index is None else validation.time_labels(index)
 
 
 def _by_series(series: Rows) -> Any:

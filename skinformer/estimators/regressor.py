@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.placement import Placement, after_history
 from skinformer.estimators.reading import read_truth_of, read_update
 from skinformer.estimators.rolling import Observed
-from skinformer.timeline.timeline import Table, build_timeline, runs
+from skinformer.timeline.clock import join_series
+from skinformer.timeline.timeline import runs
 
 __all__ = ["InformerRegressor"]
 
@@ -55,12 +55,11 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     calendar : "auto", list or None, default="auto"
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
         are embedded: "auto" takes those that the step calls for and that vary in training.
-    series_embedding : bool, default=False
-        Learn a vector for each series of a panel; series that training did not hold get the
-        mean of them.
-    null_embedding : bool, default=False
-        Accept missing values in columns other than the target, and learn a vector for each
-        column that stands for them. Otherwise they are an error.
+    embeddings : tuple or list, default=()
+        Vectors to learn besides those of calendar fields: "series", one for each series of a
+        panel (series that training did not hold get their mean); "missing", one for each
+        column, which then may miss values (without it, only targets may); "mask", one that
+        marks the steps to forecast in the decoder's input.
     d_model : int, default=64
         Width of the network, a multiple of `n_heads`.
     n_heads : int, default=4
@@ -71,8 +70,31 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Decoder layers.
     d_ff : int or None, default=None
         Inner width of the feed-forward blocks; None is four times `d_model`.
+    attention : {"auto", "probsparse", "dense"}, default="auto"
+        Self-attention of the encoder; "auto" goes by length and device, see `attention_`.
+    decoder_attention : {"dense", "probsparse"}, default="dense"
+        Causal self-attention of the decoder. The choice of queries in "probsparse" still ranks
+        across time.
     factor : float, default=5.0
         ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys.
+    qk_norm : bool, default=False
+        Give queries and keys unit length, and each head a learnt temperature.
+    output_gate : bool, default=False
+        Gate attention outputs by the input.
+    activation : {"gelu", "relu", "swiglu"}, default="gelu"
+        Form of the feed-forward blocks; "swiglu" uses two thirds of `d_ff`.
+    norm : {"layer", "zc_rms"}, default="layer"
+        LayerNorm, or RMSNorm with a zero-centred gain.
+    norm_first : bool, default=True
+        Norm before each sublayer, or after each sum.
+    bias : bool, default=True
+        Biases in attention, feed-forward and gates.
+    position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
+        Code of a step's place; "continuous" takes the time that passed, for steps of different
+        length such as months.
+    init : {"xavier", "normal", "scaled"}, default="xavier"
+        Initial weights: Xavier uniform; N(0, 0.02²); Xavier with outputs of residual branches
+        scaled down by their number.
     distil : bool, default=True
         Halve the sequence between encoder layers.
     dropout : float, default=0.1
@@ -80,27 +102,39 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts.
+    loss : {"mse", "mae", "huber"} or float, default="mse"
+        What training lowers, in standardised units. A number in (0, 1) forecasts that quantile.
     max_iter : int, default=10
         Epochs at most.
+    optimizer : {"adamw", "muon"}, default="adamw"
+        "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
+        `learning_rate` (0.02 for 3e-4), everything else by AdamW.
     learning_rate : float, default=1e-3
-        Peak rate of AdamW; it rises linearly, then falls to a tenth along a cosine.
+        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most).
+    schedule : {"cosine", "linear", "constant", "noam"}, default="cosine"
+        How the rate goes on after its peak; the first two end at a tenth of it.
     weight_decay : float, default=0.01
         Decoupled decay of matrices (not of biases, norms and embeddings).
-    warmup_fraction : float, default=0.05
-        Share of the steps with a rising rate, in [0, 1].
-    max_grad_norm : float or None, default=1.0
-        Bound of the gradient's norm; None is no bound.
     batch_size : int, default=32
         Windows in a training step.
+    micro_batch_size : int or None, default=None
+        Windows in memory at once, a divisor of `batch_size`; gradients are accumulated. None is
+        `batch_size`.
+    gradient_checkpointing : bool, default=False
+        Compute activations again in the backward pass: less memory, a third more time.
+    precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
+        Of matrix products in training; weights, statistics and losses are float32. "auto" goes
+        by width and device, see `precision_`.
     early_stopping : bool or "auto", default="auto"
         Watch the loss on the last rows and keep the best epoch's weights. "auto" does so from
         ``seq_len + 2 * pred_len`` rows on.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
     n_iter_no_change : int, default=3
-        Epochs without improvement before training stops.
-    tol : float, default=1e-4
-        Improvement of the validation loss (standardised units) that counts.
+        Epochs without improvement of the validation loss by 1e-4 before training stops.
+    checkpoint : path-like or None, default=None
+        File written after each epoch. If it exists, `fit` goes on from it when data and
+        parameters are the same, and raises otherwise; needs an int as `random_state`.
     warm_start : bool, default=False
         Go on from the weights of the last `fit` instead of new ones.
     device : str, default="auto"
@@ -129,6 +163,12 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         The trained network.
     device_ : str
         Where it is.
+    attention_ : str
+        What "auto" came to: "probsparse" on a CPU from 192 steps on, on CUDA from 4096; else
+        "dense".
+    precision_ : str
+        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
+        CPU that does; else "fp32".
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
@@ -179,27 +219,40 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         known_future: list[Any] | None = None,
         freq: Any = None,
         calendar: Any = "auto",
-        series_embedding: bool = False,
-        null_embedding: bool = False,
+        embeddings: Any = (),
         d_model: int = 64,
         n_heads: int = 4,
         n_encoder_layers: int = 2,
         n_decoder_layers: int = 1,
         d_ff: int | None = None,
+        attention: str = "auto",
+        decoder_attention: str = "dense",
         factor: float = 5.0,
+        qk_norm: bool = False,
+        output_gate: bool = False,
+        activation: str = "gelu",
+        norm: str = "layer",
+        norm_first: bool = True,
+        bias: bool = True,
+        position: str = "sinusoidal",
+        init: str = "xavier",
         distil: bool = True,
         dropout: float = 0.1,
         window_norm: bool = True,
+        loss: Any = "mse",
         max_iter: int = 10,
+        optimizer: str = "adamw",
         learning_rate: float = 1e-3,
+        schedule: str = "cosine",
         weight_decay: float = 0.01,
-        warmup_fraction: float = 0.05,
-        max_grad_norm: float | None = 1.0,
         batch_size: int = 32,
+        micro_batch_size: int | None = None,
+        gradient_checkpointing: bool = False,
+        precision: str = "auto",
         early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
-        tol: float = 1e-4,
+        checkpoint: Any = None,
         warm_start: bool = False,
         device: str = "auto",
         random_state: Any = None,
@@ -212,27 +265,40 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.known_future = known_future
         self.freq = freq
         self.calendar = calendar
-        self.series_embedding = series_embedding
-        self.null_embedding = null_embedding
+        self.embeddings = embeddings
         self.d_model = d_model
         self.n_heads = n_heads
         self.n_encoder_layers = n_encoder_layers
         self.n_decoder_layers = n_decoder_layers
         self.d_ff = d_ff
+        self.attention = attention
+        self.decoder_attention = decoder_attention
         self.factor = factor
+        self.qk_norm = qk_norm
+        self.output_gate = output_gate
+        self.activation = activation
+        self.norm = norm
+        self.norm_first = norm_first
+        self.bias = bias
+        self.position = position
+        self.init = init
         self.distil = distil
         self.dropout = dropout
         self.window_norm = window_norm
+        self.loss = loss
         self.max_iter = max_iter
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.weight_decay = weight_decay
-        self.warmup_fraction = warmup_fraction
-        self.max_grad_norm = max_grad_norm
         self.batch_size = batch_size
+        self.micro_batch_size = micro_batch_size
+        self.gradient_checkpointing = gradient_checkpointing
+        self.precision = precision
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.device = device
         self.random_state = random_state
@@ -318,13 +384,14 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         else:
             table, observed = self._observe(X)
             place, clock = self._after_observed(self._place(table), observed), table.clock
+            observed = self._without_future(observed, place)
             names, wanted = table.names, np.unique(table.series)
         horizon = self._horizon(observed, place) if horizon is None else int(horizon)
         series = np.repeat(wanted, horizon)
         steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
         self._check_known_ahead(observed, place, wanted, horizon, clock)
         values = self._forecast_steps(observed, series, steps, place, clock)
-        labels = _with_series(clock.labels(steps), names, series)
+        labels = join_series(names, series, clock.labels(steps))
         return pd.DataFrame(values, index=labels, columns=list(self.roles_.targets))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -350,7 +417,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
         validation.check_any_truth(int(present.sum()))
-        weight = None if sample_weight is None else np.asarray(sample_weight)[present]
+        weight = validation.score_weight(sample_weight, len(truth))
+        weight = None if weight is None else weight[present]
         return float(r2_score(truth[present], forecast[present], sample_weight=weight))
 
     def update(self, X: Any, y: Any = None) -> InformerRegressor:
@@ -381,10 +449,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
         validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
-        filled = self._fill_missing(table)
-        self.timeline_ = self.timeline_.appended(
-            build_timeline(filled, self.scaler_, fill_covariates=not self.null_embedding)
-        )
+        self._append(table)
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -407,7 +472,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         steps = int(self.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
-        labels = _with_series(labels, self.series_, np.repeat(np.arange(n_series), steps))
+        labels = join_series(self.series_, np.repeat(np.arange(n_series), steps), labels)
         return pd.DataFrame(np.nan, index=labels, columns=list(self.roles_.columns))
 
     def _after_observed(self, place: Placement, observed: Observed) -> Placement:
@@ -417,9 +482,17 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         np.maximum.at(anchor, observed.series[seen], observed.steps[seen] + 1)
         return place._replace(anchor=anchor)
 
+    def _without_future(self, observed: Observed, place: Placement) -> Observed:
+        """Forget past-only values that X holds after the origin."""
+        values = observed.values.copy()
+        ahead = observed.steps >= place.anchor[observed.series]
+        first = self.sizes_.n_targets
+        values[ahead, first : first + self.sizes_.n_past] = np.nan
+        return observed._replace(values=values)
+
     def _horizon(self, observed: Observed, place: Placement) -> int:
         ahead = observed.steps - place.anchor[observed.series] + 1
-        return max(int(ahead.max(initial=0)), 0) or int(self.pred_len)
+        return int(ahead.max(initial=0)) or int(self.pred_len)
 
     def _check_known_ahead(
         self, observed: Observed, place: Placement, wanted: Rows, horizon: int, clock: Any
@@ -429,7 +502,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         rows = (ahead >= 0) & (ahead < horizon)
         first = self.sizes_.n_targets + self.sizes_.n_past
         for j, name in enumerate(self.roles_.known, start=first):
-            if self.null_embedding or name in self.roles_.static:
+            if "missing" in self.embeddings or name in self.roles_.static:
                 continue
             missing = np.ones((len(place.anchor), horizon), dtype=bool)
             given = rows & ~np.isnan(observed.values[:, j])
@@ -438,24 +511,3 @@ class InformerRegressor(RegressorMixin, BaseInformer):
                 row, step = np.argwhere(missing[wanted])[0]
                 label = clock.labels(place.anchor[wanted[[row]]] + step)[0]
                 validation.raise_unknown_ahead(name, int(missing[wanted].sum()), label)
-
-    def _fill_missing(self, table: Table) -> Table:
-        """Put forecasts in for missing targets, as later context needs numbers."""
-        columns = list(table.columns)
-        if not any(np.isnan(column).any() for column in columns[: table.n_targets]):
-            return table
-        place = after_history(self.timeline_)
-        values = self.scaler_.transform(table.columns, table.series)
-        rows = Observed(values, table.series, table.steps)
-        forecasts = self._forecast_steps(rows, rows.series, rows.steps, place, table.clock)
-        for j in range(table.n_targets):
-            columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
-        return replace(table, columns=columns)
-
-
-def _with_series(labels: pd.Index, names: pd.Index | None, series: Rows) -> pd.Index:
-    """Put the names of a panel's series before the labels of time."""
-    if names is None:
-        return labels
-    levels = [names.take(series), labels]
-    return pd.MultiIndex.from_arrays(levels, names=[names.name, labels.name])

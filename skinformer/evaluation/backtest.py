@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from skinformer.estimators import validation
+
 __all__ = ["backtest"]
 
 
@@ -82,10 +84,12 @@ def backtest(
     """
     last = _last_step(estimator)
     truth = _find_truth(last, X, y)
-    horizon = _count("horizon", getattr(last, "pred_len", None) if horizon is None else horizon)
-    step = _count("step", horizon if step is None else step)
-    first = _find_row(X.index, start)
-    _check_after_training(last, X.index[first])
+    horizon = validation.check_row_count(
+        "horizon", getattr(last, "pred_len", None) if horizon is None else horizon
+    )
+    step = validation.check_row_count("step", horizon if step is None else step)
+    first = validation.find_row(X.index, start)
+    validation.check_after_training(getattr(last, "timeline_", None), X.index[first])
     known = {*known_future, *(getattr(last, "known_future", None) or ())}
     hidden = [name for name in X.columns if name not in known]
     rows = X.astype(dict.fromkeys(hidden, np.float64))
@@ -105,53 +109,10 @@ def _last_step(estimator: Any) -> Any:
 def _find_truth(last: Any, X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
     roles = getattr(last, "roles_", None)
-    if getattr(roles, "mode", None) == "features":
-        raise ValueError(
-            "estimator was fitted on features alone, so the truth before an origin does not reach "
-            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
-        )
-    if y is None and roles is None:
-        raise ValueError(
-            "y=None needs an InformerRegressor, which knows its target. Pass the truth, such as "
-            "y=X['load']."
-        )
+    validation.check_truth_reaches(roles, y)
     truth = X[list(roles.targets)] if y is None else y  # type: ignore[union-attr]
-    if not truth.index.equals(X.index):
-        raise ValueError("X and y have different indexes. Pass y.loc[X.index].")
+    validation.check_same_index(X, truth)
     return truth.to_frame() if isinstance(truth, pd.Series) else truth
-
-
-def _count(name: str, value: Any) -> int:
-    if value is None:
-        raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of rows, at least 1.")
-    return int(value)
-
-
-def _find_row(index: pd.Index, start: Any) -> int:
-    if isinstance(index, pd.MultiIndex):
-        raise ValueError("X holds several series: call backtest for one of them, X.loc[series].")
-    if not len(index):
-        raise ValueError("X has no rows to forecast.")
-    row = 0 if start is None else index.get_indexer(pd.Index([start]))[0]
-    if row < 0:
-        raise ValueError(
-            f"start={start!r} is not a label of X.index. Pass one, such as X.index[0]."
-        )
-    return int(row)
-
-
-def _check_after_training(last: Any, label: Any) -> None:
-    """Raise if an Informer has seen the first row to be forecast."""
-    timeline = getattr(last, "timeline_", None)
-    if timeline is None:
-        return
-    if timeline.clock.steps(pd.Index([label]))[0] < timeline.end_step[0]:
-        raise ValueError(
-            f"The first origin, {label}, lies in the training rows. Pass rows after them, or a "
-            "later start."
-        )
 
 
 def _forecast(estimator: Any, seen: pd.DataFrame, n_rows: int) -> npt.NDArray[np.float64]:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from skinformer.preprocessing.sliding_window import SlidingWindow
+from skinformer.estimators import validation
+from skinformer.preprocessing.rows import column_names, fit_places, read_rows
 
 __all__ = ["SeasonalNaive"]
 
@@ -20,19 +20,26 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
     Repeat the last season: each row's forecast is the value `season` rows before it.
 
     Where that value is missing, the forecast made for it stands in; so ``season=1`` repeats the
-    last known value. It is a yardstick: a model that does not beat it has learnt nothing.
+    last known value. Rows with nothing known a season, or several, before them are forecast by
+    the training mean. It is a yardstick: a model that does not beat it has learnt nothing.
 
     Parameters
     ----------
     season : int, default=1
         Rows in a season, at least 1; 168 for the weeks of hourly rows.
-    target : str, list or None, default=None
-        Column(s) to forecast; None is the last one.
+    target : str, int, list or None, default=None
+        Column(s) to forecast; None is the last one, or y where `fit` gets it.
 
     Attributes
     ----------
-    window_ : SlidingWindow
-        Reads the values `season` rows back, at the end of the training rows too.
+    targets_ : list of int
+        Positions of the targets in X; empty if `fit` took them from y.
+    mean_ : ndarray of shape (n_targets,)
+        Training means.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
 
     See Also
     --------
@@ -48,50 +55,116 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
     array([2., 3., 2.])
     """
 
+    _parameter_constraints = validation.SEASONAL_NAIVE_CONSTRAINTS
+
     def __init__(self, season: int = 1, target: Any = None) -> None:
         self.season = season
         self.target = target
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:  # noqa: ARG002 – scikit-learn's signature
+    def __sklearn_tags__(self) -> Any:
+        """Say that y is optional, NaN a missing value, and good forecasts not the point."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """
-        Keep the end of the training rows.
+        Keep the training rows.
 
         Parameters
         ----------
-        X : DataFrame of shape (n_samples, n_features)
-            Consecutive rows of one series in time order.
-        y : Any, default=None
-            Not used.
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Consecutive rows in time order; those of several series carry a two-level index
+            (series, time).
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The truth, if it is not a column of X. If `target`, or y's name, is one, y is not
+            used.
 
         Returns
         -------
         self
             Fitted.
         """
-        self.window_ = SlidingWindow(seq_len=1, lag=self.season).fit(self._targets(X))
+        self._validate_params()
+        values, time, labels = read_rows(self, X, reset=True)
+        truth = None if y is None else validation.numeric_truth(y)
+        names, named = column_names(X, values.shape[1])
+        self.targets_ = self._find_targets(names, y, named=named)
+        if truth is None:
+            self._one_dimensional = not isinstance(self.target, list)
+        else:
+            validation.check_same_length(X, truth)
+            validation.check_same_index(X, y)
+            self._one_dimensional = truth.ndim == 1
+        if truth is None or self.targets_:
+            truth = values[:, self.targets_].astype(np.float64)
+        truth = truth.reshape(len(values), -1)
+        validation.check_some_truth(truth)
+        self.mean_ = np.nanmean(truth, axis=0)
+        self._places, order, codes, steps = fit_places(X, time, labels, len(values))
+        self._history = _as_rows(codes, steps, truth[order])
         return self
 
-    def predict(self, X: pd.DataFrame) -> npt.NDArray[np.float64]:
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """
         Repeat the last season.
 
         Parameters
         ----------
-        X : DataFrame of shape (n_samples, n_features)
-            Consecutive rows in time order. A missing target is a step to be forecast.
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows in any order. A missing target is a step to be forecast; an observed one is
+            the value of its own step, not of its own forecast. Rows of an array follow the
+            training rows, unless they are the training array itself.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
-            Two-dimensional if `target` is a list.
+            One-dimensional as y was; without y two-dimensional if `target` is a list.
         """
-        check_is_fitted(self)
-        before = pd.DataFrame(self.window_.transform(self._targets(X)))
-        phase = np.arange(len(before)) % self.season
-        values = before.groupby(phase).ffill().to_numpy(dtype=np.float64)
-        return values if isinstance(self.target, list) else values[:, 0]
+        validation.check_fitted(self)
+        values, time, labels = read_rows(self, X, reset=False)
+        codes, steps, own = self._places.find(X, time, labels, len(values))
+        given = np.full((len(values), len(self.mean_)), np.nan)
+        if self.targets_:
+            given = values[:, self.targets_].astype(np.float64)
+        rows = _as_rows(codes, steps, given)
+        known = rows if own else pd.concat([self._history, rows])
+        if self.targets_:
+            known = known.drop_duplicates(["series", "step"], keep="last")  # X's own values win
+        seasons = [self._a_season_before(known, codes, steps, j) for j in range(len(self.mean_))]
+        forecast = np.where(np.isnan(seasons), self.mean_[:, None], seasons).T
+        return forecast[:, 0] if self._one_dimensional else forecast
 
-    def _targets(self, X: pd.DataFrame) -> pd.DataFrame:
+    def _find_targets(self, names: list[Any], y: Any, *, named: bool) -> list[int]:
+        """Find the targets' places in X; none if y alone holds them."""
+        in_y = list(y.columns) if isinstance(y, pd.DataFrame) else [getattr(y, "name", None)]
+        in_x = named and set(in_y) <= set(names)
+        wanted = self.target if isinstance(self.target, list) else [self.target]
         if self.target is None:
-            return X.iloc[:, -1:]
-        return X[self.target if isinstance(self.target, list) else [self.target]]
+            if y is not None and not in_x:
+                return []
+            wanted = names[-1:] if y is None else in_y
+        elif y is not None and named and not in_x and not set(wanted) & set(names):
+            return []
+        for name in wanted:
+            validation.check_target_exists(name, names, named=named)
+        return [names.index(name) for name in wanted]
+
+    def _a_season_before(
+        self, known: pd.DataFrame, codes: Any, steps: Any, target: int
+    ) -> npt.NDArray[np.float64]:
+        """Find one target's last value known a whole number of seasons before each step."""
+        known = known[known[target].notna()].sort_values("step")
+        left = pd.DataFrame({"step": steps - self.season, "phase": steps % self.season})
+        left = left.assign(series=codes).reset_index().sort_values("step")
+        right = known[["series", "step", target]].assign(phase=known["step"] % self.season)
+        found = pd.merge_asof(left, right, on="step", by=["series", "phase"])
+        return found.set_index("index")[target].sort_index().to_numpy()
+
+
+def _as_rows(codes: Any, steps: Any, values: npt.NDArray[np.float64]) -> pd.DataFrame:
+    """Put series, step and the targets' values, numbered, side by side."""
+    return pd.DataFrame(values).assign(series=codes, step=steps)

@@ -7,6 +7,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from skinformer.model.attention import MultiHeadAttention, make_kernel
+from skinformer.model.checkpointing import run_layer
 from skinformer.model.dense import DenseAttention
 from skinformer.model.feed_forward import make_feed_forward
 from skinformer.model.norm import make_norm
@@ -168,6 +169,8 @@ class Decoder(nn.Module):
         Width of the states.
     norm : {"layer", "zc_rms"}
         Norm of the output.
+    gradient_checkpointing : bool
+        Whether the layers are run again in the backward pass, see `run_layer`.
 
     Notes
     -----
@@ -193,15 +196,23 @@ class Decoder(nn.Module):
     ...     norm_first=True, attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, bias=True, seed=0,
     ... )
-    >>> decoder = Decoder(layers=[layer], d_model=8, norm="layer")
+    >>> decoder = Decoder(layers=[layer], d_model=8, norm="layer", gradient_checkpointing=False)
     >>> decoder(torch.randn(2, 72, 8), torch.randn(2, 48, 8), pred_len=24).shape
     torch.Size([2, 24, 8])
     """
 
-    def __init__(self, *, layers: Sequence[DecoderLayer], d_model: int, norm: str) -> None:
+    def __init__(
+        self,
+        *,
+        layers: Sequence[DecoderLayer],
+        d_model: int,
+        norm: str,
+        gradient_checkpointing: bool,
+    ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.norm = make_norm(norm, d_model=d_model)
+        self.gradient_checkpointing = gradient_checkpointing
 
     def forward(self, x: Tensor, memory: Tensor, *, pred_len: int) -> Tensor:
         """Decode the horizon.
@@ -223,6 +234,9 @@ class Decoder(nn.Module):
         last = len(self.layers) - 1
         for i, layer in enumerate(cast("Iterable[DecoderLayer]", self.layers)):
             n_last = pred_len if i == last else x.shape[1]
-            x = layer(x, memory, layer.draw_keys(x), n_last=n_last)
+            # Keys are drawn here, once, so that a second run of the layer sees the same.
+            keys = layer.draw_keys(x)
+            recompute = self.gradient_checkpointing
+            x = run_layer(layer, x, memory, keys, recompute=recompute, n_last=n_last)
         normalised: Tensor = self.norm(x)
         return normalised

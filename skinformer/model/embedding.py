@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from skinformer.model.linear import InputLinear
 from skinformer.model.norm import make_norm
-from skinformer.model.position import LearnedPosition, SinusoidalPosition
+from skinformer.model.position import make_position
 
 __all__ = ["CalendarEmbedding", "StepEmbedding"]
 
@@ -95,14 +95,17 @@ class StepEmbedding(nn.Module):
         Number of values of each calendar field; empty for no calendar.
     length : int
         Number of steps.
+    origin : int
+        Number of steps before the horizon, which starts at time 0; without effect but on
+        ``position="continuous"``.
     n_masked : int
         Number of last steps to which the learnt mask vector is added; 0 for no such vector.
     null_embedding : bool
         Whether NaN is accepted, and a learnt vector per column stands for it.
     d_model : int
         Width of the output.
-    position : {"sinusoidal", "learned"}
-        Fixed or learnt position code.
+    position : {"sinusoidal", "continuous", "learned"}
+        Position code: of step numbers, of times, or learnt.
     norm : {"layer", "zc_rms"}
         Norm after adding; it stays when there is no calendar.
 
@@ -111,8 +114,8 @@ class StepEmbedding(nn.Module):
     ``Norm(x W_E + b_E + PE + calendar + mask + null)``, the sum in float32; O(length · d_model ·
     n_inputs) and the calendar's cost.
 
-    **Shape**: input ``(batch, length, n_inputs)``, calendar ``(batch, length, n_fields)``,
-    output ``(batch, length, d_model)``, float32.
+    **Shape**: input ``(batch, length, n_inputs)``, calendar ``(batch, length, n_fields)``, time
+    ``(batch, length)``, output ``(batch, length, d_model)``, float32.
 
     NOTE[DIFF]: N norms only the sum with the calendar; without the norm the position code
     would outweigh the values, so it stays when the calendar is off. C's mask vector is added
@@ -131,8 +134,8 @@ class StepEmbedding(nn.Module):
     >>> import torch
     >>> from skinformer.model.embedding import StepEmbedding
     >>> embedding = StepEmbedding(
-    ...     n_inputs=3, calendar_sizes=(24,), length=5, n_masked=2, null_embedding=False,
-    ...     d_model=8, position="sinusoidal", norm="layer",
+    ...     n_inputs=3, calendar_sizes=(24,), length=5, origin=3, n_masked=2,
+    ...     null_embedding=False, d_model=8, position="sinusoidal", norm="layer",
     ... )
     >>> embedding(torch.randn(2, 5, 3), torch.zeros(2, 5, 1, dtype=torch.int64)).shape
     torch.Size([2, 5, 8])
@@ -144,6 +147,7 @@ class StepEmbedding(nn.Module):
         n_inputs: int,
         calendar_sizes: Sequence[int],
         length: int,
+        origin: int,
         n_masked: int,
         null_embedding: bool,
         d_model: int,
@@ -152,11 +156,7 @@ class StepEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         self.values = InputLinear(n_inputs, d_model, bias=True)
-        positions: dict[str, type[SinusoidalPosition | LearnedPosition]] = {
-            "sinusoidal": SinusoidalPosition,
-            "learned": LearnedPosition,
-        }
-        self.position = positions[position](length=length, d_model=d_model)
+        self.position = make_position(position, length=length, origin=origin, d_model=d_model)
         self.calendar = (
             CalendarEmbedding(sizes=calendar_sizes, d_model=d_model) if calendar_sizes else None
         )
@@ -165,7 +165,9 @@ class StepEmbedding(nn.Module):
         self.null = nn.Embedding(n_inputs, d_model) if null_embedding else None
         self.norm = make_norm(norm, d_model=d_model)
 
-    def forward(self, values: Tensor, calendar: Tensor | None) -> Tensor:
+    def forward(
+        self, values: Tensor, calendar: Tensor | None, time: Tensor | None = None
+    ) -> Tensor:
         """Embed the steps.
 
         Parameters
@@ -174,15 +176,19 @@ class StepEmbedding(nn.Module):
             Standardised values.
         calendar : Tensor of shape (batch, length, n_fields), int64, or None
             Calendar fields; ignored if the module has none.
+        time : Tensor of shape (batch, length), float32, default=None
+            Time of each step; ignored unless ``position="continuous"``.
 
         Returns
         -------
         Tensor of shape (batch, length, d_model), float32
             Embedded steps.
         """
-        code = self.position.weight  # (length, d_model), float32: so is the sum
+        # (length, d_model), with a batch in front for times; float32, and so is the sum
+        code: Tensor = self.position(time)
         if self.mask is not None:
-            code = torch.cat([code[: -self.n_masked], code[-self.n_masked :] + self.mask.weight])
+            masked = code[..., -self.n_masked :, :] + self.mask.weight
+            code = torch.cat([code[..., : -self.n_masked, :], masked], dim=-2)
         if self.null is None:
             embedded: Tensor = self.values(values) + code
         else:

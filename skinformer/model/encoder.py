@@ -7,6 +7,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from skinformer.model.attention import MultiHeadAttention, make_kernel
+from skinformer.model.checkpointing import run_layer
 from skinformer.model.distil import Distil
 from skinformer.model.feed_forward import make_feed_forward
 from skinformer.model.norm import make_norm
@@ -157,6 +158,8 @@ class Encoder(nn.Module):
         Whether the length is halved after every layer but the last.
     norm : {"layer", "zc_rms"}
         Norm of the output.
+    gradient_checkpointing : bool
+        Whether the layers are run again in the backward pass, see `run_layer`.
 
     Notes
     -----
@@ -185,19 +188,28 @@ class Encoder(nn.Module):
     ...     )
     ...     for i in range(2)
     ... ]
-    >>> encoder = Encoder(layers=layers, d_model=8, distil=True, norm="layer")
+    >>> encoder = Encoder(
+    ...     layers=layers, d_model=8, distil=True, norm="layer", gradient_checkpointing=False
+    ... )
     >>> encoder(torch.randn(2, 96, 8)).shape
     torch.Size([2, 48, 8])
     """
 
     def __init__(
-        self, *, layers: Sequence[EncoderLayer], d_model: int, distil: bool, norm: str
+        self,
+        *,
+        layers: Sequence[EncoderLayer],
+        d_model: int,
+        distil: bool,
+        norm: str,
+        gradient_checkpointing: bool,
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
         gaps = [Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]]
         self.gaps = nn.ModuleList([*gaps, nn.Identity()])
         self.norm = make_norm(norm, d_model=d_model)
+        self.gradient_checkpointing = gradient_checkpointing
 
     def forward(self, x: Tensor) -> Tensor:
         """Encode a window.
@@ -214,6 +226,8 @@ class Encoder(nn.Module):
         """
         layers = cast("Iterable[EncoderLayer]", self.layers)
         for layer, gap in zip(layers, self.gaps, strict=True):
-            x = gap(layer(x, layer.draw_keys(x)))
+            # Keys are drawn here, once, so that a second run of the layer sees the same.
+            keys = layer.draw_keys(x)
+            x = gap(run_layer(layer, x, keys, recompute=self.gradient_checkpointing))
         normalised: Tensor = self.norm(x)
         return normalised

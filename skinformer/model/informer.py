@@ -73,8 +73,8 @@ class Informer(nn.Module):
         Whether the encoder halves the length between layers.
     bias : bool
         Whether attention, feed-forward and gate maps have a bias.
-    position : {"sinusoidal", "learned"}
-        Position code.
+    position : {"sinusoidal", "continuous", "learned"}
+        Position code: of step numbers, of times, or learnt.
     mask_embedding : bool
         Whether a learnt vector marks the decoder's masked steps.
     null_embedding : bool
@@ -83,6 +83,9 @@ class Informer(nn.Module):
         Whether each window is normalised by its own mean and deviation.
     init : {"normal", "xavier", "scaled"}
         Initial weights; they are drawn from torch's global generator.
+    gradient_checkpointing : bool
+        Whether encoder and decoder layers are run again in the backward pass instead of keeping
+        their activations: less memory, more time, the same gradients. In training only.
     seed : int
         Seed of the key sampling of "probsparse", at least 0.
 
@@ -97,8 +100,15 @@ class Informer(nn.Module):
     forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32. Time and
     memory grow as seq_len · ln(seq_len) with "probsparse", as seq_len² with "dense".
 
+    Times count from the first step of the horizon: with equal steps they are -seq_len, …, -1
+    and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Both embeddings add the number
+    of steps before the horizon, so that time -seq_len is position 0 of the encoder and -label_len
+    of the decoder. A year of seconds does not fit float32: whoever calls takes the origin off
+    first, in int64.
+
     **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
-    calendars ``(batch, length, n_fields)``, output ``(batch, pred_len, n_targets)``.
+    calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output
+    ``(batch, pred_len, n_targets)``.
 
     NOTE[DIFF]: N 1 takes the guiding rows from the encoder output, which is shorter after
     distilling; the rows of the input are meant and used.
@@ -117,7 +127,8 @@ class Informer(nn.Module):
     ...     dropout=0.1, activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
-    ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier", seed=0,
+    ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier",
+    ...     gradient_checkpointing=False, seed=0,
     ... )
     >>> past, future = torch.randn(4, 48, 2), torch.zeros(4, 12, 2)
     >>> hours = torch.zeros(4, 48, 2, dtype=torch.int64)
@@ -156,6 +167,7 @@ class Informer(nn.Module):
         null_embedding: bool,
         window_norm: bool,
         init: str,
+        gradient_checkpointing: bool,
         seed: int,
     ) -> None:
         super().__init__()
@@ -164,19 +176,23 @@ class Informer(nn.Module):
         n_inputs = n_targets + n_past + n_known
         embedding = partial(StepEmbedding, n_inputs=n_inputs, calendar_sizes=calendar_sizes)
         embedding = partial(embedding, d_model=d_model, position=position, norm=norm)
+        embedding = partial(embedding, null_embedding=null_embedding)
         block: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "bias": bias}
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
         self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
-        self.encoder_embedding = embedding(
-            length=seq_len, n_masked=0, null_embedding=null_embedding
-        )
+        self.encoder_embedding = embedding(length=seq_len, origin=seq_len, n_masked=0)
         n_masked = pred_len if mask_embedding else 0
         self.decoder_embedding = embedding(
-            length=label_len + pred_len, n_masked=n_masked, null_embedding=null_embedding
+            length=label_len + pred_len, origin=label_len, n_masked=n_masked
         )
-        self.encoder = _encoder(n_encoder_layers, attention, distil, seed, block)
-        self.decoder = _decoder(n_decoder_layers, decoder_attention, seed + n_encoder_layers, block)
+        stack: dict[str, Any] = {"d_model": d_model, "norm": norm}
+        stack |= {"gradient_checkpointing": gradient_checkpointing}
+        layers = _layers(EncoderLayer, n_encoder_layers, attention, seed, block)
+        self.encoder = Encoder(layers=layers, distil=distil, **stack)
+        seed += n_encoder_layers  # layers sample their keys from seeds of their own
+        layers = _layers(DecoderLayer, n_decoder_layers, decoder_attention, seed, block)
+        self.decoder = Decoder(layers=layers, **stack)
         self.projection = nn.Linear(d_model, n_targets)
         self.linear_path = _linear_path(n_known, n_targets)
         initialize(self, init=init)
@@ -187,6 +203,8 @@ class Informer(nn.Module):
         future: Tensor,
         past_calendar: Tensor | None = None,
         future_calendar: Tensor | None = None,
+        past_time: Tensor | None = None,
+        future_time: Tensor | None = None,
     ) -> Tensor:
         """Forecast a batch of windows.
 
@@ -200,6 +218,11 @@ class Informer(nn.Module):
             Calendar fields of the window; None without a calendar.
         future_calendar : Tensor of shape (batch, pred_len, n_fields), int64, default=None
             Calendar fields of the horizon; None without a calendar.
+        past_time : Tensor of shape (batch, seq_len), float32, default=None
+            Time of each step of the window since the first step of the horizon, in mean steps;
+            used, and then needed, with ``position="continuous"``.
+        future_time : Tensor of shape (batch, pred_len), float32, default=None
+            Time of each step of the horizon, likewise.
 
         Returns
         -------
@@ -210,11 +233,12 @@ class Informer(nn.Module):
         statistics: WindowStatistics | None = None
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
-        memory = self.encoder(self.encoder_embedding(past, past_calendar))
+        memory = self.encoder(self.encoder_embedding(past, past_calendar, past_time))
         guided = self._after_guiding_rows(past, future)
         calendar = self._after_guiding_rows(past_calendar, future_calendar)
+        time = self._after_guiding_rows(past_time, future_time)
         states = self.decoder(
-            self.decoder_embedding(guided, calendar), memory, pred_len=self.pred_len
+            self.decoder_embedding(guided, calendar, time), memory, pred_len=self.pred_len
         )
         forecast: Tensor = self.projection(states).float()  # (batch, pred_len, n_targets)
         if self.window_norm is not None and statistics is not None:
@@ -233,8 +257,8 @@ class Informer(nn.Module):
         """Join the last ``label_len`` rows of the past and the future."""
         if past is None or future is None:
             return None
-        guiding = past[:, past.shape[1] - self.label_len :]  # (batch, label_len, columns)
-        return torch.cat([guiding, future], dim=1)  # (batch, label_len + pred_len, columns)
+        guiding = past[:, past.shape[1] - self.label_len :]  # (batch, label_len, ...)
+        return torch.cat([guiding, future], dim=1)  # (batch, label_len + pred_len, ...)
 
 
 def _check_label_len(label_len: int, seq_len: int) -> None:
@@ -249,13 +273,11 @@ def _linear_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
     return KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
 
 
-def _encoder(
-    n_layers: int, attention: str, distil: bool, seed: int, block: dict[str, Any]
-) -> Encoder:
-    layers = [EncoderLayer(attention=attention, seed=seed + i, **block) for i in range(n_layers)]
-    return Encoder(layers=layers, d_model=block["d_model"], distil=distil, norm=block["norm"])
-
-
-def _decoder(n_layers: int, attention: str, seed: int, block: dict[str, Any]) -> Decoder:
-    layers = [DecoderLayer(attention=attention, seed=seed + i, **block) for i in range(n_layers)]
-    return Decoder(layers=layers, d_model=block["d_model"], norm=block["norm"])
+def _layers(
+    kind: type[EncoderLayer | DecoderLayer],
+    n_layers: int,
+    attention: str,
+    seed: int,
+    block: dict[str, Any],
+) -> list[Any]:
+    return [kind(attention=attention, seed=seed + i, **block) for i in range(n_layers)]

@@ -1,9 +1,51 @@
-"""Position codes: fixed sines and cosines, or learnt."""
+"""Position codes: fixed sines and cosines of step numbers or times, or learnt."""
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LearnedPosition", "SinusoidalPosition", "sinusoid"]
+__all__ = [
+    "ContinuousPosition",
+    "LearnedPosition",
+    "SinusoidalPosition",
+    "make_position",
+    "sinusoid",
+]
+
+
+def make_position(
+    position: str, *, length: int, origin: int, d_model: int
+) -> "SinusoidalPosition | ContinuousPosition | LearnedPosition":
+    """Build the position code that ``position`` names.
+
+    Parameters
+    ----------
+    position : {"sinusoidal", "continuous", "learned"}
+        Which code.
+    length : int
+        Number of positions; without effect on "continuous".
+    origin : int
+        Position of time 0; without effect but on "continuous".
+    d_model : int
+        Width.
+
+    Returns
+    -------
+    SinusoidalPosition, ContinuousPosition or LearnedPosition
+        A new code.
+
+    Examples
+    --------
+    >>> from skinformer.model.position import make_position
+    >>> make_position("learned", length=96, origin=96, d_model=64)
+    LearnedPosition(96, 64)
+    """
+    if position == "continuous":
+        return ContinuousPosition(origin=origin, d_model=d_model)
+    positions: dict[str, type[SinusoidalPosition | LearnedPosition]] = {
+        "sinusoidal": SinusoidalPosition,
+        "learned": LearnedPosition,
+    }
+    return positions[position](length=length, d_model=d_model)
 
 
 def sinusoid(length: int, d_model: int) -> Tensor:
@@ -28,11 +70,20 @@ def sinusoid(length: int, d_model: int) -> Tensor:
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
     """
-    even = torch.arange(0, d_model, 2, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64).unsqueeze(-1)
-    angle = position * 10000.0 ** (-even / d_model)  # (length, ⌈d_model/2⌉)
-    pair = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (length, ⌈d_model/2⌉, 2)
-    return pair.flatten(1)[:, :d_model].float()
+    return _waves(position * _frequencies(d_model), d_model).float()
+
+
+def _frequencies(d_model: int) -> Tensor:
+    """Return the angle per step of each pair of columns, (⌈d_model/2⌉,), float64."""
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    return torch.as_tensor(10000.0 ** (-even / d_model))
+
+
+def _waves(angle: Tensor, d_model: int) -> Tensor:
+    """Return sines and cosines of (..., ⌈d_model/2⌉) angles in turn, (..., d_model)."""
+    pair = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (..., ⌈d_model/2⌉, 2)
+    return pair.flatten(-2)[..., :d_model]
 
 
 class SinusoidalPosition(nn.Module):
@@ -54,6 +105,7 @@ class SinusoidalPosition(nn.Module):
 
     See Also
     --------
+    ContinuousPosition : The same code at times instead of step numbers.
     LearnedPosition : A code that is trained.
 
     Notes
@@ -82,6 +134,103 @@ class SinusoidalPosition(nn.Module):
         super().__init__()
         self.register_buffer("weight", sinusoid(length, d_model), persistent=False)
 
+    def forward(self, time: Tensor | None) -> Tensor:  # noqa: ARG002  (codes are called alike)
+        """Return the code of each step.
+
+        Parameters
+        ----------
+        time : Tensor or None
+            Without effect.
+
+        Returns
+        -------
+        Tensor of shape (length, d_model), float32
+            The code, the same for all windows.
+        """
+        return self.weight
+
+
+class ContinuousPosition(nn.Module):
+    """The sinusoidal code at real-valued times instead of step numbers.
+
+    For ``position="continuous"``: clocks whose steps differ in length, such as months or
+    business days. On a clock of equal steps it is `SinusoidalPosition`, at a higher cost. It
+    has no parameters and is not part of the state dict.
+
+    Parameters
+    ----------
+    origin : int
+        Position of time 0.
+    d_model : int
+        Width.
+
+    Attributes
+    ----------
+    frequency : Tensor of shape (⌈d_model/2⌉,), float32
+        Angle per unit of time of each pair of columns.
+
+    See Also
+    --------
+    SinusoidalPosition : The code of step numbers.
+
+    Notes
+    -----
+    ``sin(p/10000^(2i/d))`` and ``cos(p/10000^(2i/d))`` with ``p = time + origin``, in float32;
+    time may be negative. Times come as float32, so that their angles, and with them the code,
+    are off by up to 1.2e-7 · p. O(batch · length · d_model), once per forward pass.
+
+    **Shape**: time ``(batch, length)``, output ``(batch, length, d_model)``.
+
+    NOTE[DIFF]: N's positions are step numbers, for which a month of 28 days is as long as one
+    of 31.
+
+    References
+    ----------
+    Note on the Informer (N), section 2.2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.position import ContinuousPosition
+    >>> position = ContinuousPosition(origin=2, d_model=4)
+    >>> position(torch.tensor([[-2.0, -0.9]]))
+    tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
+             [0.8912, 0.4536, 0.0110, 0.9999]]])
+    """
+
+    frequency: Tensor
+
+    def __init__(self, *, origin: int, d_model: int) -> None:
+        super().__init__()
+        self.origin, self.d_model = origin, d_model
+        self.register_buffer("frequency", _frequencies(d_model).float(), persistent=False)
+
+    def forward(self, time: Tensor | None) -> Tensor:
+        """Return the code of each step.
+
+        Parameters
+        ----------
+        time : Tensor of shape (batch, length)
+            Time of each step, in mean steps.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, d_model), float32
+            The code of each window.
+
+        Raises
+        ------
+        ValueError
+            If ``time`` is None.
+        """
+        if time is None:
+            raise ValueError(
+                "time=None must be the time of each step with position='continuous', which has "
+                "no step numbers; pass past_time and future_time"
+            )
+        angle = (time.float() + self.origin).unsqueeze(-1) * self.frequency
+        return _waves(angle, self.d_model)  # (batch, length, d_model)
+
 
 class LearnedPosition(nn.Embedding):
     """Learnt position code, one row per position.
@@ -103,6 +252,7 @@ class LearnedPosition(nn.Embedding):
     See Also
     --------
     SinusoidalPosition : A fixed code.
+    ContinuousPosition : A fixed code of times.
 
     Notes
     -----
@@ -121,3 +271,18 @@ class LearnedPosition(nn.Embedding):
 
     def __init__(self, *, length: int, d_model: int) -> None:
         super().__init__(length, d_model)
+
+    def forward(self, time: Tensor | None) -> Tensor:  # noqa: ARG002  (codes are called alike)
+        """Return the code of each step.
+
+        Parameters
+        ----------
+        time : Tensor or None
+            Without effect.
+
+        Returns
+        -------
+        Tensor of shape (length, d_model)
+            The code, the same for all windows.
+        """
+        return self.weight

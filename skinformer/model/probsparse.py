@@ -140,6 +140,14 @@ class ProbSparseAttention(nn.Module):
     ``k = min(L, max(2, ⌊α ln L⌋))``, ``u = min(L, max(1, ⌊α ln L⌋))``. Time and memory
     O(L·(k + u)·d) and O(L·(k + u)) per head, forward and backward.
 
+    What ``causal`` leaves of the future: replacing all inputs after step t changes the output at
+    t where a head selects t before and not after, or the reverse. In a decoder layer with
+    initial weights (width 64, 4 heads, factor 5, 20 seeds, every t) that is 19 % of the steps at
+    48 steps, 13 % at 96 and 8 % at 192, and such an output moves by a tenth of its length
+    (median; the most seen was 35 %). A second layer looks at the changed steps, and 82 to 85 %
+    of its outputs change, the median of them by 1.6, 0.6 and 0.2 %. With dense attention it is
+    0 %.
+
     **Shape**: q, k, v and output ``(batch, n_heads, length, d_head)``.
 
     NOTE[DIFF]: one key set per call, shared by batch, heads and queries, as N writes it; the

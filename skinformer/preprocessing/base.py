@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
-
-from skinformer.estimators import validation
 
 __all__ = ["RowTransformer"]
 
@@ -42,36 +39,6 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _read(
-        self, X: Any, *, reset: bool
-    ) -> tuple[npt.NDArray[Any], pd.Index | None, pd.Index | None]:
-        """
-        Check X and take it apart.
-
-        Parameters
-        ----------
-        X : DataFrame, Series or array-like of shape (n, n_features)
-            Rows.
-        reset : bool
-            Whether this is `fit`.
-
-        Returns
-        -------
-        tuple
-            Values of shape (n, n_features), time labels and series labels (None without).
-        """
-        if isinstance(X, pd.Series):
-            X = X.to_frame()
-        if not isinstance(X, pd.DataFrame):
-            return validation.numeric_array(self, X, reset=reset), None, None
-        validation.check_columns(self, X, reset=reset)
-        columns = [validation.numeric_column(X.iloc[:, j], n) for j, n in enumerate(X.columns)]
-        for column, name in zip(columns, X.columns, strict=True):
-            validation.check_finite(column, f"X (column {name!r})", nan=None)
-        values = np.column_stack(columns) if columns else np.empty((len(X), 0))
-        time, series = validation.time_labels(X.index)
-        return values, time, series
 
     def _wrap(self, values: npt.NDArray[Any], X: Any) -> Any:
         """Give values X's kind: a frame with its index for a frame, else an array."""

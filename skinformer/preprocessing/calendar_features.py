@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
+from skinformer.preprocessing.rows import read_rows
 from skinformer.timeline.calendar import (
     CALENDAR_PREFIX,
     FIELDS,
     calendar_values,
     choose_fields,
-    is_dated,
 )
+from skinformer.timeline.clock import is_dated
 
 __all__ = ["CalendarFeatures"]
 
@@ -80,7 +81,7 @@ class CalendarFeatures(RowTransformer):
         """
         self._validate_params()
         validation.check_calendar("fields", self.fields, list(FIELDS))
-        _, time, _ = self._read(X, reset=True)
+        _, time, _ = read_rows(self, X, reset=True)
         if time is None or not is_dated(time):
             self.fields_: tuple[str, ...] = ()
         elif self.fields == "auto":
@@ -109,7 +110,7 @@ class CalendarFeatures(RowTransformer):
             If the fitted rows had dates and these have none.
         """
         validation.check_fitted(self)
-        values, time, _ = self._read(X, reset=False)
+        values, time, _ = read_rows(self, X, reset=False)
         if not self.fields_:
             return self._wrap(values, X)
         time = validation.dated_labels(time)

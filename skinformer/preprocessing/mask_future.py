@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
+from skinformer.preprocessing.rows import column_names, read_rows
 from skinformer.timeline.calendar import CALENDAR_PREFIX
 from skinformer.timeline.mask_future import mask_future
 
@@ -94,10 +94,8 @@ class MaskFuture(RowTransformer):
             If `target` or `known_future` names no column.
         """
         self._validate_params()
-        values, _, _ = self._read(X, reset=True)
-        X = X.to_frame() if isinstance(X, pd.Series) else X
-        named = hasattr(X, "columns")
-        names = list(X.columns) if named else list(range(values.shape[1]))
+        values, _, _ = read_rows(self, X, reset=True)
+        names, named = column_names(X, values.shape[1])
         target = names[-1] if self.target is None else self.target
         targets = target if isinstance(target, list) else [target]
         for name in targets:
@@ -126,16 +124,17 @@ class MaskFuture(RowTransformer):
             A copy with the hidden values replaced, as floating-point numbers.
         """
         validation.check_fitted(self)
-        values, time, labels = self._read(X, reset=False)
+        values, time, labels = read_rows(self, X, reset=False)
         values = values if values.dtype.kind == "f" else values.astype(np.float64)
         series, _ = validation.number_series(labels, len(values))
         order = np.arange(len(values)) if time is None else np.argsort(time, kind="stable")
+        order = order[np.argsort(series[order], kind="stable")]  # series after series, in time
+        end = np.searchsorted(series[order], series[order], side="right")
+        last = order[end - np.arange(len(order)) <= self.pred_len]
         out = values.copy()
-        for code in range(int(series.max()) + 1):
-            rows = order[series[order] == code]
-            out[rows] = mask_future(
-                values[rows], n_future=self.pred_len, hidden=self.hidden_, fill=self.fill_value
-            )
+        out[last] = mask_future(
+            values[last], n_future=len(last), hidden=self.hidden_, fill=self.fill_value
+        )
         return self._wrap(out, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:

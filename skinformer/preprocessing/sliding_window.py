@@ -10,8 +10,7 @@ import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
-from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
-from skinformer.timeline.digest import content_digest
+from skinformer.preprocessing.rows import fit_places, read_rows
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["SlidingWindow"]
@@ -96,18 +95,11 @@ class SlidingWindow(RowTransformer):
             If the index is not a regular clock; the message says what to type instead.
         """
         self._validate_params()
-        values, time, labels = self._read(X, reset=True)
+        values, time, labels = read_rows(self, X, reset=True)
         values = _as_float(values)
-        self._digest = content_digest(X) if time is None else b""
-        codes, self.series_ = validation.number_series(labels, len(values))
-        order = np.argsort(codes, kind="stable")
-        values, codes = values[order], codes[order]
-        self.clock_: Clock = RowClock()
-        steps: Rows = np.arange(len(values))
-        if time is not None:
-            validation.check_distinct(time, labels)
-            validation.check_order(time[order], codes)
-            self.clock_, steps = validation.make_clock(time[order], codes, None)
+        self._places, order, codes, steps = fit_places(X, time, labels, len(values))
+        self.clock_, self.series_ = self._places.clock, self._places.series
+        values = values[order]
         self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
         after = np.searchsorted(codes, codes, side="right") - np.arange(len(codes))
         kept = after <= self.seq_len + self.lag
@@ -135,9 +127,9 @@ class SlidingWindow(RowTransformer):
             If the index does not fit the training rows'.
         """
         validation.check_fitted(self)
-        values, time, labels = self._read(X, reset=False)
+        values, time, labels = read_rows(self, X, reset=False)
         values = _as_float(values)
-        codes, steps, own = self._place(X, time, labels, len(values))
+        codes, steps, own = self._places.find(X, time, labels, len(values))
         tail_values, tail_codes, tail_steps = self._tail
         known = np.concatenate([tail_values, values])  # X's own rows win: they come last
         line = codes + (_OTHER_GRID if own else 0)
@@ -171,26 +163,6 @@ class SlidingWindow(RowTransformer):
         names = validation.feature_names_in(self, input_features)
         lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
         return np.array([f"{name}__lag_{k}" for name in names for k in lags], dtype=object)
-
-    def _place(
-        self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
-    ) -> tuple[Rows, Rows, bool]:
-        """Give series and step of each row, and whether X is a timeline of its own."""
-        validation.check_panel(self.series_ is not None, labels is not None)
-        codes, _ = validation.find_series(self.series_, labels, n_rows)
-        if time is None or isinstance(self.clock_, RowClock):
-            end = int(self._tail[2][-1]) + 1
-            seen = time is None and content_digest(X) == self._digest
-            return codes, np.arange(n_rows) + (0 if seen else end), False
-        validation.check_same_kind(time, self.clock_)
-        validation.check_distinct(time, labels)
-        steps = self.clock_.steps(time)
-        own = bool((steps == OFF_GRID).any())
-        if own:
-            clock = self.clock_.starting_at(time.min())
-            steps = clock.steps(time)
-            validation.check_on_grid(steps, time, clock)
-        return codes, steps, own
 
 
 _OTHER_GRID = 1 << 22  # added to the numbers of series whose rows lie on no training grid

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["CALENDAR_PREFIX", "FIELDS", "calendar_values", "choose_fields", "is_dated"]
+from skinformer.timeline.clock import is_dated, wall_times
+
+__all__ = ["CALENDAR_PREFIX", "FIELDS", "calendar_values", "choose_fields"]
 
 #: Columns made from the calendar start with this and are known in the future.
 CALENDAR_PREFIX = "calendar__"
@@ -42,23 +44,6 @@ FIELDS: dict[str, Field] = {
 }
 
 
-def is_dated(index: pd.Index | None) -> bool:
-    """
-    Tell whether an index has a calendar.
-
-    Parameters
-    ----------
-    index : Index or None
-        Any index.
-
-    Returns
-    -------
-    bool
-        True for dates and periods.
-    """
-    return isinstance(index, pd.DatetimeIndex | pd.PeriodIndex)
-
-
 def choose_fields(index: pd.Index) -> tuple[str, ...]:
     """
     Choose the calendar fields that the rows of an index call for.
@@ -83,8 +68,7 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     if not is_dated(index) or len(index) < 2:
         return ()
     # On the wall: a day that daylight saving shortens is still a day.
-    periods = isinstance(index, pd.PeriodIndex)
-    dates = index.to_timestamp() if periods else index.tz_localize(None)  # type: ignore[attr-defined]
+    dates = wall_times(index)
     step = (dates[-1] - dates[0]) / pd.Timedelta(days=1) / (len(dates) - 1)
     fitting = [name for name, field in FIELDS.items() if field.finest <= step < field.coarsest]
     values = calendar_values(index, fitting)

@@ -15,7 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["OFF_GRID", "Clock", "RowClock", "clock_for", "infer_step"]
+__all__ = [
+    "OFF_GRID",
+    "Clock",
+    "RowClock",
+    "clock_for",
+    "infer_step",
+    "is_dated",
+    "join_series",
+    "row_labels",
+    "timestamps",
+    "wall_times",
+]
 
 Steps = npt.NDArray[np.int64]
 
@@ -78,6 +89,27 @@ class Clock(ABC):
     def dated(self) -> bool:
         """Whether labels are dates, so that a calendar exists."""
         return True
+
+    def elapsed(self, steps: Steps) -> Steps:
+        """
+        Measure the time from the origin to steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            Steps from the origin.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Microseconds; steps where labels are no dates.
+        """
+        if not self.dated:
+            return steps
+        labels = timestamps(self.labels(np.append(steps, 0)))
+        instants = pd.DatetimeIndex(labels).as_unit("us").asi8
+        elapsed: Steps = instants[:-1] - instants[-1]
+        return elapsed
 
     @property
     def step_name(self) -> str:
@@ -440,6 +472,104 @@ def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     if gap == day and len(index) > 7 and bool((walls.day_of_week < 5).all()):
         return pd.offsets.BDay()
     return pd.offsets.Day(gap // day)
+
+
+def is_dated(index: pd.Index | None) -> bool:
+    """
+    Tell whether an index has a calendar.
+
+    Parameters
+    ----------
+    index : Index or None
+        Any index.
+
+    Returns
+    -------
+    bool
+        True for dates and periods.
+    """
+    return isinstance(index, pd.DatetimeIndex | pd.PeriodIndex)
+
+
+def timestamps(index: pd.Index) -> pd.Index:
+    """
+    Give periods as the timestamps of their start; other labels as they are.
+
+    Parameters
+    ----------
+    index : Index of shape (n,)
+        Labels of time.
+
+    Returns
+    -------
+    Index of shape (n,)
+        Dates keep their time zone.
+    """
+    return index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
+
+
+def wall_times(index: pd.Index) -> pd.DatetimeIndex:
+    """
+    Read dates or periods off the wall, without a time zone.
+
+    Parameters
+    ----------
+    index : DatetimeIndex or PeriodIndex of shape (n,)
+        Labels of time.
+
+    Returns
+    -------
+    DatetimeIndex of shape (n,)
+        Naive local time.
+    """
+    return pd.DatetimeIndex(timestamps(index)).tz_localize(None)
+
+
+def row_labels(n_rows: int) -> pd.Index:
+    """
+    Give numbers to rows that have no labels.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows.
+
+    Returns
+    -------
+    Index of shape (n_rows,)
+        0 … ``n_rows - 1``, without memory for each.
+    """
+    return pd.RangeIndex(n_rows)
+
+
+def join_series(names: pd.Index | None, codes: Steps, labels: pd.Index) -> pd.Index:
+    """
+    Put the names of a panel's series before the labels of time.
+
+    Parameters
+    ----------
+    names : Index of shape (n_series,) or None
+        Names of the series; None where there is one without a name.
+    codes : ndarray of int64, shape (n,)
+        The number of each row's series.
+    labels : Index of shape (n,)
+        The time of each row.
+
+    Returns
+    -------
+    Index of shape (n,)
+        Two levels, (series, time); `labels` itself without names.
+
+    Examples
+    --------
+    >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")
+    >>> join_series(names, np.array([1, 1]), days).tolist()
+    [('b', 7), ('b', 8)]
+    """
+    if names is None:
+        return labels
+    levels = [names.take(codes), labels]
+    return pd.MultiIndex.from_arrays(levels, names=[names.name, labels.name])
 
 
 def _usual_time(index: pd.DatetimeIndex) -> Any:

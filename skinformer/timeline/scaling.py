@@ -189,8 +189,9 @@ def affine_link(source: Floats, truth: Floats) -> tuple[float, float] | None:
     variance = ((source - centre) ** 2).sum()
     slope = ((source - centre) * (truth - mean)).sum() / variance if variance else 0.0
     residual = np.abs(truth - mean - slope * (source - centre)).max()
-    if residual > 1e-4 * max(np.ptp(truth), 1e-300):
+    collapsed = np.ptp(truth) == 0 and np.ptp(source) > 0  # would forecast a constant ever after
+    if collapsed or residual > 1e-4 * max(np.ptp(truth), 1e-300):
         return None
-    if not variance:  # one constant for another: nothing is known of the slope
+    if np.ptp(source) == 0:  # one constant for another: nothing is known of the slope
         return 1.0, float(mean - centre)
     return float(slope), float(mean - slope * centre)

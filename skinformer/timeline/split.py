@@ -18,9 +18,7 @@ __all__ = ["PanelTimeSeriesSplit", "training_rows", "validation_start"]
 Rows = npt.NDArray[np.int64]
 
 
-def validation_start(
-    first_step: Rows, end_step: Rows, *, seq_len: int, pred_len: int, fraction: float
-) -> int:
+def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: float) -> int:
     """
     Find the step at which the validation tail of all series begins.
 
@@ -28,14 +26,14 @@ def validation_start(
 
     Parameters
     ----------
-    first_step, end_step : ndarray of int64, shape (n_series,)
-        The steps of series i are ``first_step[i]`` … ``end_step[i] - 1``; the longest has at
-        least ``seq_len + 2 * pred_len`` of them.
+    table : Table
+        Rows sorted by series and step; the longest series has at least
+        ``seq_len + 2 * pred_len`` of them.
     seq_len, pred_len : int
         Steps in a context and in a forecast.
     fraction : float
-        Share of the longest series for validation, in (0, 1): at least one forecast long, and
-        never so long that no training window is left.
+        Share of the rows, the latest ones, for validation, in (0, 1): at least one forecast
+        long, and never so long that no training window is left.
 
     Returns
     -------
@@ -45,16 +43,24 @@ def validation_start(
     Examples
     --------
     >>> import numpy as np
-    >>> validation_start(np.array([0]), np.array([100]), seq_len=8, pred_len=4, fraction=0.1)
-    90
+    >>> from skinformer.timeline.clock import RowClock
+    >>> table = Table([np.ones(99)], 1, np.zeros(99, dtype=int), np.arange(99), RowClock())
+    >>> validation_start(table, seq_len=8, pred_len=4, fraction=0.1)
+    89
     """
-    longest = int(np.argmax(end_step - first_step))
-    n_steps = int(end_step[longest] - first_step[longest])
-    tail = max(pred_len, math.ceil(fraction * n_steps))
-    return int(end_step[longest]) - min(tail, n_steps - seq_len - pred_len)
+    n_tail = max(pred_len, math.ceil(fraction * len(table.steps)))
+    start = int(np.partition(table.steps, -n_tail)[-n_tail])
+    first_row = table.first_row
+    first, last = table.steps[first_row[:-1]], table.steps[first_row[1:] - 1]
+    window = seq_len + pred_len
+    # Both sides need a window: one that ends before the tail, one whose targets lie in it.
+    fits = last - first + 1 >= window + pred_len
+    earliest = int((first[fits] + window).min())
+    latest = int((last[fits] + 1 - pred_len).max())
+    return min(max(start, earliest), latest)
 
 
-def training_rows(table: Table, tail: int | None) -> tuple[Rows, Rows]:
+def training_rows(table: Table, tail: int | None, *, seq_len: int) -> tuple[Rows, Rows]:
     """
     Find each series' rows before the validation tail.
 
@@ -64,24 +70,32 @@ def training_rows(table: Table, tail: int | None) -> tuple[Rows, Rows]:
         Rows sorted by series and step.
     tail : int or None
         The step at which the tail begins; None for no tail.
+    seq_len : int
+        Steps in a context.
 
     Returns
     -------
     tuple of ndarray of int64, shape (n_series,)
         Series i trains on rows ``start[i]`` … ``stop[i] - 1``.
 
+    Notes
+    -----
+    A series that begins in the tail has no training target. Its scale comes from its first
+    `seq_len` rows, which are context of its forecasts and targets of none.
+
     Examples
     --------
     >>> import numpy as np
     >>> from skinformer.timeline.clock import RowClock
     >>> table = Table([np.ones(9)], 1, np.zeros(9, dtype=int), np.arange(9), RowClock())
-    >>> training_rows(table, 6)
+    >>> training_rows(table, 6, seq_len=3)
     (array([0]), array([6]))
     """
     start, end = table.first_row[:-1], table.first_row[1:]
     if tail is None:
         return start, end
-    return start, start + np.clip(tail - table.steps[start], 0, end - start)
+    before = np.maximum(tail - table.steps[start], seq_len)
+    return start, np.minimum(start + before, end)
 
 
 class PanelTimeSeriesSplit(TimeSeriesSplit):
@@ -131,7 +145,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         """
         labelled = [part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)]
         index = labelled[0].index if labelled else None
-        if not isinstance(index, pd.MultiIndex):
+        if index is None or index.nlevels == 1:
             yield from super().split(X, y, groups)
             return
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)

@@ -56,7 +56,7 @@ class Table:
         return runs(self.series, int(self.series.max(initial=-1)) + 1)
 
     def static_columns(self) -> list[int]:
-        """Find the covariates that are constant in each of several series."""
+        """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
         if len(start) < 2:
             return []
@@ -64,7 +64,9 @@ class Table:
         for j in range(self.n_targets, len(self.columns)):
             column = self.columns[j]
             constant = np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)
-            found += [j] if constant.all() else []
+            # A column that is the same everywhere may be a measurement in a quiet time.
+            if constant.all() and (column[start] != column[start[0]]).any():
+                found.append(j)
         return found
 
     def take(self, rows: Any) -> Table:
@@ -122,6 +124,17 @@ class Timeline:
         return len(self.first_step)
 
     @property
+    def series(self) -> Rows:
+        """The series of each row, shape (n_rows,)."""
+        return np.repeat(np.arange(self.n_series), np.diff(self.first_row))
+
+    @property
+    def steps(self) -> Rows:
+        """The step of each row, shape (n_rows,)."""
+        offset = np.repeat(self.first_step - self.first_row[:-1], np.diff(self.first_row))
+        return np.arange(len(offset)) + offset
+
+    @property
     def end_step(self) -> Rows:
         """The step after each series' last row, shape (n_series,)."""
         return self.first_step + np.diff(self.first_row)
@@ -130,6 +143,25 @@ class Timeline:
     def labels(self) -> pd.Index:
         """Labels of all steps from the earliest to the last one."""
         return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
+
+    def head(self, end: Rows) -> Timeline:
+        """
+        Keep the first rows of each series.
+
+        Parameters
+        ----------
+        end : ndarray of int64, shape (n_series,)
+            The row after the last one kept.
+
+        Returns
+        -------
+        Timeline
+            A shorter copy.
+        """
+        rows = origins_between(self.first_row[:-1], end - 1)
+        first_row = np.concatenate([[0], np.cumsum(end - self.first_row[:-1])])
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, values=self.values[rows], weight=weight, first_row=first_row)
 
     def appended(self, other: Timeline) -> Timeline:
         """

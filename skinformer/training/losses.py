@@ -121,6 +121,28 @@ def quantile_error(*, levels: Sequence[float]) -> Loss:
     return _errors
 
 
+def level_error(*, level: float) -> Loss:
+    """Build the quantile loss of one level, for an output of the target's shape.
+
+    Parameters
+    ----------
+    level : float in (0, 1)
+        Share of the truth that shall lie below the forecast.
+
+    Returns
+    -------
+    Loss
+        `quantile_error` without the axis of levels.
+
+    Examples
+    --------
+    >>> level_error(level=0.9)(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor([0.9000, 0.1000])
+    """
+    errors = quantile_error(levels=[level])
+    return lambda output, target: errors(output.unsqueeze(-1), target)
+
+
 def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
     """Build the cross-entropy of classes, with label smoothing and the z-loss.
 

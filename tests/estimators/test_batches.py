@@ -17,7 +17,13 @@ from skinformer.timeline.clock import RowClock, clock_for
 
 N, SEQ, PRED = 40, 6, 3
 SIZES = SimpleNamespace(
-    n_targets=1, n_past=1, calendar_fields=(), n_series=0, seq_len=SEQ, pred_len=PRED
+    n_targets=1,
+    n_past=1,
+    calendar_fields=(),
+    n_series=0,
+    mean_step=None,
+    seq_len=SEQ,
+    pred_len=PRED,
 )
 
 
@@ -65,7 +71,7 @@ def test_the_calendar_of_a_window_is_that_of_its_steps():
     clock = clock_for(index, index.freq)
     steps = np.concatenate([np.arange(20, 40), np.arange(3, 23)])  # two series
     source = make_source(clock, ("hour", "weekday"), steps)
-    _, _, past, future = source.inputs(torch.tensor([6, 30]))
+    _, _, past, future, *_ = source.inputs(torch.tensor([6, 30]))
     np.testing.assert_array_equal(past[0, :, 0], index[20:26].hour)
     np.testing.assert_array_equal(future[1, :, 0], index[13:16].hour)
     np.testing.assert_array_equal(future[1, :, 1], index[13:16].day_of_week)
@@ -76,7 +82,7 @@ def test_the_series_of_a_window_stands_after_its_calendar():
     index = pd.date_range("2024-01-01", periods=100, freq="h")
     series = np.repeat([0, 1, 5, 7], 10)
     source = make_source(clock_for(index, index.freq), ("hour",), series=series, n_series=2)
-    _, _, past, future = source.inputs(torch.tensor([6, 17, 27, 37]))
+    _, _, past, future, *_ = source.inputs(torch.tensor([6, 17, 27, 37]))
     assert past.shape == (4, SEQ, 2)
     np.testing.assert_array_equal(future[:, 0, 1], [0, 1, 2, 2])
     np.testing.assert_array_equal(past[:, 0, 0], [0, 11, 21, 7])
@@ -84,7 +90,7 @@ def test_the_series_of_a_window_stands_after_its_calendar():
 
 def test_without_fields_there_is_no_calendar():
     """Undated rows have none."""
-    assert make_source().inputs(torch.tensor([6]))[2:] == (None, None)
+    assert make_source().inputs(torch.tensor([6]))[2:] == (None,) * 4
 
 
 def test_every_window_comes_once_an_epoch():
@@ -142,7 +148,7 @@ class Sum(torch.nn.Module):
         super().__init__()
         self.shapes = []
 
-    def forward(self, past, future, past_calendar, future_calendar):
+    def forward(self, past, *_):
         self.shapes.append(tuple(past.shape))
         return past.sum(dim=(1, 2))[:, None, None].repeat(1, PRED, 1)
 

@@ -110,3 +110,18 @@ def test_many_columns_need_no_names_one_by_one(small, frame):
     wide = pd.concat([df.drop(columns="load").add_suffix(f"_{j}") for j in range(5)], axis=1)
     estimator = small(target="load").fit(wide.assign(load=df["load"]))
     assert len(estimator.roles_.past) == 10
+
+
+@pytest.mark.parametrize("mode", ["frame", "both"])
+def test_past_only_values_after_the_origin_change_no_forecast(small, frame, mode):
+    """Beyond pred_len a measured channel is held, whatever X says of its future."""
+    df = frame(80)
+    y = (df["load"][:60],) if mode == "both" else ()
+    estimator = small(target="load").fit(df[:60], *y)
+    later = df[60:75].copy()
+    later.loc[later.index[4:], "load"] = np.nan
+    other = later.copy()
+    other.loc[other.index[4:], ["flow", "price"]] += 5
+    with pytest.warns(UserWarning, match="their last value is held there"):
+        forecasts = [estimator.forecast(rows) for rows in (later, other)]
+    np.testing.assert_array_equal(*forecasts)

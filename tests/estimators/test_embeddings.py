@@ -40,11 +40,23 @@ def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(panel
     assert np.corrcoef(values, panel["size"])[0, 1] == pytest.approx(1)
 
 
-def test_a_static_column_changes_the_forecast(panel):
+def test_a_static_column_changes_the_forecast_of_a_series_not_seen(panel):
     """It is there to tell series apart."""
     model = InformerRegressor(**SMALL).fit(panel)
-    other = panel.assign(size=panel["size"] + 3)
-    assert not np.allclose(model.predict(panel), model.predict(other))
+    new = panel.loc[["a"]].rename(index={"a": "z"}, level=0)
+    assert not np.allclose(model.predict(new), model.predict(new.assign(size=30.0)))
+
+
+def test_a_fitted_series_keeps_its_static_value(panel):
+    """A column that was quiet in training must not bring news from the future."""
+    model = InformerRegressor(**SMALL).fit(panel)
+    np.testing.assert_array_equal(model.predict(panel), model.predict(panel.assign(size=30.0)))
+
+
+def test_a_column_that_is_the_same_everywhere_is_not_static(panel):
+    """Rain in a dry season: measured, and not known ahead."""
+    model = InformerRegressor(**SMALL).fit(panel.assign(rain=0.0)[["rain", "size", "load"]])
+    assert model.roles_.past == ("rain",)
 
 
 def test_static_columns_need_no_value_ahead(panel):
@@ -57,9 +69,10 @@ def test_static_columns_need_no_value_ahead(panel):
 
 def test_a_learnt_series_vector_tells_series_apart(panel):
     """The same context under another name gives another forecast."""
-    model = InformerRegressor(series_embedding=True, **SMALL).fit(panel)
+    panel = panel.drop(columns="size")
+    model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
     plain = InformerRegressor(**SMALL).fit(panel)
-    a = panel.loc[["a"]].assign(size=1.0)
+    a = panel.loc[["a"]]
     late = a.set_index(a.index.set_levels(a.index.levels[1] + pd.Timedelta("100D"), level=1))
     renamed = late.rename(index={"a": "b"}, level=0)
 
@@ -83,7 +96,7 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
 
 def test_an_unseen_series_gets_the_mean_vector(panel):
     """A vector that was never trained would be noise."""
-    model = InformerRegressor(series_embedding=True, **SMALL).fit(panel)
+    model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
     table = model.module_.encoder_embedding.calendar.tables[-1].weight
     np.testing.assert_allclose(table[-1].tolist(), table[:-1].mean(0).tolist(), rtol=1e-5)
     new = panel.loc[["a"]].rename(index={"a": "z"}, level=0)
@@ -96,7 +109,7 @@ def test_missing_covariates_are_an_error_unless_embedded(panel):
     holey.iloc[3:9, holey.columns.get_loc("temp")] = np.nan
     with pytest.raises(ValueError, match=r"Input X \(column 'temp'\) contains NaN \(6 rows"):
         InformerRegressor(**SMALL).fit(holey)
-    model = InformerRegressor(null_embedding=True, **SMALL).fit(holey)
+    model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
     assert np.isfinite(model.predict(holey)).all()
     assert np.isfinite(model.forecast()).all(axis=None)
 
@@ -106,7 +119,7 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
     holey = panel.copy()
     rng = np.random.default_rng(0)
     holey.loc[rng.random(len(holey)) < 0.4, "temp"] = np.nan
-    model = InformerRegressor(null_embedding=True, **SMALL).fit(holey)
+    model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
     null = model.module_.encoder_embedding.null.weight
     assert null[1].abs().max() > 0
     later = panel.copy()

@@ -11,6 +11,9 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skinformer import MaskFuture
+from skinformer.estimators.validation import check_gap
+
 
 @pytest.fixture(scope="module")
 def df(frame):
@@ -93,6 +96,142 @@ def test_the_advice_for_missing_timestamps_works(small, df):
     assert np.isfinite(small().fit(holes).predict(df)).all()
 
 
+ADDS = " adds them with NaN, which the target may hold; fill the other columns."
+
+
+@pytest.mark.parametrize(
+    ("index", "where", "call"),
+    [
+        (pd.RangeIndex(60), "the first 7: ", "X.reindex(range(0, 60))"),
+        (
+            pd.Index(1000 + 10 * np.arange(60)),
+            "the first 1070: ",
+            "X.reindex(range(1000, 1591, 10))",
+        ),
+        (
+            pd.period_range("2024-01-01", periods=60, freq="h"),
+            "the first 2024-01-01 07:00: ",
+            "X.reindex(pd.period_range(X.index[0], X.index[-1], freq='h'))",
+        ),
+    ],
+    ids=["numbers", "tens", "periods"],
+)
+def test_the_advice_for_holes_suits_the_labels(small, frame, index, where, call):
+    """Only holes of dates are filled by asfreq; what the sentence says to type must work."""
+    X = frame(index).drop(index[[7, 20, 21]])
+    with raises(ValueError, f"X.index lacks 3 timestamps, {where}{call}{ADDS}"):
+        small().fit(X)
+    filled = eval(call, {"X": X, "pd": pd})
+    filled[["flow", "price"]] = filled[["flow", "price"]].ffill()
+    small().fit(filled)
+
+
+@pytest.mark.parametrize(
+    ("make", "first", "call"),
+    [
+        (
+            lambda n: pd.date_range("2024-01-01", periods=n, freq="h"),
+            "2024-01-01 07:00:00",
+            "x.droplevel(0).asfreq('h')",
+        ),
+        (
+            lambda n: pd.RangeIndex(n),
+            "7",
+            "x.droplevel(0).reindex(range(x.index[0][1], x.index[-1][1] + 1))",
+        ),
+        (
+            lambda n: pd.period_range("2024-01", periods=n, freq="M"),
+            "2024-08",
+            "x.droplevel(0).reindex(pd.period_range(x.index[0][1], x.index[-1][1], freq='M'))",
+        ),
+    ],
+    ids=["dates", "numbers", "periods"],
+)
+def test_holes_in_a_panel_name_the_series(small, frame, make, first, call):
+    """A panel has no asfreq, and which of a thousand series has the hole is the question."""
+    parts = {"a": frame(make(40)), "b": frame(make(30)).drop(make(30)[[7, 12]])}
+    X = pd.concat(parts, names=["site", "time"])
+    call = f"X.groupby(level=0).apply(lambda x: {call})"
+    with raises(
+        ValueError, f"X.index (series 'b') lacks 2 timestamps, the first {first}: {call}{ADDS}"
+    ):
+        small().fit(X)
+    filled = eval(call, {"X": X, "pd": pd})
+    small().fit(filled.groupby(level=0).ffill())
+
+
+def test_holes_between_working_days_may_be_none(small, frame):
+    """Every second working day is regular, but pandas cannot infer it."""
+    X = frame(pd.date_range("2024-01-01", periods=60, freq="2B")._with_freq(None))
+    with raises(
+        ValueError,
+        "X.index lacks 23 timestamps, the first 2024-01-07 00:00:00: X.asfreq('2D')"
+        f"{ADDS} Where only working days count, pass freq='2B' instead.",
+    ):
+        small().fit(X)
+    small(freq="2B").fit(X)
+
+
+@pytest.mark.parametrize("freq", ["-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B"])
+def test_a_step_of_dates_must_be_positive(small, df, freq):
+    """Time goes forward."""
+    with raises(
+        ValueError,
+        f"freq={freq!r} must be positive: it is the step from one row to the next. Leave it None "
+        "to read it off the index.",
+    ):
+        small(freq=freq).fit(df)
+
+
+@pytest.mark.parametrize("freq", [0, -1])
+def test_a_step_of_numbers_must_be_positive(small, df, freq):
+    """Nor do row numbers go back."""
+    with raises(
+        ValueError,
+        f"freq={freq} must be positive: it is the step from one row to the next. Leave it None "
+        "to read it off the index.",
+    ):
+        small(freq=freq).fit(df.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("freq", ["D", "2h", pd.Timedelta("1D")])
+def test_periods_have_their_own_step(small, df, freq):
+    """Another freq would be silently ignored."""
+    with raises(
+        ValueError,
+        f"freq={freq!r} is not the step of X.index, which holds period[h]: a period has its own "
+        "length. Leave it None, or resample, X.resample(freq).mean().",
+    ):
+        small(freq=freq).fit(df.to_period("h"))
+    small(freq="h").fit(df.to_period("h"))
+
+
+def test_months_as_periods_may_be_named(small, frame):
+    """Of periods the name is "M", of dates "ME"."""
+    small(freq="M").fit(frame(pd.period_range("2020-01", periods=60, freq="M")))
+
+
+def test_irregular_numbers_and_panels_are_told_what_suits_them(small, frame):
+    """Resample needs dates; a panel resamples by its second level."""
+    with raises(
+        ValueError,
+        "X.index has irregular steps, from 2 to 3: pass freq= that divides them all, or number "
+        "the rows, X.reset_index(drop=True).",
+    ):
+        small().fit(frame(pd.Index([0, *range(3, 120, 2)])))
+    jitter = pd.to_timedelta(np.arange(60) % 7, unit="s")
+    part = frame(pd.date_range("2024-01-01", periods=60, freq="h") + jitter)
+    X = pd.concat({"a": part, "b": part[:40]}, names=["site", "time"])
+    call = "X.groupby(level=0).resample(freq, level=1).mean()"
+    with raises(
+        ValueError,
+        "X.index has irregular steps, from 0 days 00:59:54 to 0 days 01:00:01: pass freq= if they "
+        f"follow a calendar, or resample, {call}.",
+    ):
+        small().fit(X)
+    small().fit(eval(call, {"X": X, "freq": "h"}))
+
+
 def test_irregular_steps_are_named_as_time_spans(small, frame):
     """From … to … tells at once whether it is seconds of jitter or lost days."""
     jitter = pd.to_timedelta(np.arange(60) % 7, unit="s")
@@ -136,6 +275,72 @@ def test_labels_without_an_order_in_time_are_refused(small, df, kind):
         index = pd.Index(np.arange(60)).astype(kind)
     with pytest.raises(TypeError, match=f"X.index holds {re.escape(kind)} labels, which have no"):
         small().fit(df.set_axis(index))
+
+
+@pytest.mark.parametrize(
+    ("index", "advice", "call"),
+    [
+        (
+            pd.timedelta_range("0h", periods=60, freq="h").as_unit("us"),
+            "add the moment that they count from, X.index = pd.Timestamp('2000-01-01') + X.index.",
+            lambda X: pd.Timestamp("2000-01-01") + X.index,
+        ),
+        (
+            pd.Index(np.arange(60.0)),
+            "make them whole numbers, X.index = X.index.astype(int), or number the rows, "
+            "X.reset_index(drop=True).",
+            lambda X: X.index.astype(int),
+        ),
+        (
+            pd.Index(np.ones(60, dtype=bool)),
+            "number the rows, X.reset_index(drop=True).",
+            lambda X: X.reset_index(drop=True).index,
+        ),
+    ],
+    ids=["spans", "floats", "bools"],
+)
+def test_the_advice_for_labels_suits_them(small, frame, index, advice, call):
+    """to_datetime of numbers means nanoseconds since 1970, and of spans nothing."""
+    X = frame(index)
+    with raises(
+        TypeError,
+        f"X.index holds {index.dtype} labels, which have no order in time: {advice}",
+    ):
+        small().fit(X)
+    small().fit(X.set_axis(call(X)))
+
+
+def test_the_advice_for_labels_of_a_panel_works(small, panel):
+    """The level is converted, not the index."""
+    right = panel()
+    X = right.copy()
+    X.index = X.index.set_levels(X.index.levels[1].astype(str), level=1)
+    number = "X.assign(step=X.groupby(level=0).cumcount()).set_index('step', append=True)"
+    number += ".droplevel(1)"
+    convert = "X.index.set_levels(pd.to_datetime(X.index.levels[1]), level=1)"
+    with raises(
+        TypeError,
+        "X.index holds str labels, which have no order in time: convert them, X.index = "
+        f"{convert}, or number the rows, {number}.",
+    ):
+        small().fit(X)
+    small().fit(eval(number, {"X": X}))
+    X.index = eval(convert, {"X": X, "pd": pd})
+    pd.testing.assert_index_equal(X.index, right.index, exact="equiv")
+
+
+@pytest.mark.parametrize("names", [("a", "b"), (7, 8)], ids=["text", "numbers"])
+def test_levels_the_wrong_way_round_are_told_how_to_swap(small, frame, names):
+    """(time, series) is what pivoting leaves behind."""
+    right = pd.concat({name: frame(40) for name in names}, names=["site", "time"])
+    swapped = right.swaplevel().sort_index()
+    with raises(
+        TypeError,
+        "X.index has the levels (time, series), but (series, time) are needed: call "
+        "X.swaplevel().sort_index().",
+    ):
+        small().fit(swapped)
+    pd.testing.assert_frame_equal(swapped.swaplevel().sort_index(), right)
 
 
 def test_a_missing_timestamp_label_is_refused(small, df):
@@ -239,6 +444,102 @@ def test_text_columns_are_refused_by_name(small, df):
         small(target="load").fit(df.assign(kind="a"))
 
 
+def test_text_among_numbers_is_refused_by_name(small, df):
+    """The dash is in one of forty columns, and the sentence says in which."""
+    mixed = df["flow"].astype(object)
+    mixed.iloc[5] = "-"
+    with raises(
+        ValueError,
+        "could not convert column 'kind' of dtype object to float: '-' is no number. Pass numbers.",
+    ):
+        small(target="load").fit(df.assign(kind=mixed))
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        (["x"] * 60, "str"),
+        (list(pd.date_range("2024", periods=60).to_pydatetime()), "datetime64[us]"),
+    ],
+    ids=["text", "dates"],
+)
+def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column, dtype):
+    """A date swallowed as a number would be a measurement of 10^15."""
+    polars = pytest.importorskip("polars")
+    numbers = {name: df[name].to_numpy() for name in df}
+    X = polars.DataFrame({"when": column, **numbers})
+    with raises(
+        ValueError,
+        f"could not convert column 'when' of dtype {dtype} to float: pass numbers.",
+    ):
+        small(target="load").fit(X)
+    with raises(
+        ValueError,
+        f"could not convert column 'when' of dtype {dtype} to float: pass numbers.",
+    ):
+        MaskFuture(target="load").fit(X)
+
+
+def test_missing_numbers_of_polars_are_nan(small, df):
+    """A null of polars is a step whose truth is unknown."""
+    polars = pytest.importorskip("polars")
+    whole = df.round().astype(int)
+    X = polars.DataFrame({name: whole[name].to_list() for name in whole})
+    holes = X.with_columns(polars.Series("load", [None, *whole["load"][1:]]))
+    expected = whole.astype({"load": float})
+    expected.iloc[0, 2] = np.nan
+    forecast = small().fit(expected.to_numpy()).predict(expected.to_numpy())
+    np.testing.assert_array_equal(small().fit(holes).predict(holes), forecast)
+    with raises(ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."):
+        small().fit(X).predict(X[:0])
+
+
+def test_an_array_of_dates_is_refused(small):
+    """Numbers they are for numpy alone."""
+    dates = np.arange(60).astype("datetime64[h]")[:, None]
+    with raises(ValueError, "could not convert X of dtype datetime64[h] to float: pass numbers."):
+        small().fit(dates)
+    with raises(ValueError, "could not convert y of dtype datetime64[h] to float: pass numbers."):
+        small().fit(np.arange(60.0)[:, None], dates[:, 0])
+
+
+def test_frames_without_columns_are_refused(small, df):
+    """A selection that matched nothing."""
+    sentence = (
+        "{} has no columns: there is nothing to learn from. Pass the target, with the columns "
+        "that help to forecast it."
+    )
+    with raises(ValueError, sentence.format("X")):
+        small().fit(df[[]])
+    with raises(ValueError, sentence.format("X")):
+        small().fit(df[[]], df["load"])
+    with raises(ValueError, sentence.format("y")):
+        small().fit(df, df[[]])
+
+
+def test_weights_must_not_be_negative(small, df):
+    """Such a row would be learnt to be missed."""
+    weight = np.ones(60)
+    weight[3] = -1
+    estimator = small()
+    with raises(ValueError, "Negative values in data passed to `sample_weight`."):
+        estimator.fit(df, sample_weight=weight)
+    estimator.fit(df)
+    with raises(ValueError, "Negative values in data passed to `sample_weight`."):
+        estimator.score(df, sample_weight=weight)
+
+
+@pytest.mark.parametrize("shape", [(59,), (60, 1), ()])
+def test_weights_of_a_score_must_fit_the_rows(small, df, shape):
+    """One weight too few would be another row's."""
+    estimator = small().fit(df)
+    with raises(
+        ValueError,
+        f"sample_weight of shape {shape} does not fit 60 rows: pass one weight a row, shape (60,).",
+    ):
+        estimator.score(df, sample_weight=np.ones(shape))
+
+
 def test_columns_with_one_name_are_refused(small, df):
     """Which one is meant cannot be guessed."""
     with raises(ValueError, "X has several columns named 'load': give each its own name."):
@@ -328,7 +629,52 @@ def test_known_columns_must_exist_and_be_no_target(small, df):
         small(known_future=["prize"]).fit(df)
 
 
+def test_known_columns_must_exist_among_features_too(small, df):
+    """There every column is known ahead, so a typing error would go unseen."""
+    with raises(
+        ValueError,
+        "known_future=['prize'] holds 'prize', which is not a column of X: the columns are "
+        "['flow', 'price'].",
+    ):
+        small(known_future=["prize"]).fit(df[["flow", "price"]], df["load"])
+    small(known_future=["price"]).fit(df[["flow", "price"]], df["load"])
+
+
 # --- parameters ------------------------------------------------------------------------------
+
+
+def test_targets_must_be_some_and_differ(small, df):
+    """None at all, and one twice, are slips of a list."""
+    with raises(
+        ValueError,
+        "target=[] names no column: there is nothing to forecast. Name one, or leave it None for "
+        "the last column.",
+    ):
+        small(target=[]).fit(df)
+    with raises(
+        ValueError,
+        "target=['load', 'flow', 'load'] names 'load' twice: each target is forecast once. Remove "
+        "one.",
+    ):
+        small(target=["load", "flow", "load"]).fit(df)
+
+
+def test_a_device_must_be_one_of_torch(small, df):
+    """Before anything is read, and in a sentence."""
+    with raises(
+        ValueError, "device='foo' is no device of torch: pass 'auto', 'cpu', 'cuda' or 'cuda:0'."
+    ):
+        small(device="foo").fit(df)
+
+
+def test_cuda_must_be_there(small, df, monkeypatch):
+    """The sentence comes before the data are prepared for it."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with raises(
+        ValueError,
+        "device='cuda:0' needs CUDA, which torch does not find here: pass 'auto' or 'cpu'.",
+    ):
+        small(device="cuda:0").fit(df)
 
 
 @pytest.mark.parametrize("horizon", [0, -3, 2.5, "4", np.nan])
@@ -379,9 +725,7 @@ def test_an_unknown_freq_is_named(small, df, freq):
 def test_a_loss_that_is_not_finite_stops_the_training_and_says_where(small, frame):
     """Going on would train on nothing; the step and the gradient say what happened."""
     with pytest.raises(FloatingPointError, match=r"step \d+.*gradient"):
-        small(learning_rate=1e30, max_grad_norm=None, max_iter=50, window_norm=False).fit(
-            frame(100)
-        )
+        small(learning_rate=1e30, max_iter=50, window_norm=False).fit(frame(100))
 
 
 # --- rows at prediction ----------------------------------------------------------------------
@@ -499,6 +843,36 @@ def test_missing_and_unknown_columns_are_named(small, df):
         estimator.predict(df.assign(new=1))
     with pytest.raises(ValueError, match="has 2 features, but InformerRegressor is expecting 3"):
         small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
+
+
+def test_a_frame_without_its_target_is_told_to_add_it(small, df):
+    """What is known of the future has no target yet; scikit-learn's words would mislead."""
+    sentence = (
+        "X lacks the target 'load', whose history it holds: add the column with NaN where it is "
+        "to be forecast, X['load'] = np.nan; make_future_frame() makes such rows."
+    )
+    for y in (None, df["load"]):
+        estimator = small(target="load").fit(df, y)
+        for method in (estimator.predict, estimator.forecast):
+            with raises(ValueError, sentence):
+                method(df.drop(columns="load"))
+    several = small(target=["load", "flow"]).fit(df)
+    with pytest.raises(ValueError, match=r"^X lacks the target \['flow', 'load'\], whose history"):
+        several.predict(df[["price"]])
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing:"):
+        several.predict(df[["load"]])
+
+
+def test_rows_too_far_ahead_are_refused():
+    """Each step of the gap would be forecast; a billion of them take a machine down."""
+    check_gap(1_000_000)
+    with raises(
+        ValueError,
+        "X begins 1,000,001 steps after the history: each step between would have to be forecast, "
+        "and that is done for 1,000,000 at most. Call update with the rows between, or check the "
+        "labels of X.index.",
+    ):
+        check_gap(1_000_001)
 
 
 def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):

@@ -134,3 +134,22 @@ def test_missing_nullable_values_are_missing(small, frame):
     np.testing.assert_array_equal(
         small().fit(nullable).predict(nullable), small().fit(df).predict(df)
     )
+
+
+@pytest.mark.parametrize("mode", ["frame", "features"])
+def test_a_missing_end_is_filled_as_an_update_fills_it(modes, frame, mode):
+    """Steps without truth after the last observation are forecast, in fit as in update."""
+    df = frame(66)
+    df.iloc[60:, df.columns.get_loc("load")] = np.nan
+    names = [name for name in df if name != "load"]
+
+    def give(rows):
+        return (rows[names], rows["load"]) if mode == "features" else (rows,)
+
+    late = modes.fit(mode, df[:60])
+    values = late.update(*give(df[60:])).timeline_.values[60:, 0]
+    whole = modes.fit(mode, df)
+    filled = whole.timeline_.values[60:, 0]
+    assert len(np.unique(filled)) > 1
+    assert np.abs(filled - values).max() < 3  # another fit, the same kind of values
+    assert (whole.timeline_.weight[60:] == 0).all()

@@ -166,7 +166,10 @@ def test_whole_numbers_can_be_hidden():
         ({"horizon": 0}, "horizon=0 must be a whole number of rows, at least 1."),
         ({"step": 1.5}, "step=1.5 must be a whole number of rows, at least 1."),
         ({"start": pd.Timestamp("2020-01-01", tz="UTC")}, "is not a label of X.index."),
-        ({"y": pd.Series(range(ROWS))}, "X and y have different indexes."),
+        (
+            {"y": pd.Series(range(ROWS))},
+            "X and y have different indexes: rows belong together by their labels. Pass",
+        ),
     ],
 )
 def test_wrong_input_says_what_to_pass(frame, change, message):

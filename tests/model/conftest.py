@@ -39,6 +39,7 @@ MODEL = BLOCK | {
     "null_embedding": False,
     "window_norm": True,
     "init": "xavier",
+    "gradient_checkpointing": False,
 }
 
 
@@ -66,7 +67,7 @@ def informer():
 
 @pytest.fixture
 def batch():
-    """Return past, masked future and calendars that fit a model's settings."""
+    """Return past, masked future, calendars and times that fit a model's settings."""
 
     def make(batch_size=3, **options):
         o = MODEL | options
@@ -74,14 +75,19 @@ def batch():
         past = torch.randn(batch_size, o["seq_len"], n_inputs)
         future = torch.randn(batch_size, o["pred_len"], n_inputs)
         future[..., : o["n_targets"] + o["n_past"]] = 0.0
-        if not o["calendar_sizes"]:
-            return past, future
-        calendars = (
-            torch.stack(
-                [torch.randint(size, (batch_size, length)) for size in o["calendar_sizes"]], dim=-1
-            )
-            for length in (o["seq_len"], o["pred_len"])
-        )
-        return past, future, *calendars
+        lengths = (o["seq_len"], o["pred_len"])
+        calendars = [None, None]
+        if o["calendar_sizes"]:
+            calendars = [
+                torch.stack(
+                    [torch.randint(s, (batch_size, n)) for s in o["calendar_sizes"]], dim=-1
+                )
+                for n in lengths
+            ]
+        if o["position"] == "continuous":
+            steps = torch.rand(batch_size, sum(lengths)) + 0.5
+            times = steps.cumsum(1) - steps[:, : lengths[0] + 1].sum(1, keepdim=True)
+            return past, future, *calendars, *times.split(lengths, dim=1)
+        return (past, future, *calendars) if o["calendar_sizes"] else (past, future)
 
     return make

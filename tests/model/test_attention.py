@@ -5,6 +5,8 @@ import torch
 
 from skinformer.model.attention import MultiHeadAttention, QKNorm, make_kernel
 from skinformer.model.dense import DenseAttention
+from skinformer.model.initialization import initialize
+from skinformer.model.probsparse import sparsity
 
 
 def make(**options):
@@ -97,6 +99,30 @@ def test_bounded_logits_make_attention_nearly_uniform_at_the_start():
     q, k = QKNorm(n_heads=1, d_head=16)(*torch.randn(2, 1, 1, 96, 16))
     weights = (q @ k.mT / 4).softmax(-1)
     assert weights.max() <= math.e / (math.e + 95 / math.e)
+
+
+def sampled_and_true_divergence(*, qk_norm):
+    """Return ProbSparse's measure on 22 of 96 keys and on all, of 8 windows at initialisation."""
+    attention = make(d_model=64, qk_norm=qk_norm)
+    initialize(attention, init="xavier")
+    seen = []
+    attention.kernel.register_forward_pre_hook(lambda _, args: seen.extend(args[:2]))
+    attention(torch.nn.functional.layer_norm(torch.randn(8, 96, 64), (64,)))
+    samples = (torch.randperm(96)[:22], torch.arange(96))
+    return [sparsity(*seen, keys, causal=False) for keys in samples]
+
+
+def test_qk_norm_weakens_the_ranking_and_flattens_the_attention_at_the_start():
+    """The figures of QKNorm's docstring, on fewer draws."""
+    correlation, divergence = [], []
+    for qk_norm in (False, True):
+        draws = [sampled_and_true_divergence(qk_norm=qk_norm) for _ in range(10)]
+        sampled, true = (torch.cat(measures) for measures in zip(*draws, strict=True))
+        centred = [x - x.mean(-1, keepdim=True) for x in (sampled, true)]
+        correlation.append(torch.cosine_similarity(*centred, dim=-1).mean().item())
+        divergence.append(true.mean().item() - math.log(96))
+    assert correlation == pytest.approx([0.80, 0.62], abs=0.05)
+    assert divergence == pytest.approx([0.49, 0.03], abs=0.02)
 
 
 def test_qk_norm_is_float32_inside_and_keeps_the_type():

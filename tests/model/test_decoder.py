@@ -5,6 +5,10 @@ from torch import nn
 from skinformer.model.decoder import Decoder
 
 
+def make_decoder(*layers):
+    return Decoder(layers=layers, d_model=16, norm="layer", gradient_checkpointing=False)
+
+
 def copy_attention(ours, prefix):
     parts = (ours.query, ours.key, ours.value)
     return {
@@ -60,7 +64,7 @@ def test_last_steps_are_those_of_the_whole(decoder_layer, attention, norm_first)
 
 def test_steps_never_see_a_later_input(decoder_layer):
     layers = [decoder_layer() for _ in range(2)]
-    decoder = Decoder(layers=layers, d_model=16, norm="layer").eval()
+    decoder = make_decoder(*layers).eval()
     x, memory = torch.randn(1, 20, 16), torch.randn(1, 7, 16)
     before = decoder(x, memory, pred_len=20)
     for t in (1, 10, 19):
@@ -72,7 +76,7 @@ def test_steps_never_see_a_later_input(decoder_layer):
 
 
 def test_every_step_sees_the_whole_memory(decoder_layer):
-    decoder = Decoder(layers=[decoder_layer()], d_model=16, norm="layer").eval()
+    decoder = make_decoder(decoder_layer()).eval()
     x, memory = torch.randn(1, 20, 16), torch.randn(1, 7, 16)
     before = decoder(x, memory, pred_len=6)
     memory[:, -1] += 5
@@ -81,8 +85,7 @@ def test_every_step_sees_the_whole_memory(decoder_layer):
 
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_output_is_normalised(decoder_layer, norm_first):
-    layers = [decoder_layer(norm_first=norm_first)]
-    decoder = Decoder(layers=layers, d_model=16, norm="layer")
+    decoder = make_decoder(decoder_layer(norm_first=norm_first))
     out = decoder(torch.randn(2, 20, 16) * 9, torch.randn(2, 7, 16), pred_len=6)
     assert out.shape == (2, 6, 16)
     torch.testing.assert_close(out.mean(-1), torch.zeros(2, 6), atol=1e-5, rtol=0)

@@ -11,6 +11,7 @@ def make(**options):
         "n_inputs": 3,
         "calendar_sizes": (),
         "length": 10,
+        "origin": 6,
         "n_masked": 0,
         "null_embedding": False,
         "d_model": 8,
@@ -57,14 +58,14 @@ def test_norm_stays_when_the_calendar_is_off():
     torch.testing.assert_close(out.std(-1, correction=0), torch.ones(2, 10), atol=1e-3, rtol=0)
 
 
-@pytest.mark.parametrize("position", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("position", ["sinusoidal", "continuous", "learned"])
 def test_mask_vector_is_added_to_the_masked_steps_only(position):
     embedding = make(n_masked=4, position=position)
-    x = torch.randn(2, 10, 3)
-    before = embedding(x, None)
+    x, time = torch.randn(2, 10, 3), torch.randn(2, 10)
+    before = embedding(x, None, time)
     with torch.no_grad():
         embedding.mask.weight += torch.randn(8)
-    after = embedding(x, None)
+    after = embedding(x, None, time)
     assert torch.equal(after[:, :6], before[:, :6])
     assert not torch.isclose(after[:, 6:], before[:, 6:]).all(-1).any()
 
@@ -86,6 +87,31 @@ def test_embedding_is_float32_under_autocast():
         out = embedding(x, None)
     assert out.dtype == torch.float32
     torch.testing.assert_close(out, embedding(x, None), atol=2e-2, rtol=0)
+
+
+def test_times_of_equal_steps_give_the_sinusoidal_embedding():
+    one, other = make(position="continuous"), make()
+    other.load_state_dict(one.state_dict())
+    x, time = torch.randn(2, 10, 3), torch.arange(-6.0, 4).expand(2, 10)
+    torch.testing.assert_close(one(x, None, time), other(x, None), atol=1e-5, rtol=1e-5)
+
+
+def test_each_window_has_its_own_times():
+    embedding = make(position="continuous")
+    x = torch.randn(1, 10, 3).expand(2, 10, 3)
+    time = torch.arange(-6.0, 4).repeat(2, 1)
+    time[1, 3] += 0.5
+    out = embedding(x, None, time)
+    same = torch.arange(10) != 3
+    assert torch.equal(out[0, same], out[1, same])
+    assert not torch.isclose(out[0, 3], out[1, 3]).all()
+
+
+@pytest.mark.parametrize("position", ["sinusoidal", "learned"])
+def test_times_are_ignored_without_continuous_positions(position):
+    embedding = make(position=position)
+    x = torch.randn(2, 10, 3)
+    assert torch.equal(embedding(x, None, torch.randn(2, 10)), embedding(x, None))
 
 
 def test_unknown_position_is_refused():

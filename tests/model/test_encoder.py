@@ -6,6 +6,32 @@ from torch.utils.checkpoint import checkpoint
 from skinformer.model.encoder import Encoder
 
 
+def naive_layer_norm(norm, x):
+    centred = x - x.mean()
+    return centred / (centred.square().mean() + 1e-5).sqrt() * norm.weight + norm.bias
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_layer_equals_the_formula_step_by_step(encoder_layer, norm_first):
+    layer = encoder_layer(attention="dense", norm_first=norm_first)
+    x = torch.randn(1, 7, 16)
+    norms = [layer.attention_residual.norm, layer.feed_forward_residual.norm]
+    for norm in norms:
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+
+    def each(norm, states):
+        return torch.stack([naive_layer_norm(norm, state) for state in states[0]]).unsqueeze(0)
+
+    if norm_first:
+        h = x + layer.attention(each(norms[0], x))
+        expected = h + layer.feed_forward(each(norms[1], h))
+    else:
+        h = each(norms[0], x + layer.attention(x))
+        expected = each(norms[1], h + layer.feed_forward(h))
+    torch.testing.assert_close(layer(x, None), expected, atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
 def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, activation):
@@ -35,7 +61,8 @@ def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, act
 
 def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options):
     layers = [encoder_layer(seed=i, **options) for i in range(n_layers)]
-    return Encoder(layers=layers, d_model=16, distil=distil, norm=norm)
+    settings = {"distil": distil, "norm": norm, "gradient_checkpointing": False}
+    return Encoder(layers=layers, d_model=16, **settings)
 
 
 @pytest.mark.parametrize(("distil", "lengths"), [(True, [96, 48, 24]), (False, [96, 96, 96])])
@@ -46,6 +73,18 @@ def test_lengths_that_the_layers_see(encoder_layer, distil, lengths):
         layer.register_forward_pre_hook(lambda _, args: seen.append(args[0].shape[1]))
     assert encoder(torch.randn(2, 96, 16)).shape == (2, lengths[-1], 16)
     assert seen == lengths
+
+
+def test_memory_is_halved_and_rounded_up_at_each_gap_for_every_length(encoder_layer):
+    encoder = make_encoder(encoder_layer, n_layers=4).eval()
+    with torch.no_grad():
+        for length in range(1, 201):
+            expected = length
+            for _ in range(3):
+                expected = (expected + 1) // 2
+            out = encoder(torch.randn(1, length, 16))
+            assert out.shape == (1, expected, 16)
+            assert out.isfinite().all()
 
 
 @pytest.mark.parametrize("norm_first", [True, False])

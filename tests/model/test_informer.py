@@ -16,6 +16,8 @@ MODERN = {
     "null_embedding": True,
     "init": "scaled",
 }
+CONTINUOUS = {"position": "continuous"}
+ONE_HEAD = {"n_heads": 1}
 FULL = {"n_targets": 2, "n_past": 1, "n_known": 2, "calendar_sizes": (24, 7, 12)}
 
 
@@ -26,7 +28,7 @@ def train_step(model, arguments):
     return out
 
 
-@pytest.mark.parametrize("options", [{}, MODERN, FULL, MODERN | FULL], ids=str)
+@pytest.mark.parametrize("options", [{}, MODERN, FULL, MODERN | FULL | CONTINUOUS], ids=str)
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
 def test_shape_type_and_gradients(informer, batch, options, norm_first, decoder_attention):
@@ -157,17 +159,69 @@ def test_evaluation_has_no_dropout_and_repeats(informer, batch):
     assert torch.equal(model.eval()(*arguments), first)
 
 
-@pytest.mark.parametrize("decoder_attention", ["dense", "probsparse"])
-def test_batch_mates_make_no_difference(informer, batch, decoder_attention):
-    model = informer(decoder_attention=decoder_attention, **MODERN).eval()
-    past, future = batch(batch_size=8)
-    whole = model(past, future)
-    alone = torch.cat([model(past[i : i + 1], future[i : i + 1]) for i in range(8)])
-    torch.testing.assert_close(whole, alone, atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize("attention", ["dense", "probsparse"])
+@pytest.mark.parametrize("options", [{}, CONTINUOUS, MODERN, MODERN | FULL, ONE_HEAD], ids=str)
+def test_batch_mates_make_no_difference(informer, batch, attention, options):
+    model = informer(attention=attention, decoder_attention=attention, **options).eval()
+    arguments = batch(batch_size=8, **options)
+    whole = model(*arguments)
+    alone = [model(*(x if x is None else x[i : i + 1] for x in arguments)) for i in range(8)]
+    torch.testing.assert_close(whole, torch.cat(alone), atol=1e-5, rtol=1e-5)
 
 
-def test_one_head_works(informer, batch):
-    assert informer(n_heads=1)(*batch()).isfinite().all()
+@pytest.mark.parametrize("attention", ["dense", "probsparse"])
+@pytest.mark.parametrize("options", [{}, MODERN], ids=["note", "modern"])
+def test_one_head_trains_and_uses_the_whole_width(informer, batch, attention, options):
+    options = options | ONE_HEAD | {"attention": attention, "decoder_attention": attention}
+    model = informer(factor=1, **options)
+    assert train_step(model, batch()).isfinite().all()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("options", [{}, MODERN, ONE_HEAD], ids=["note", "modern", "one head"])
+def test_with_all_queries_selected_the_model_is_that_of_dense_attention(informer, batch, options):
+    """The approximation is in the selection and nowhere else, in every layer and length."""
+    sparse = informer(decoder_attention="probsparse", factor=1000, **options).eval()
+    dense = informer(attention="dense", **options).eval()
+    dense.load_state_dict(
+        {k: v for k, v in sparse.state_dict().items() if not k.endswith("_extra_state")}
+    )
+    arguments = batch()
+    torch.testing.assert_close(sparse(*arguments), dense(*arguments), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("label_len", [0, 12, 48])
+def test_times_of_equal_steps_give_the_sinusoidal_forecast(informer, batch, label_len):
+    """Times count from the first forecast step: -48, …, -1 and 0, …, 5."""
+    models = [informer(position=p, label_len=label_len) for p in ("continuous", "sinusoidal")]
+    models[1].load_state_dict(models[0].state_dict())
+    continuous, sinusoidal = (model.eval() for model in models)
+    past, future = batch()
+    past_time, future_time = torch.arange(-48.0, 6).expand(3, 54).split((48, 6), dim=1)
+    out = continuous(past, future, None, None, past_time, future_time)
+    torch.testing.assert_close(out, sinusoidal(past, future), atol=1e-4, rtol=1e-4)
+
+
+def test_times_are_ignored_without_continuous_positions(informer, batch):
+    arguments = batch(**CONTINUOUS)
+    model = informer().eval()
+    assert torch.equal(model(*arguments), model(*arguments[:2]))
+
+
+def test_continuous_positions_need_times(informer, batch):
+    with pytest.raises(ValueError, match="pass past_time and future_time"):
+        informer(**CONTINUOUS)(*batch())
+
+
+def test_uneven_steps_matter_and_their_guiding_rows_keep_their_times(informer, batch):
+    model = informer(**CONTINUOUS).eval()
+    seen = []
+    model.decoder_embedding.position.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    past, future, _, _, past_time, future_time = batch(**CONTINUOUS)
+    before = model(past, future, None, None, past_time, future_time)
+    assert torch.equal(seen[0], torch.cat([past_time[:, -12:], future_time], dim=1))
+    after = model(past, future, None, None, past_time * 1.1, future_time * 1.1)
+    assert not torch.isclose(before, after).any()
 
 
 def test_training_draws_new_keys_and_its_own(informer, batch):
@@ -252,3 +306,16 @@ def test_some_steps_of_training_lower_the_loss(informer):
         loss.backward()
         optimizer.step()
     assert loss < 0.2 * series.var()
+
+
+@pytest.mark.parametrize("sizes", [(), (24,), (24, 5)])
+def test_unseen_value_of_the_last_field_gets_the_mean_of_the_others(informer, sizes):
+    model = informer(calendar_sizes=sizes)
+    before = {name: value.clone() for name, value in model.named_parameters()}
+    model.embed_unseen()
+    last = f"calendar.tables.{len(sizes) - 1}.weight"
+    for name, value in model.named_parameters():
+        expected = before[name]
+        if name.endswith(last):
+            expected[-1] = expected[:-1].mean(0)
+        assert torch.equal(value, expected)

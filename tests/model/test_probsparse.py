@@ -128,6 +128,23 @@ def test_values_of_later_steps_never_reach_earlier_ones():
     assert not torch.isclose(before[:, :, 30:], after[:, :, 30:]).any()
 
 
+def test_later_inputs_reach_a_step_through_its_selection_only():
+    """What masked ProbSparse leaves of the future: the ranking is over all steps."""
+    length, t = 60, 30
+    before, after = torch.randn(2, 3, 200, 2, length, 4)  # (2, q k v, batch, n_heads, length, 4)
+    after[:, :, :, : t + 1] = before[:, :, :, : t + 1]
+    kernel = make(causal=True).eval()
+    keys = kernel.draw_keys(length, CPU)
+    selected = []
+    for q, k, _ in (before, after):
+        top = sparsity(q, k, keys, causal=True).topk(n_top_queries(length, 2), dim=-1).indices
+        selected.append((top == t).any(-1))
+    one, other = (attend(kernel, *qkv)[:, :, t] for qkv in (before, after))
+    changed = selected[0] != selected[1]
+    assert torch.equal((one != other).any(-1), changed)
+    assert 0 < changed.float().mean() < 0.25
+
+
 def test_unselected_steps_take_the_cumulative_mean_not_the_sum():
     """The original's cumulative sum grows with the length."""
     q, k, v = torch.zeros(1, 1, 60, 4), torch.zeros(1, 1, 60, 4), torch.ones(1, 1, 60, 4)

@@ -9,7 +9,7 @@ from skinformer.model.roles import parameter_roles
 
 @pytest.mark.parametrize("activation", ["gelu", "swiglu"])
 @pytest.mark.parametrize("norm", ["layer", "zc_rms"])
-@pytest.mark.parametrize("position", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("position", ["sinusoidal", "continuous", "learned"])
 def test_roles_partition_the_parameters(informer, activation, norm, position):
     """A parameter in two optimisers is stepped twice, one in none never learns."""
     names = (

@@ -270,16 +270,23 @@ def test_three_levels_are_one_too_many(transformer):
 
 @every
 @pytest.mark.parametrize(
-    ("labels", "dtype"),
-    [(["1 May", "2 May", "3 May"], "str"), ([0.0, 0.5, 1.0], "float64")],
+    ("labels", "dtype", "convert"),
+    [
+        (["1 May", "2 May", "3 May"], "str", "convert them, X.index = pd.to_datetime(X.index)"),
+        (
+            [0.0, 0.5, 1.0],
+            "float64",
+            "make them whole numbers, X.index = X.index.astype(int)",
+        ),
+    ],
     ids=["str", "float"],
 )
-def test_labels_without_an_order_in_time_are_refused(transformer, labels, dtype):
+def test_labels_without_an_order_in_time_are_refused(transformer, labels, dtype, convert):
     """Dates read from a file as text sort by their letters."""
     X = hours(3).set_axis(labels)
     message = (
-        f"X.index holds {dtype} labels, which have no order in time: convert them, "
-        "X.index = pd.to_datetime(X.index), or number the rows, X.reset_index(drop=True)."
+        f"X.index holds {dtype} labels, which have no order in time: {convert}, or number the "
+        "rows, X.reset_index(drop=True)."
     )
     with raises(TypeError, message):
         clone(transformer).fit(X)

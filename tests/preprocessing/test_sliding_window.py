@@ -384,11 +384,12 @@ def test_missing_row_numbers_are_refused_in_training():
     """A filtered frame has kept its old row numbers."""
     X = frame(6).set_axis([0, 1, 2, 4, 5, 6])
     message = (
-        "X.index lacks 1 timestamps, the first 3: X.asfreq('1') adds them with NaN, which the "
-        "target may hold; fill the other columns."
+        "X.index lacks 1 timestamps, the first 3: X.reindex(range(0, 7)) adds them with NaN, "
+        "which the target may hold; fill the other columns."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)
+    SlidingWindow().fit(X.reindex(range(7)))
 
 
 def test_irregular_times_are_refused():
@@ -409,10 +410,11 @@ def test_series_of_a_panel_must_share_their_grid():
     X = pd.concat({"a": frame(9), "b": frame(5, "2024-01-01 00:30")})
     message = (
         "X.index does not lie on freq='h': 2024-01-01 00:30:00 is between two steps. Pass the "
-        "freq that fits, or resample, X.resample(freq).mean()."
+        "freq that fits, or resample, X.groupby(level=0).resample(freq, level=1).mean()."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)
+    SlidingWindow().fit(X.groupby(level=0).resample("h", level=1).mean())
 
 
 def test_rows_on_no_grid_of_the_step_are_refused():

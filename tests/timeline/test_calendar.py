@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields, is_dated
+from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields
 
 
 def test_december_and_week_53_have_a_place_in_their_tables():
@@ -83,11 +83,3 @@ def test_fields_that_are_constant_in_training_are_left_out():
 def test_without_dates_or_a_step_there_is_no_calendar(index):
     """Numbers have no hour, and one row has no step."""
     assert choose_fields(index) == ()
-
-
-def test_dates_and_periods_are_dated():
-    """Everything else has no calendar."""
-    assert is_dated(pd.DatetimeIndex([]))
-    assert is_dated(pd.PeriodIndex([], freq="D"))
-    assert not is_dated(pd.RangeIndex(3))
-    assert not is_dated(None)

@@ -13,6 +13,11 @@ from skinformer.timeline.clock import (
     WallClock,
     clock_for,
     infer_step,
+    is_dated,
+    join_series,
+    row_labels,
+    timestamps,
+    wall_times,
 )
 
 ELAPSED = {"h": 400, "2h": 200, "12h": 80, "15min": 1600, "7min": 2500, "30s": 500}
@@ -415,3 +420,40 @@ def test_week_days_are_business_days_only_once_a_weekend_is_seen():
     assert infer_step(
         pd.DatetimeIndex(pd.bdate_range("2024-01-01", periods=12), freq=None), None
     ) == (pd.offsets.BDay())
+
+
+def test_dates_and_periods_are_dated():
+    """Everything else has no calendar."""
+    assert is_dated(pd.DatetimeIndex([]))
+    assert is_dated(pd.PeriodIndex([], freq="D"))
+    assert not is_dated(pd.RangeIndex(3))
+    assert not is_dated(None)
+
+
+def test_periods_are_drawn_and_read_at_their_start():
+    """A month is labelled by its first day; dates keep their zone only as timestamps."""
+    months = pd.period_range("2024-01", periods=3, freq="M")
+    starts = pd.date_range("2024-01", periods=3, freq="MS")
+    pd.testing.assert_index_equal(timestamps(months), starts)
+    pd.testing.assert_index_equal(wall_times(months), starts, exact="equiv")
+    aware = pd.date_range("2024-10-27", periods=5, freq="h", tz="Europe/Berlin")
+    assert timestamps(aware) is aware
+    assert wall_times(aware).tolist() == aware.tz_localize(None).tolist()
+    numbers = pd.RangeIndex(3)
+    assert timestamps(numbers) is numbers
+
+
+def test_series_and_time_are_joined_with_their_names():
+    """A forecast of a panel is labelled as the panel was."""
+    panel = pd.MultiIndex.from_product(
+        [["b", "a"], pd.date_range("2024", periods=2)], names=["site", "day"]
+    )
+    names, days = pd.Index(["b", "a"], name="site"), panel.get_level_values(1)
+    joined = join_series(names, np.array([0, 0, 1, 1]), days)
+    pd.testing.assert_index_equal(joined, panel)
+    assert join_series(None, np.zeros(4, dtype=int), days) is days
+
+
+def test_rows_without_labels_are_numbered():
+    """As pandas does it."""
+    pd.testing.assert_index_equal(row_labels(3), pd.RangeIndex(3))

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -229,8 +227,7 @@ def test_rounding_is_no_departure_from_affine():
 def test_constants_are_shifted():
     """Of the slope nothing is known; the level must be right."""
     assert affine_link(np.zeros(9), np.full(9, 7.0)) == (1.0, 7.0)
-    slope, intercept = affine_link(np.arange(9.0), np.full(9, 7.0))
-    assert math.isclose(slope * 4 + intercept, 7)
+    assert affine_link(np.arange(9.0), np.full(9, 7.0)) is None  # would forecast 7 for ever
 
 
 def test_without_any_truth_the_link_changes_nothing():

@@ -13,39 +13,49 @@ from skinformer.timeline.split import PanelTimeSeriesSplit, training_rows, valid
 from skinformer.timeline.timeline import Table
 
 
+def rows(series):
+    """Make a table from (first step, number of steps) of each series."""
+    codes = np.repeat(np.arange(len(series)), [n for _, n in series])
+    steps = np.concatenate([first + np.arange(n) for first, n in series])
+    return Table([steps], 1, codes, steps, RowClock())
+
+
 @given(
-    series=st.lists(st.tuples(st.integers(0, 100), st.integers(0, 200)), min_size=1, max_size=5),
+    series=st.lists(st.tuples(st.integers(0, 100), st.integers(1, 200)), min_size=1, max_size=5),
     seq_len=st.integers(1, 20),
     pred_len=st.integers(1, 20),
     fraction=st.floats(0.001, 0.999),
 )
 def test_both_sides_of_the_split_hold_a_window(series, seq_len, pred_len, fraction):
     """A share too large or too small must leave something to train on and to validate with."""
-    first = np.array([start for start, _ in series])
-    end = first + np.array([length for _, length in series])
-    longest = max(length for _, length in series)
-    assume(longest >= seq_len + 2 * pred_len)
-    start = validation_start(first, end, seq_len=seq_len, pred_len=pred_len, fraction=fraction)
-    i = int(np.argmax(end - first))
-    assert start - first[i] >= seq_len + pred_len
-    assert end[i] - start >= pred_len
+    assume(max(length for _, length in series) >= seq_len + 2 * pred_len)
+    options = {"seq_len": seq_len, "pred_len": pred_len, "fraction": fraction}
+    start = validation_start(rows(series), **options)
+    assert any(start - first >= seq_len + pred_len for first, _ in series)
+    assert any(first + n - max(start, first + seq_len) >= pred_len for first, n in series)
 
 
 @given(st.integers(100, 10_000), st.floats(0.05, 0.5))
 def test_the_tail_is_the_asked_share_where_nothing_limits_it(n, fraction):
     """Otherwise validation_fraction would not mean what its name says."""
-    start = validation_start(
-        np.array([7]), np.array([7 + n]), seq_len=10, pred_len=5, fraction=fraction
-    )
+    start = validation_start(rows([(7, n)]), seq_len=10, pred_len=5, fraction=fraction)
     assert start == 7 + n - math.ceil(fraction * n)
+
+
+def test_the_share_is_of_all_rows_not_of_the_longest_series():
+    """One long old series must not leave all later ones for validation."""
+    series = [(0, 110), *[(1000, 100)] * 5]
+    start = validation_start(rows(series), seq_len=24, pred_len=6, fraction=0.1)
+    steps = rows(series).steps
+    assert (steps >= start).mean() == pytest.approx(0.1, abs=0.01)
 
 
 def test_the_step_does_not_depend_on_the_order_of_the_series():
     """All series are split at one time: no validation target lies before a training target."""
-    first, end = np.array([0, 30, 5]), np.array([50, 200, 60])
+    series = [(0, 50), (30, 170), (5, 55)]
     options = {"seq_len": 8, "pred_len": 4, "fraction": 0.2}
-    assert validation_start(first, end, **options) == 166
-    assert validation_start(first[::-1], end[::-1], **options) == 166
+    assert validation_start(rows(series), **options) == 145
+    assert validation_start(rows(series[::-1]), **options) == 145
 
 
 # --- training_rows ------------------------------------------------------------------------------
@@ -56,18 +66,13 @@ def test_the_step_does_not_depend_on_the_order_of_the_series():
     tail=st.none() | st.integers(-12, 20),
 )
 def test_training_rows_are_those_before_the_tail(series, tail):
-    """A row too many is a truth that validation asks for; some series have none at all."""
-    codes = np.repeat(np.arange(len(series)), [n for _, n in series])
-    steps = np.concatenate([first + np.arange(n) for first, n in series])
-    table = Table([steps], 1, codes, steps, RowClock())
-    start, stop = training_rows(table, tail)
-    for i in range(len(series)):
-        wanted = [
-            row
-            for row in range(len(steps))
-            if codes[row] == i and (tail is None or steps[row] < tail)
-        ]
-        assert list(range(start[i], stop[i])) == wanted
+    """A row too many is a truth that validation asks for; a series in the tail lends context."""
+    table = rows(series)
+    start, stop = training_rows(table, tail, seq_len=3)
+    for i, (first, n) in enumerate(series):
+        before = n if tail is None else min(n, max(tail - first, 3))
+        assert table.steps[start[i] : stop[i]].tolist() == [first + k for k in range(before)]
+        assert set(table.series[start[i] : stop[i]]) == {i}
 
 
 # --- PanelTimeSeriesSplit -----------------------------------------------------------------------

@@ -1,0 +1,40 @@
+"""What must be the same for a stopped fit to go on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+__all__ = ["fingerprint"]
+
+#: Parameters that change nothing about the weights.
+_FREE = frozenset({"checkpoint", "device", "gradient_checkpointing", "verbose"})
+
+
+def fingerprint(estimator: Any) -> dict[str, str]:
+    """
+    Give a hash of the training rows and the value of each parameter, by name.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        With ``timeline_``, ``roles_`` and the resolved parameters.
+
+    Returns
+    -------
+    dict of str to str
+        A checkpoint stores it, so that a resumed fit can say what differs.
+    """
+    timeline = estimator.timeline_
+    digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)
+    scaler = estimator.scaler_
+    rows = (timeline.values, timeline.weight, timeline.first_row, timeline.first_step)
+    for part in (scaler.mean, scaler.scale, *rows):
+        if part is not None:
+            digest.update(np.ascontiguousarray(part).data)
+    parameters = estimator.get_params(deep=False)
+    values = {name: repr(value) for name, value in parameters.items() if name not in _FREE}
+    resolved = {"precision": estimator.precision_, "attention": estimator.attention_}
+    return {**values, **resolved, "data": digest.hexdigest()}

@@ -1,0 +1,208 @@
+"""Columns of X: their names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
+
+__all__ = [
+    "check_columns",
+    "check_finite",
+    "check_kind",
+    "check_known_future",
+    "check_some_columns",
+    "check_target_exists",
+    "count_rows",
+    "feature_names_in",
+    "numeric_array",
+    "numeric_column",
+]
+
+
+def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
+    """Check a frame's column names and their number, without a copy of its values."""
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
+    if not reset:
+        _check_targets_given(estimator, list(X.columns))
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    _check_some_rows(len(X))
+
+
+def _check_targets_given(estimator: Any, names: list[Hashable]) -> None:
+    """Raise if a frame at prediction lacks target columns, and nothing else is amiss."""
+    roles = getattr(estimator, "roles_", None)
+    if roles is None or roles.mode == "features":
+        return
+    missing = [name for name in roles.columns if name not in names]
+    if missing and set(missing) <= set(roles.targets) and set(names) <= set(roles.columns):
+        raise ValueError(
+            f"X lacks the target {_listed(missing)}, whose history it holds: add the column with "
+            f"NaN where it is to be forecast, X[{missing[0]!r}] = np.nan; make_future_frame() "
+            "makes such rows."
+        )
+
+
+def check_some_columns(n_columns: int, name: str) -> None:
+    """Raise if a frame has rows but no columns."""
+    if not n_columns:
+        raise ValueError(
+            f"{name} has no columns: there is nothing to learn from. Pass the target, with the "
+            "columns that help to forecast it."
+        )
+
+
+def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
+    """Check rows without labels; NaN is allowed here and judged by column later."""
+    if hasattr(X, "columns"):  # a frame of another library
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        check_some_columns(len(names), "X")
+        _check_some_rows(len(X))
+        return np.column_stack([_foreign_column(X[name], name) for name in names])
+    checked = validate_data(
+        estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
+    )
+    check_kind(checked, "X")
+    return np.asarray(checked)
+
+
+def _foreign_column(values: Any, name: str) -> npt.NDArray[Any]:
+    """Turn one column of a frame that is not of pandas into an array of numbers."""
+    column = np.asarray(values)
+    if column.dtype.kind == "O":
+        return numeric_column(pd.Series(column), name)
+    check_kind(column, f"column {name!r}")
+    return column
+
+
+def check_kind(values: Any, what: str) -> None:
+    """Raise if an array holds dates, spans of time or text."""
+    if values.dtype.kind not in "fiub":
+        dtype = "str" if values.dtype.kind in "US" else values.dtype
+        raise ValueError(f"could not convert {what} of dtype {dtype} to float: pass numbers.")
+
+
+def _check_some_rows(n_rows: int) -> None:
+    if not n_rows:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+
+
+def numeric_column(values: Any, name: Hashable) -> npt.NDArray[Any]:
+    """Turn one column of a frame into an array of numbers, without a copy where possible."""
+    if pd.api.types.is_complex_dtype(values.dtype):
+        raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
+    if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
+        raise ValueError(
+            f"could not convert column {name!r} of dtype {values.dtype} to float: pass numbers."
+        )
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
+        return np.asarray(values)
+    try:
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"could not convert column {name!r} of dtype {values.dtype} to float: "
+            f"{_first_text(values)} is no number. Pass numbers."
+        ) from error
+
+
+def _first_text(values: pd.Series) -> str:
+    """Show the first value of a column that is no number."""
+    present = values[values.notna()]
+    wrong = present[[not isinstance(value, Real) for value in present]]
+    return repr(wrong.iloc[0]) if len(wrong) else "a value"
+
+
+def _listed(names: Sequence[Hashable]) -> str:
+    """Write one name, or a list of several."""
+    return repr(names[0]) if len(names) == 1 else repr(list(names))
+
+
+def check_target_exists(target: Hashable, names: Sequence[Hashable], *, named: bool) -> None:
+    """Raise, with the fix that fits, if the target is not among the columns."""
+    if target in names:
+        return
+    prefixed = [name for name in names if isinstance(name, str) and name.endswith(f"__{target}")]
+    if prefixed:
+        raise ValueError(
+            f"target={target!r} is not a column of X, {prefixed[0]!r} is: a ColumnTransformer "
+            "or FeatureUnion put its name before it. Pass verbose_feature_names_out=False to it."
+        )
+    if not named:
+        raise ValueError(
+            f"target={target!r} is not a column of X: X is an array without column names. In a "
+            "Pipeline call set_output(transform='pandas') on it, or give the target's position."
+        )
+    raise ValueError(
+        f"target={target!r} is not a column of X: the columns are {list(names)}. "
+        "Give one of them, or a list."
+    )
+
+
+def check_known_future(
+    known: Sequence[Hashable], names: Sequence[Hashable], targets: Sequence[Hashable]
+) -> None:
+    """Raise if a column said to be known ahead is a target or does not exist."""
+    for name in known:
+        if name in targets:
+            raise ValueError(
+                f"known_future={list(known)!r} holds the target {name!r}: what is to be forecast "
+                "is not known ahead. Remove it."
+            )
+        if name not in names:
+            raise ValueError(
+                f"known_future={list(known)!r} holds {name!r}, which is not a column of X: the "
+                f"columns are {list(names)}."
+            )
+
+
+def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> None:
+    """
+    Raise if a column holds infinity, or NaN where none may be.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        One column.
+    name : str
+        What the message calls it.
+    nan : str or None
+        The advice given for a NaN; None allows NaN.
+    """
+    if values.dtype.kind != "f":
+        return
+    if np.isinf(values).any():
+        raise ValueError(
+            f"Input {name} contains infinity or a value too large for dtype('{values.dtype}')."
+        )
+    if nan is not None:
+        missing = np.flatnonzero(np.isnan(values))
+        if len(missing):
+            raise ValueError(
+                f"Input {name} contains NaN ({len(missing)} rows, the first at position "
+                f"{missing[0]}). {nan}"
+            )
+
+
+def count_rows(X: Any) -> int:
+    """Count the rows of anything array-like."""
+    return int(_num_samples(X))
+
+
+def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
+    """Give the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
+    check_is_fitted(transformer)
+    return np.asarray(_check_feature_names_in(transformer, input_features))

@@ -1,0 +1,230 @@
+"""Parameters: their constraints, and those that depend on one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = [
+    "CALENDAR_FEATURES_CONSTRAINTS",
+    "CONSTRAINTS",
+    "MASK_FUTURE_CONSTRAINTS",
+    "SEASONAL_NAIVE_CONSTRAINTS",
+    "SLIDING_WINDOW_CONSTRAINTS",
+    "check_both_sides",
+    "check_calendar",
+    "check_enough_rows",
+    "check_fitted",
+    "check_horizon",
+    "check_same_weights",
+    "check_sizes",
+]
+
+_COUNT = Interval(Integral, 1, None, closed="left")
+
+#: The parameters of the estimators, as scikit-learn validates them.
+CONSTRAINTS: dict[str, list[Any]] = {
+    "target": [None, str, Integral, list],
+    "seq_len": [_COUNT],
+    "label_len": [None, Interval(Integral, 0, None, closed="left")],
+    "pred_len": [_COUNT],
+    "known_future": [None, list],
+    "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
+    "calendar": [None, StrOptions({"auto"}), list],
+    "embeddings": [tuple, list],
+    "d_model": [_COUNT],
+    "n_heads": [_COUNT],
+    "n_encoder_layers": [_COUNT],
+    "n_decoder_layers": [_COUNT],
+    "d_ff": [None, _COUNT],
+    "attention": [StrOptions({"auto", "probsparse", "dense"})],
+    "decoder_attention": [StrOptions({"probsparse", "dense"})],
+    "qk_norm": ["boolean"],
+    "output_gate": ["boolean"],
+    "activation": [StrOptions({"gelu", "relu", "swiglu"})],
+    "norm": [StrOptions({"layer", "zc_rms"})],
+    "norm_first": ["boolean"],
+    "bias": ["boolean"],
+    "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
+    "init": [StrOptions({"xavier", "normal", "scaled"})],
+    "loss": [StrOptions({"mse", "mae", "huber"}), Interval(Real, 0, 1, closed="neither")],
+    "optimizer": [StrOptions({"adamw", "muon"})],
+    "schedule": [StrOptions({"cosine", "linear", "constant", "noam"})],
+    "micro_batch_size": [None, _COUNT],
+    "gradient_checkpointing": ["boolean"],
+    "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
+    "checkpoint": [None, str, PathLike],
+    "factor": [Interval(Real, 0, None, closed="neither")],
+    "distil": ["boolean"],
+    "dropout": [Interval(Real, 0, 1, closed="left")],
+    "window_norm": ["boolean"],
+    "max_iter": [_COUNT],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "batch_size": [_COUNT],
+    "early_stopping": ["boolean", StrOptions({"auto"})],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [_COUNT],
+    "warm_start": ["boolean"],
+    "device": [str],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+#: What `embeddings` may hold.
+EMBEDDINGS = ("series", "missing", "mask")
+
+CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
+SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
+    "seq_len": [_COUNT],
+    "lag": [Interval(Integral, 0, None, closed="left")],
+}
+SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
+    "season": [_COUNT],
+    "target": CONSTRAINTS["target"],
+}
+MASK_FUTURE_CONSTRAINTS: dict[str, list[Any]] = {
+    "target": CONSTRAINTS["target"],
+    "pred_len": [_COUNT],
+    "known_future": CONSTRAINTS["known_future"],
+    "fill_value": [Real],
+}
+
+
+def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
+    """Raise if parameters of the estimator do not fit one another."""
+    if estimator.label_len is not None and estimator.label_len > estimator.seq_len:
+        raise ValueError(
+            f"label_len={estimator.label_len} must be at most seq_len={estimator.seq_len}: the "
+            "guiding window is the end of the encoder window. Lower label_len or leave it None."
+        )
+    if estimator.d_model % estimator.n_heads:
+        raise ValueError(
+            f"d_model={estimator.d_model} must be a multiple of n_heads={estimator.n_heads}: "
+            f"each head gets d_model / n_heads features. Try d_model="
+            f"{-(-estimator.d_model // estimator.n_heads) * estimator.n_heads}."
+        )
+    _check_target(estimator.target)
+    _check_device(estimator.device)
+    check_calendar("calendar", estimator.calendar, calendar_fields)
+    unknown = [name for name in estimator.embeddings if name not in EMBEDDINGS]
+    if unknown:
+        raise ValueError(
+            f"embeddings={estimator.embeddings!r} holds the unknown name {unknown[0]!r}: choose "
+            f"from {list(EMBEDDINGS)}."
+        )
+    micro = estimator.micro_batch_size
+    if micro is not None and estimator.batch_size % micro:
+        raise ValueError(
+            f"micro_batch_size={micro} must divide batch_size={estimator.batch_size}: a step "
+            "takes the gradient of whole micro-batches. Leave it None or choose a divisor."
+        )
+    if estimator.checkpoint is not None and not isinstance(estimator.random_state, Integral):
+        raise ValueError(
+            f"checkpoint={str(estimator.checkpoint)!r} needs an int as random_state, not "
+            f"{estimator.random_state!r}: a fit that goes on must shuffle as it did before. Pass "
+            "random_state=0."
+        )
+
+
+def _check_target(target: Any) -> None:
+    """Raise if a list of targets is empty or names one twice."""
+    if target == []:
+        raise ValueError(
+            "target=[] names no column: there is nothing to forecast. Name one, or leave it None "
+            "for the last column."
+        )
+    if isinstance(target, list):
+        for place, name in enumerate(target):
+            if name in target[:place]:
+                raise ValueError(
+                    f"target={target!r} names {name!r} twice: each target is forecast once. "
+                    "Remove one."
+                )
+
+
+def _check_device(device: str) -> None:
+    """Raise if torch has no such device."""
+    if device == "auto":
+        return
+    import torch  # here, as the checks of the transformers need none
+
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        raise ValueError(
+            f"device={device!r} is no device of torch: pass 'auto', 'cpu', 'cuda' or 'cuda:0'."
+        ) from error
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={device!r} needs CUDA, which torch does not find here: pass 'auto' or 'cpu'."
+        )
+
+
+def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -> None:
+    """Raise if a list of calendar fields holds an unknown one."""
+    unknown = (
+        [field for field in value if field not in calendar_fields]
+        if isinstance(value, list)
+        else []
+    )
+    if unknown:
+        raise ValueError(
+            f"{parameter}={value!r} holds the unknown field {unknown[0]!r}: choose from "
+            f"{list(calendar_fields)} or pass 'auto'."
+        )
+
+
+def check_horizon(horizon: Any) -> None:
+    """Raise if a horizon is not a positive whole number."""
+    if not isinstance(horizon, Integral) or horizon < 1:
+        raise ValueError(
+            f"horizon={horizon!r} must be a whole number of at least 1: it counts the steps to "
+            "forecast. Leave it None for pred_len steps."
+        )
+
+
+def check_enough_rows(n_rows: int, estimator: Any) -> None:
+    """Raise if the longest series holds no window (and no validation tail, if one is asked)."""
+    window = estimator.seq_len + estimator.pred_len
+    needed, why = window, f"seq_len={estimator.seq_len} + pred_len={estimator.pred_len}"
+    if estimator.early_stopping is True:
+        needed += estimator.pred_len
+        why += f" + pred_len={estimator.pred_len} for early_stopping=True"
+    if n_rows < needed:
+        raise ValueError(
+            f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "
+            "one window. Lower seq_len or pred_len, or pass more rows."
+        )
+
+
+def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
+    """Raise if a warm start finds weights of another network."""
+    shapes = [{name: getattr(w, "shape", None) for name, w in s.items()} for s in (earlier, new)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "warm_start=True cannot go on from weights of another network: columns, lengths or "
+            "sizes have changed since the last fit. Set warm_start=False or fit a clone."
+        )
+
+
+def check_both_sides(some_truth: bool) -> None:
+    """Raise if the training or the validation rows hold no truth to compare with."""
+    if not some_truth:
+        raise ValueError(
+            "early_stopping=True needs observed targets among the last rows, which it watches, and "
+            "among those before them: one side has none. Set early_stopping='auto' or another "
+            "validation_fraction."
+        )
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise scikit-learn's NotFittedError before `fit`."""
+    check_is_fitted(estimator)

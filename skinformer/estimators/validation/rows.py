@@ -1,0 +1,163 @@
+"""Rows at prediction: where they lie against the history, and what they lack."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.timeline.clock import Clock
+
+__all__ = [
+    "check_after_history",
+    "check_follows",
+    "check_gap",
+    "check_not_reset",
+    "check_panel",
+    "check_same_kind",
+    "check_update_truth",
+    "raise_unknown_ahead",
+    "raise_unseen_series",
+    "warn_of_held_values",
+    "warn_of_lost_index",
+]
+
+Rows = npt.NDArray[np.int64]
+
+_LONGEST_GAP = 1_000_000
+
+
+def check_same_kind(time: pd.Index, clock: Clock) -> None:
+    """Raise if labels at prediction are of another kind than at fit."""
+    own = clock.labels(np.zeros(1, dtype=np.int64))
+    if isinstance(own, pd.DatetimeIndex) and isinstance(time, pd.DatetimeIndex):
+        if (own.tz is None) != (time.tz is None):
+            fit, now = ("naive", "time-zone aware") if own.tz is None else (str(own.tz), "naive")
+            fix = "X.index.tz_convert(zone).tz_localize(None)"
+            if own.tz is not None:
+                fix = f"X.index.tz_localize({str(own.tz)!r})"
+            raise TypeError(
+                f"X.index is {now}, but the training rows were {fit}: the hours cannot be "
+                f"matched. Use {fix} with the zone of the training rows."
+            )
+        return
+    if isinstance(own, pd.PeriodIndex) and isinstance(time, pd.PeriodIndex):
+        if own.dtype == time.dtype:
+            return
+    elif type(own).__name__.replace("Range", "") == type(time).__name__.replace("Range", ""):
+        return
+    raise TypeError(
+        f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
+        f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
+    )
+
+
+def check_panel(fitted: bool, given: bool) -> None:
+    """Raise if several series were fitted and rows do not name theirs, or the other way round."""
+    if fitted and not given:
+        raise ValueError(
+            "X does not name the series of its rows, but several were fitted: label the rows by "
+            "a MultiIndex (series, time)."
+        )
+    if given and not fitted:
+        raise ValueError(
+            "X labels its rows by (series, time), but one series was fitted: pass the rows of "
+            "one, X.loc[series]."
+        )
+
+
+def warn_of_lost_index(clock: Clock, end_step: int) -> None:
+    """Warn that rows without an index are taken to follow the training data."""
+    start = clock.labels(np.array([end_step]))[0]
+    warnings.warn(
+        "the training rows had a time index and X has none: its rows are taken to follow the "
+        f"training data from {start}. Keep the index, for example by "
+        "set_output(transform='pandas') in a Pipeline.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> None:
+    """Warn that columns without values ahead were held at their last ones."""
+    warnings.warn(
+        f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds on: "
+        "their last value is held there.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def check_not_reset(collides: npt.NDArray[np.bool_], end: int, step: int) -> None:
+    """Raise if row numbers of the training rows come with other values."""
+    if collides.any():
+        numbers = f"range({end}, {end} + len(X))"
+        if step != 1:
+            numbers = f"range({end}, {end} + {step} * len(X), {step})"
+        raise ValueError(
+            f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
+            "values: the index was reset. Let new rows count on, X.index = "
+            f"{numbers}, or keep the time index."
+        )
+
+
+def check_gap(n_steps: int) -> None:
+    """Raise if rows begin so far after the history that the steps between cannot be forecast."""
+    if n_steps > _LONGEST_GAP:
+        raise ValueError(
+            f"X begins {n_steps:,} steps after the history: each step between would have to be "
+            f"forecast, and that is done for {_LONGEST_GAP:,} at most. Call update with the rows "
+            "between, or check the labels of X.index."
+        )
+
+
+def check_after_history(before: bool) -> None:
+    """Raise if rows lie where features alone cannot be forecast."""
+    if before:
+        raise ValueError(
+            "X holds rows outside the training data's time (before its first row or off its "
+            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
+            "rows."
+        )
+
+
+def check_follows(steps: Rows, clock: Clock, expected: Rows, history_clock: Clock) -> None:
+    """Raise if the rows of an update do not follow the history directly."""
+    wrong = np.flatnonzero((steps != expected) | (clock != history_clock))[:1]
+    if len(wrong):
+        given, due = clock.labels(steps[wrong])[0], history_clock.labels(expected[wrong])[0]
+        raise ValueError(
+            f"update got rows from {given} on: they must follow the history directly, from "
+            f"{due}. Pass all rows since then."
+        )
+
+
+def raise_unknown_ahead(name: Hashable, n_missing: int, first: Any) -> None:
+    """Raise because a column known ahead lacks values at steps to forecast."""
+    raise ValueError(
+        f"column {name!r} is known ahead but has no value at {n_missing} of the steps to "
+        f"forecast, the first {first}: pass X with a row for each step; make_future_frame() "
+        "makes such rows to fill in."
+    )
+
+
+def raise_unseen_series(known: pd.Index | None) -> None:
+    """Raise because an update brings series that training did not hold."""
+    fitted = [] if known is None else list(known)
+    raise ValueError(
+        f"update got series that fit did not see; those are {fitted}: only known "
+        "series can be continued. Pass new ones to predict, which reads their history from X, "
+        "or fit again."
+    )
+
+
+def check_update_truth(y: Any) -> None:
+    """Raise if an update of the features mode brings no truth."""
+    if y is None:
+        raise ValueError(
+            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+        )

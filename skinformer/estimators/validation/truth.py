@@ -1,0 +1,150 @@
+"""The truth: y or X's target, its weights, and what both say of one another."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
+
+from skinformer.estimators.validation.columns import (
+    check_kind,
+    check_some_columns,
+    numeric_column,
+)
+
+__all__ = [
+    "check_affine",
+    "check_any_truth",
+    "check_same_length",
+    "check_score_truth",
+    "check_some_truth",
+    "check_target_count",
+    "numeric_truth",
+    "score_weight",
+    "truth_weight",
+    "warn_of_leaks",
+]
+
+
+def numeric_truth(y: Any) -> npt.NDArray[np.float64]:
+    """Check y; NaN is a missing truth."""
+    if isinstance(y, pd.DataFrame):
+        check_some_columns(y.shape[1], "y")
+        y = np.column_stack([numeric_column(y.iloc[:, j], n) for j, n in enumerate(y.columns)])
+    elif isinstance(y, pd.Series):
+        y = numeric_column(y, y.name)
+    values = check_array(
+        y,
+        dtype="numeric",
+        ensure_2d=False,
+        ensure_all_finite="allow-nan",
+        input_name="y",
+    )
+    check_kind(values, "y")
+    return np.asarray(values, dtype=np.float64)
+
+
+def truth_weight(sample_weight: Any, observed: npt.NDArray[np.bool_]) -> Any:
+    """Combine sample weights and missing truth; None when every value weighs 1."""
+    if sample_weight is None:
+        return None if observed.all() else observed.astype(np.float64)
+    weight = _check_sample_weight(
+        sample_weight, observed, dtype=np.float64, ensure_non_negative=True
+    )
+    return observed * weight[:, None]
+
+
+def score_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Check the weights of rows to score; None weighs all alike."""
+    if sample_weight is None:
+        return None
+    shape = np.shape(sample_weight)
+    if shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight of shape {shape} does not fit {n_rows} rows: pass one weight a row, "
+            f"shape ({n_rows},)."
+        )
+    weight = _check_sample_weight(
+        sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
+    )
+    return np.asarray(weight)
+
+
+def check_some_truth(y: npt.NDArray[np.float64]) -> None:
+    """Raise, in scikit-learn's words, if a target has no value at all."""
+    if np.isnan(y).all(axis=0).any():
+        raise ValueError(
+            "Input y contains NaN only: a target without one value cannot be learnt. Pass the "
+            "observed values; single missing ones may stay NaN."
+        )
+
+
+def check_affine(link: tuple[float, float] | None, target: Hashable) -> tuple[float, float]:
+    """Raise if y is not the target's column of X up to scale and shift."""
+    if link is None:
+        raise ValueError(
+            f"y is not the column {target!r} of X up to scale and shift, so forecasts cannot be "
+            "put into y's units. Transform both alike, or only scale X; for a non-linear "
+            "transform of the target drop the column from X, or fit on X alone."
+        )
+    return link
+
+
+def check_target_count(n_targets: int, n_columns: int) -> None:
+    """Raise if y does not have one column per target."""
+    if n_targets != n_columns:
+        raise ValueError(
+            f"y has {n_columns} column(s) for {n_targets} target(s): pass one per target, in the "
+            "order of `target`."
+        )
+
+
+def check_same_length(X: Any, y: Any) -> None:
+    """Raise if X and y have different numbers of rows."""
+    check_consistent_length(X, y)
+
+
+def check_any_truth(n_rows: int) -> None:
+    """Raise if no row to score has a truth."""
+    if not n_rows:
+        raise ValueError(
+            "score found no row whose truth is known: every one holds a NaN. Pass rows with "
+            "observed targets."
+        )
+
+
+def check_score_truth(mode: str) -> None:
+    """Raise if the truth to score against is nowhere."""
+    if mode == "features":
+        raise ValueError(
+            "score(X) without y has no truth: X holds features only. Pass score(X, y)."
+        )
+
+
+def warn_of_leaks(
+    columns: dict[Hashable, npt.NDArray[Any]], truth: npt.NDArray[np.float64]
+) -> None:
+    """Warn of columns that equal a truth: at prediction they would hold the answer."""
+    for name, column in columns.items():
+        if any(_is_twin(column, y) for y in truth.T):
+            warnings.warn(
+                f"column {name!r} of X equals y: a feature must be known before the step it "
+                f"belongs to. Pass target={name!r} to forecast it from its own past.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _is_twin(column: npt.NDArray[Any], y: npt.NDArray[np.float64]) -> bool:
+    """Tell whether a column equals a truth that varies, where the truth is known."""
+    # The first rows settle it for nearly every column; the rest is read only for a twin.
+    for rows in (slice(64), slice(None)):
+        if not ((column[rows] == y[rows]) | np.isnan(y[rows])).all():
+            return False
+    return bool(np.nanmax(y) > np.nanmin(y))

@@ -1,0 +1,57 @@
+"""A fit that is killed goes on where it was."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from killed_fit import model, rows
+
+SCRIPT = Path(__file__).with_name("killed_fit.py")
+
+
+@pytest.mark.slow
+def test_a_killed_fit_ends_with_the_weights_of_one_never_killed(tmp_path):
+    """Power fails at any instant: only the last epoch may be lost."""
+    checkpoint, forecasts = tmp_path / "fit.pt", tmp_path / "forecasts.npy"
+    command = [sys.executable, str(SCRIPT), str(checkpoint), str(forecasts)]
+    process = subprocess.Popen(command)
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.15)
+    process.kill()
+    process.wait()
+    assert checkpoint.exists()
+    assert not forecasts.exists(), "the fit ended before it was killed"
+    resumed = model(checkpoint).fit(rows())
+    assert resumed.n_iter_ == 12
+    np.testing.assert_array_equal(resumed.predict(rows()), model().fit(rows()).predict(rows()))
+
+
+def test_a_finished_fit_is_read_not_repeated(tmp_path):
+    """Calling fit again with the same data costs nothing."""
+    first = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    again = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    np.testing.assert_array_equal(again.predict(rows()), first.predict(rows()))
+    assert again.history_["seconds"].tolist() == first.history_["seconds"].tolist()
+
+
+def test_other_data_or_parameters_are_refused_by_name(tmp_path):
+    """Weights of another fit would be silently wrong."""
+    path = tmp_path / "fit.pt"
+    model(path, max_iter=1).fit(rows())
+    with pytest.raises(ValueError, match=r"was written by another fit: dropout differ\. Delete"):
+        model(path, max_iter=1, dropout=0.3).fit(rows())
+    with pytest.raises(ValueError, match=r"was written by another fit: data differ\. Delete"):
+        model(path, max_iter=1).fit(rows() + 1)
+
+
+def test_a_checkpoint_needs_a_seed(tmp_path):
+    """Without one the batches would be drawn anew."""
+    with pytest.raises(ValueError, match=r"needs an int as random_state, not None"):
+        model(tmp_path / "fit.pt", random_state=None).fit(rows())
