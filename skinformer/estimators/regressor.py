@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from skinformer.estimators import validation
 from skinformer.estimators.base import BaseInformer
@@ -372,7 +371,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         ValueError
             If a column known ahead lacks a value at one of the steps.
         """
-        check_is_fitted(self)
+        validation.check_fitted(self)
         if horizon is not None:
             validation.check_horizon(horizon)
         if X is None:
@@ -412,7 +411,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         float
             1 is perfect, 0 as good as the mean of the truth.
         """
-        check_is_fitted(self)
+        validation.check_fitted(self)
         truth = read_truth_of(self, X, y)
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
@@ -442,7 +441,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         ValueError
             If rows are missing between the history and X, or within X.
         """
-        check_is_fitted(self)
+        validation.check_fitted(self)
         table = read_update(self, X, y)
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
@@ -466,7 +465,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         DataFrame of shape (horizon, n_features)
             X's columns, all missing, with the timestamps to come.
         """
-        check_is_fitted(self)
+        validation.check_fitted(self)
         if horizon is not None:
             validation.check_horizon(horizon)
         steps = int(self.pred_len if horizon is None else horizon)
