@@ -21,6 +21,7 @@ import pandas as pd
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
+from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
 __all__ = ["Split", "load_series", "main", "measure", "split_rows"]
 
@@ -128,6 +129,9 @@ def measure(
     rows = {name: row | seconds for name, row in rows.items()}
     for name, reference in _REFERENCES.items():
         rows[name] = _errors(reference(values, origins, horizon), truth)
+    started = time.perf_counter()
+    ridge, name = _best_ridge(values, split, horizon)
+    rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -140,10 +144,39 @@ def _last_day(values: Floats, origins: Rows, horizon: int) -> Floats:
     return forecast
 
 
+_LOOK_BACKS = (24, 96, 336, 512, 720)
+_STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
 _REFERENCES: dict[str, Callable[[Floats, Rows, int], Floats]] = {
     "last value": _last_value,
     "last 24 rows": _last_day,
 }
+
+
+def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
+    """Forecast the test windows by the ridge that is best on the validation windows.
+
+    Its look-back, strength and sharing are chosen there; it is fitted on the training rows.
+    """
+    held_out = np.arange(split.train, split.validation - horizon + 1)
+    truth = values[held_out[:, None] + np.arange(horizon)]
+    best: tuple[float, Floats, str] | None = None
+    for seq_len in (n for n in _LOOK_BACKS if n + horizon <= split.train // 4):
+        train = np.arange(seq_len, split.train - horizon + 1)
+        for shared in (True, False):
+            sums = normal_equations(values, train, seq_len=seq_len, pred_len=horizon, shared=shared)
+            for alpha in _STRENGTHS:
+                maps = solve_ridge(sums, alpha=alpha)
+                error = _errors(forecast_linear(maps, values, held_out), truth)["mse"]
+                if best is None or error < best[0]:
+                    sharing = "one map" if shared else "a map per column"
+                    best = error, maps, f"ridge ({seq_len} rows, {sharing}, {alpha:g})"
+    if best is None:
+        raise ValueError(
+            f"horizon={horizon} is too long for {split.train} training rows: the shortest ridge "
+            f"needs {4 * (_LOOK_BACKS[0] + horizon)}. Choose a shorter one."
+        )
+    test = np.arange(split.validation, split.test - horizon + 1)
+    return forecast_linear(best[1], values, test), best[2]
 
 
 def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:

@@ -54,6 +54,18 @@ def test_references_are_measured_on_every_window(frame):
     assert np.isfinite(table.loc["InformerRegressor", ["mse", "mae", "fit_s"]]).all()
 
 
+def test_the_ridge_is_chosen_without_the_test_rows(frame):
+    """A reference that saw the test rows would be a bar nobody can reach."""
+    split = split_rows("any", len(frame))
+    changed = frame.copy()
+    changed.iloc[split.validation :] *= np.linspace(1, 3, len(frame) - split.validation)[:, None]
+    names = [
+        measure(rows, split, horizon=6, parameters=SMALL).index[-1] for rows in (frame, changed)
+    ]
+    assert names[0] == names[1]
+    assert names[0].startswith("ridge (")
+
+
 def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
     """The model and its scale come from the rows before the test rows alone."""
     split = split_rows("any", len(frame))

@@ -13,6 +13,7 @@ from skinformer.estimators.batches import (
     predict_windows,
     window_source,
 )
+from skinformer.model.informer import Informer
 from skinformer.timeline.clock import RowClock, clock_for
 
 N, SEQ, PRED = 40, 6, 3
@@ -163,3 +164,25 @@ def test_predictions_are_made_in_chunks_of_one_shape(n):
     assert out.shape == (n, PRED, 1)
     expected = [source.values[o - SEQ : o].sum() for o in origins]
     np.testing.assert_allclose(out[:, 0, 0], expected)
+
+
+def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, monkeypatch):
+    """A raw 0 is 25 deviations from the mean; another mask in predict is another model."""
+    seen = {True: {}, False: {}}
+    forward = Informer.forward
+
+    def recorded(self, past, future, *rest):
+        for window, ahead in zip(past.numpy(), future.numpy(), strict=True):
+            seen[self.training][window.tobytes()] = ahead.copy()
+        return forward(self, past, future, *rest)
+
+    monkeypatch.setattr(Informer, "forward", recorded)
+    df = frame(60)  # the load is about 1000, 25 deviations from 0
+    modes.fit("frame", df, early_stopping=False).predict(df)
+    both = seen[True].keys() & seen[False].keys()
+    assert len(both) == 12  # one in four of the origins from row 12 to row 56
+    for window in both:
+        np.testing.assert_array_equal(seen[True][window], seen[False][window])
+    futures = np.stack(list(seen[True].values()))
+    assert not futures[..., :2].any()  # load and flow
+    assert futures[..., 2].all()  # the price, which is known ahead

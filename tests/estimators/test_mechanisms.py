@@ -132,6 +132,17 @@ def test_micro_batches_give_the_step_of_the_whole_batch(df):
     np.testing.assert_allclose(parts.predict(df), whole.predict(df), rtol=1e-3, atol=1e-3)
 
 
+def test_micro_batches_have_the_gradient_norm_of_the_whole_batch(df):
+    """AdamW and clipping hide a sum over parts, which is four times as long."""
+    model = {"dropout": 0.0, "attention": "dense", "max_iter": 1, "learning_rate": 1e-6}
+    whole, parts = (
+        InformerRegressor(**SMALL | model, micro_batch_size=size).fit(df) for size in (None, 8)
+    )
+    np.testing.assert_allclose(
+        parts.history_["gradient_norm"], whole.history_["gradient_norm"], rtol=1e-3
+    )
+
+
 def test_continuous_positions_see_the_length_of_months():
     """February is shorter than March; on a regular clock nothing differs."""
     months = pd.date_range("2000-01-31", periods=120, freq="ME")

@@ -80,6 +80,19 @@ def test_last_steps_are_those_of_the_whole(name, causal):
     )
 
 
+@pytest.mark.parametrize("name", ["dense", "probsparse"])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("n_last", [9, 40])
+def test_no_weight_is_dropped_in_evaluation(name, causal, n_last):
+    """scaled_dot_product_attention drops whatever eval() says, on each of its paths."""
+    kernel = make_kernel(name, causal=causal, factor=2, seed=0)
+    attention = make(kernel=kernel).eval()
+    x = torch.randn(2, 40, 16)
+    keys = kernel.draw_keys(40, x.device)
+    first = attention(x, keys=keys, n_last=n_last)
+    assert torch.equal(attention(x, keys=keys, n_last=n_last), first)
+
+
 def test_closed_gate_shuts_the_output_and_the_zero_gate_halves_it():
     attention = make(output_gate=True, bias=False)
     x = torch.randn(2, 7, 16)

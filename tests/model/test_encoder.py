@@ -112,3 +112,30 @@ def test_tiny_windows(encoder_layer, length, attention):
     out = make_encoder(encoder_layer, attention=attention)(torch.randn(2, length, 16))
     assert out.shape == (2, -(-length // 4), 16)
     assert out.isfinite().all()
+
+
+@pytest.mark.parametrize("length", [1, 2, 8, 10, 96])
+def test_numbers_of_keys_and_queries_follow_each_distilled_length(
+    encoder_layer, length, monkeypatch
+):
+    """Counted from the window's own length, a layer would sample far more than it needs."""
+    n_keys, n_queries = [], []
+    dense = nn.functional.scaled_dot_product_attention
+
+    def counted(q, *args, **kwargs):
+        n_queries.append(q.shape[-2])
+        return dense(q, *args, **kwargs)
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", counted)
+    encoder = make_encoder(encoder_layer)
+    for layer in encoder.layers:
+        layer.register_forward_pre_hook(lambda _, args: n_keys.append(len(args[1])))
+    encoder(torch.randn(2, length, 16))
+    expected = {
+        1: ([1, 1, 1], [1, 1, 1]),
+        2: ([2, 1, 1], [2, 1, 1]),
+        8: ([8, 4, 2], [8, 4, 2]),
+        10: ([10, 5, 3], [10, 5, 3]),
+        96: ([22, 19, 15], [22, 19, 15]),
+    }
+    assert (n_keys, n_queries) == expected[length]

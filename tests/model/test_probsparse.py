@@ -191,6 +191,19 @@ def test_sparsity_is_float32_under_autocast_and_without_gradient(causal):
     assert torch.equal(measure, sparsity(q, k, keys, causal=causal))
 
 
+@pytest.mark.parametrize("causal", [True, False])
+def test_mean_of_bf16_values_is_summed_in_float32(causal):
+    """In bf16 a sum of ones ends at 256: what 1024 steps of 1 have in the mean is then 0.25."""
+    q = k = torch.zeros(1, 1, 1024, 4).bfloat16()
+    v = torch.ones(1, 1, 1024, 4).bfloat16()
+    v[..., 1] = torch.arange(1024) % 2 + 256
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attend(make(causal=causal, factor=1), q, k, v).float()
+    assert out[..., 0].eq(1).all()
+    # The numbers of bf16 lie 2 apart from 256 on, so that 257 is stored as 256.
+    torch.testing.assert_close(out[..., 1], torch.full((1, 1, 1024), 256.0), rtol=0, atol=0)
+
+
 def test_large_scores_do_not_overflow():
     q, k = torch.randn(2, 1, 1, 40, 4) * 1e3
     assert sparsity(q, k, torch.arange(10), causal=False).isfinite().all()

@@ -92,6 +92,12 @@ def test_every_precision_learns_on_cuda(fit, toy, precision, optimizer):
     assert min(losses) < losses[0] / 3
 
 
+def test_a_short_fit_reaches_its_peak_learning_rate(fit):
+    """With 2000 steps of warm-up 48 steps end at 2.4 % of it."""
+    _, record = fit(schedule="constant")
+    assert record.rows[-1].learning_rate == pytest.approx(1e-2)
+
+
 def test_the_same_seed_gives_the_same_bits(fit):
     """Fused kernels and threads must not make a fit unrepeatable."""
     (first, one), (second, two) = fit(), fit()
