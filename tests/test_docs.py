@@ -97,6 +97,23 @@ def test_every_difference_is_listed():
     assert listed == +marked
 
 
+def test_every_trap_names_its_code_and_tests_that_exist():
+    """A test that was renamed protects nobody from the trap as far as a reader can tell."""
+    rows = re.findall(r"^\| (?!trap |---)(.+) \|$", TEXTS["traps.md"], re.M)
+    assert len(rows) >= 22
+    for row in rows:
+        _trap, _harm, places, tests = row.split(" | ")
+        paths = re.findall(r"`([\w/]+\.py)`", places)
+        assert paths
+        assert [path for path in paths if not (ROOT / "skinformer" / path).exists()] == []
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", tests)
+        assert named
+        assert len(named) == tests.count("::")
+        for path, test in named:
+            source = (ROOT / path).read_text(encoding="utf-8")
+            assert f"\ndef {test}(" in source, f"{path}::{test}"
+
+
 def test_the_api_page_lists_every_public_name_with_its_first_line():
     """A name that is not listed is not found; a line that has changed misleads."""
     names = {n: getattr(skinformer, n) for n in skinformer.__all__}

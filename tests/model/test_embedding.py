@@ -89,6 +89,20 @@ def test_embedding_is_float32_under_autocast():
     torch.testing.assert_close(out, embedding(x, None), atol=2e-2, rtol=0)
 
 
+@pytest.mark.parametrize("position", ["sinusoidal", "continuous", "learned"])
+def test_position_code_is_added_in_float32_under_autocast(position):
+    """In bf16 the integers above 256 collapse, and neighbouring steps with them."""
+    embedding = make(length=600, position=position)
+    with torch.no_grad():
+        for parameter in embedding.values.parameters():
+            parameter.zero_()
+    x, time = torch.zeros(1, 600, 3), torch.arange(600.0).unsqueeze(0)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = embedding(x, None, time)
+    expected = embedding.norm(embedding.position(time)).expand_as(out)
+    torch.testing.assert_close(out, expected, atol=0, rtol=0)
+
+
 def test_times_of_equal_steps_give_the_sinusoidal_embedding():
     one, other = make(position="continuous"), make()
     other.load_state_dict(one.state_dict())

@@ -159,6 +159,27 @@ def test_a_skipped_step_leaves_no_trace(reads, optimizer, steps_before):
     assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_clipping_a_non_finite_gradient_is_no_way_past_the_check(bad, reads, optimizer):
+    """Clipped by an infinite norm, all finite gradients are 0 and the infinite one is NaN."""
+    params = parameters((4, 3), (3, 3), (3,))
+    before = [p.detach().clone() for p in params]
+    roles = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
+    optimizers = make_optimizers(roles, optimizer=optimizer, **RATES)
+    set_gradients(params, seed=0)
+    params[1].grad[0, 0] = bad
+    norm = clip_gradients(params, max_norm=1.0)
+    assert not torch.isfinite(norm)
+    if reads:
+        step_if_finite(optimizers, norm=norm)
+    else:
+        for one in optimizers:
+            step_without_reading(one, norm=norm)
+    assert all(torch.equal(p, old) for p, old in zip(params, before, strict=True))
+
+
 def run(roles, params, optimizer, reads, steps_before, skip):
     optimizers = make_optimizers(roles, optimizer=optimizer, **RATES)
 
