@@ -26,7 +26,7 @@ class InputError(Exception):
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Forecast a column of a CSV with an Informer.")
     parser.add_argument("path", type=Path, help="the CSV, with a header")
-    parser.add_argument("--target", help="column to forecast (default: the last numeric one)")
+    parser.add_argument("--target", help="column to forecast (default: the last one)")
     parser.add_argument("--time", help="column of dates (default: the first that parses)")
     parser.add_argument("--freq", help="step between rows, such as h or MS (default: read off)")
     parser.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
@@ -78,7 +78,7 @@ def choose_target(frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
     numeric = frame.select_dtypes("number")
     if target is None and not len(numeric.columns):
         raise InputError(f"no column of numbers to forecast; there are {_names(frame)}.")
-    target = numeric.columns[-1] if target is None else target
+    target = frame.columns[-1] if target is None else target
     if target not in frame:
         raise InputError(f"--target {target}: no such column; there are {_names(frame)}.")
     if target not in numeric:

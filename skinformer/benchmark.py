@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from skinformer import recipes
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
@@ -202,6 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", required=True, type=Path, help="CSV file, time first")
     parser.add_argument("--horizon", required=True, type=int, help="steps of a forecast")
     parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
+    parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
     parser.add_argument("--parameters", type=json.loads, default={}, help="of the model, as JSON")
     parser.add_argument("--output", type=Path, help="JSON file for the result")
     options = parser.parse_args(arguments)
@@ -210,7 +212,8 @@ def main(arguments: list[str] | None = None) -> int:
     name = options.data.name.split(".")[0]
     frame = load_series(options.data)
     frame = frame.iloc[:, -1:] if options.columns == "S" else frame
-    parameters = {"random_state": 0, "verbose": 1} | options.parameters
+    recipe = getattr(recipes, options.recipe) if options.recipe else {}
+    parameters = {"random_state": 0, "verbose": 1} | recipe | options.parameters
     table = measure(
         frame, split_rows(name, len(frame)), horizon=options.horizon, parameters=parameters
     )

@@ -98,6 +98,18 @@ def test_the_command_line_writes_what_it_prints(frame, tmp_path, capsys):
     assert "last value" in printed
 
 
+def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
+    """The tables of the docs are made by recipes with one value changed."""
+    frame.to_csv(tmp_path / "load.csv")
+    result = tmp_path / "result.json"
+    files = ["--data", str(tmp_path / "load.csv"), "--output", str(result)]
+    parameters = json.dumps(SMALL | {"window_norm": True, "verbose": 0})
+    options = ["--horizon", "6", "--recipe", "NOTE", "--parameters", parameters]
+    assert main([*files, *options]) == 0
+    used = json.loads(result.read_text())["parameters"]
+    assert (used["init"], used["window_norm"]) == ("normal", True)
+
+
 def test_a_missing_file_is_one_line(capsys):
     """A wrong path is a mistake of the user's, not a traceback."""
     with pytest.raises(SystemExit, match="2"):

@@ -133,6 +133,9 @@ class ForecastDisplay:
         """
         table = backtest(estimator, X, y, **options)
         target = table["target"].iloc[0] if target is None else target
+        names = list(table["target"].unique())
+        if target not in names:
+            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
         table = table[table["target"] == target].set_index("time")
         actual = table["actual"].rename(target)
         return cls(actual, table["forecast"]).plot(ax=ax, name=name or type(estimator).__name__)

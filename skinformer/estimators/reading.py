@@ -23,7 +23,8 @@ Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 _COVARIATE_NAN = (
-    "Only the target may be missing: fill or drop the column, for example X.ffill(), which "
+    "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "
+    "panel X.groupby(level=0).ffill()), which "
     "uses the past alone."
 )
 

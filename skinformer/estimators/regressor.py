@@ -163,7 +163,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     device_ : str
         Where it is.
     attention_ : str
-        What "auto" came to: "probsparse" on a CPU from 192 steps on, on CUDA from 4096; else
+        What "auto" came to: "probsparse" on a CPU from 96 steps on, on CUDA from 4096; else
         "dense".
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
@@ -374,6 +374,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         validation.check_fitted(self)
         if horizon is not None:
             validation.check_horizon(horizon)
+        validation.check_rows_not_horizon(X)
         if X is None:
             empty = np.empty((0, self.timeline_.values.shape[1]), dtype=np.float32)
             nothing = np.empty(0, dtype=np.int64)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -64,7 +65,7 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
     Raises
     ------
     ValueError
-        If the stored fingerprint differs; the message names the parts.
+        If the stored fingerprint differs; the message names the parts. If the file is another's.
 
     Notes
     -----
@@ -81,8 +82,14 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
     ...
     ValueError: ... was written by another fit: parameters differ. ...
     """
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    stored = state["fingerprint"]
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        stored = state["fingerprint"]
+    except (UnpicklingError, RuntimeError, EOFError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"checkpoint={os.fspath(path)!r} is not a file that a fit wrote. Delete it, or give "
+            "another checkpoint, to start afresh."
+        ) from error
     names = sorted({*stored, *fingerprint})
     differing = [name for name in names if stored.get(name) != fingerprint.get(name)]
     if differing:

@@ -114,3 +114,19 @@ def test_without_matplotlib_the_error_says_what_to_install(actual, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'skinformer\[plot\]'"):
         ForecastDisplay(actual, actual).plot()
+
+
+def test_a_target_that_is_not_forecast_is_refused():
+    """An empty picture says nothing."""
+    import numpy as np
+    import pandas as pd
+
+    from skinformer import InformerRegressor
+
+    hours = pd.date_range("2024-01-01", periods=60, freq="h")
+    df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
+    model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(df[:50])
+    with pytest.raises(
+        ValueError, match=r"^target='nope' is not forecast; the targets are \['load"
+    ):
+        ForecastDisplay.from_estimator(model, df[50:], target="nope")

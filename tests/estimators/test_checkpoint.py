@@ -55,3 +55,18 @@ def test_a_checkpoint_needs_a_seed(tmp_path):
     """Without one the batches would be drawn anew."""
     with pytest.raises(ValueError, match=r"needs an int as random_state, not None"):
         model(tmp_path / "fit.pt", random_state=None).fit(rows())
+
+
+def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
+    """Never executed, and not a traceback of the unpickler."""
+    (tmp_path / "junk.pt").write_bytes(b"not a checkpoint")
+    with pytest.raises(ValueError, match=r"junk\.pt' is not a file that a fit wrote\. Delete it"):
+        model(tmp_path / "junk.pt", max_iter=1).fit(rows())
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_training(tmp_path):
+    """Not after an epoch of waiting."""
+    with pytest.raises(ValueError, match="its folder does not exist"):
+        model(tmp_path / "no" / "fit.pt", max_iter=1).fit(rows())
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        model(tmp_path, max_iter=1).fit(rows())

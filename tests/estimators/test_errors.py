@@ -404,7 +404,8 @@ def test_a_missing_covariate_is_refused_by_name(small, df, column):
     with raises(
         ValueError,
         f"Input X (column '{column}') contains NaN (2 rows, the first at position 9). Only the "
-        "target may be missing: fill or drop the column, for example X.ffill(), which uses the "
+        "target may be missing: fill or drop the column, for example X.ffill() (on a "
+        "panel X.groupby(level=0).ffill()), which uses the "
         "past alone.",
     ):
         small(target="load", known_future=["price"]).fit(holes)
@@ -440,7 +441,11 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
 
 def test_text_columns_are_refused_by_name(small, df):
     """A category is no number; the column is named."""
-    with raises(ValueError, "could not convert column 'kind' of dtype str to float: pass numbers."):
+    message = (
+        "could not convert column 'kind' of dtype str to float: pass numbers; times and names of "
+        "series belong in the index, X.set_index([series, time])."
+    )
+    with raises(ValueError, message):
         small(target="load").fit(df.assign(kind="a"))
 
 
@@ -882,7 +887,8 @@ def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
     with raises(
         ValueError,
         "Input X (column 'price') contains NaN (4 rows, the first at position 0). Only the target "
-        "may be missing: fill or drop the column, for example X.ffill(), which uses the past "
+        "may be missing: fill or drop the column, for example X.ffill() (on a "
+        "panel X.groupby(level=0).ffill()), which uses the past "
         "alone.",
     ):
         estimator.predict(future)

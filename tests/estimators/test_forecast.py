@@ -179,3 +179,12 @@ def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(alon
     index = pd.date_range("2023-03-03", periods=30, freq="h")
     forecast = alone.forecast(frame(index, seed=1)[["flow", "load"]])
     assert forecast.index[0] == pd.Timestamp("2023-03-04 06:00")
+
+
+def test_a_number_of_steps_given_as_rows_is_told_apart(small, frame):
+    """forecast(48) is what one types first."""
+    estimator = small(target="load").fit(frame(60))
+    with pytest.raises(
+        ValueError, match=r"^forecast\(X=48\) takes rows: .* forecast\(horizon=48\)"
+    ):
+        estimator.forecast(48)

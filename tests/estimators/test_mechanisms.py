@@ -107,8 +107,8 @@ def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     model = InformerRegressor(**SMALL).fit(df)
     assert (model.attention_, model.precision_, model.device_) == ("dense", "fp32", "cpu")
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
-    assert resolve_attention("auto", seq_len=191, device=cpu) == "dense"
-    assert resolve_attention("auto", seq_len=192, device=cpu) == "probsparse"
+    assert resolve_attention("auto", seq_len=95, device=cpu) == "dense"
+    assert resolve_attention("auto", seq_len=96, device=cpu) == "probsparse"
     assert resolve_attention("auto", seq_len=1024, device=cuda) == "dense"
     assert resolve_attention("dense", seq_len=9999, device=cpu) == "dense"
 

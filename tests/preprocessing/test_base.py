@@ -229,7 +229,10 @@ def test_columns_of_one_name_are_refused(transformer):
 def test_columns_without_numbers_are_named(transformer, values, dtype):
     """Categories need an encoder; scikit-learn's message names no column."""
     X = pd.DataFrame({"load": [1.0, 2.0, 3.0], "kind": values})
-    message = f"could not convert column 'kind' of dtype {dtype} to float: pass numbers."
+    message = (
+        f"could not convert column 'kind' of dtype {dtype} to float: pass numbers; times and "
+        "names of series belong in the index, X.set_index([series, time])."
+    )
     with raises(ValueError, message):
         clone(transformer).fit(X)
 

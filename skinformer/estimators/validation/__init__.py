@@ -39,6 +39,7 @@ from skinformer.estimators.validation.parameters import (
     check_enough_rows,
     check_fitted,
     check_horizon,
+    check_rows_not_horizon,
     check_same_weights,
     check_sizes,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "check_order",
     "check_panel",
     "check_row_count",
+    "check_rows_not_horizon",
     "check_same_index",
     "check_same_kind",
     "check_same_length",

@@ -106,7 +106,8 @@ def numeric_column(values: Any, name: Hashable) -> npt.NDArray[Any]:
         raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
     if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
         raise ValueError(
-            f"could not convert column {name!r} of dtype {values.dtype} to float: pass numbers."
+            f"could not convert column {name!r} of dtype {values.dtype} to float: pass numbers; "
+            "times and names of series belong in the index, X.set_index([series, time])."
         )
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         return np.asarray(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -126,6 +127,7 @@ def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
             f"micro_batch_size={micro} must divide batch_size={estimator.batch_size}: a step "
             "takes the gradient of whole micro-batches. Leave it None or choose a divisor."
         )
+    check_checkpoint(estimator.checkpoint)
     if estimator.checkpoint is not None and not isinstance(estimator.random_state, Integral):
         raise ValueError(
             f"checkpoint={str(estimator.checkpoint)!r} needs an int as random_state, not "
@@ -188,6 +190,27 @@ def check_horizon(horizon: Any) -> None:
         raise ValueError(
             f"horizon={horizon!r} must be a whole number of at least 1: it counts the steps to "
             "forecast. Leave it None for pred_len steps."
+        )
+
+
+def check_rows_not_horizon(X: Any) -> None:
+    """Raise if a number of steps was given where rows belong."""
+    if isinstance(X, Integral):
+        raise ValueError(
+            f"forecast(X={X}) takes rows: later history or what is known of the future. For a "
+            f"number of steps pass forecast(horizon={X})."
+        )
+
+
+def check_checkpoint(path: Any) -> None:
+    """Raise if a checkpoint cannot be written where it is wanted."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it.")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(
+            f"checkpoint={str(path)!r}: its folder does not exist. Make it, or name another file."
         )
 
 
