@@ -133,6 +133,8 @@ class ForecastDisplay:
         """
         table = backtest(estimator, X, y, **options)
         target = table["target"].iloc[0] if target is None else target
+        if "series" in table and len(set(table["series"])) > 1:
+            raise ValueError("X holds several series: draw one of them, X.loc[[series]].")
         names = list(table["target"].unique())
         if target not in names:
             raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")

@@ -40,7 +40,7 @@ def backtest(
         Pipeline, forecasts from the origin itself; of others `predict` is asked, whose features
         may reach back no less than `horizon` rows (``SlidingWindow(lag=horizon)``).
     X : DataFrame of shape (n_samples, n_features)
-        Rows of one series that follow the training rows.
+        Rows that follow the training rows, of one series or of a panel.
     y : Series or DataFrame, default=None
         The truth, with X's index. None: the columns of X that the estimator was fitted to
         forecast.
@@ -59,8 +59,8 @@ def backtest(
     DataFrame
         One row for each origin, row ahead and target: ``origin`` (label of the first row
         forecast; only rows before it were seen), ``time`` (label of the row), ``ahead``
-        (1 … `horizon`), ``target``, ``actual`` and ``forecast`` in the truth's units. The last
-        origin may have fewer than `horizon` rows.
+        (1 … `horizon`), ``target``, ``actual`` and ``forecast`` in the truth's units; of a panel
+        the ``series`` before them. The last origin may have fewer than `horizon` rows.
 
     Raises
     ------
@@ -88,13 +88,36 @@ def backtest(
         "horizon", getattr(last, "pred_len", None) if horizon is None else horizon
     )
     step = validation.check_row_count("step", horizon if step is None else step)
-    first = validation.find_row(X.index, start)
-    validation.check_after_training(getattr(last, "timeline_", None), X.index[first])
     known = {*known_future, *(getattr(last, "known_future", None) or ())}
     hidden = [name for name in X.columns if name not in known]
     rows = X.astype(dict.fromkeys(hidden, np.float64))
+    if X.index.nlevels == 1:
+        first = validation.find_row(X.index, start)
+        validation.check_after_training(last, X.index[first], None)
+        return _roll(estimator, rows, truth, hidden, range(first, len(X), step), horizon)
     parts = []
-    for origin in range(first, len(X), step):
+    for name in X.index.unique(0):
+        one = rows.loc[[name]]
+        first = validation.find_row(one.index.get_level_values(1), start)
+        validation.check_after_training(last, one.index[first][1], name)
+        origins = range(first, len(one), step)
+        part = _roll(estimator, one, truth.loc[[name]], hidden, origins, horizon)
+        part.insert(0, "series", name)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _roll(
+    estimator: Any,
+    rows: pd.DataFrame,
+    truth: pd.DataFrame,
+    hidden: list[Any],
+    origins: Iterable[int],
+    horizon: int,
+) -> pd.DataFrame:
+    """Forecast the rows of one series from one origin after the other."""
+    parts = []
+    for origin in origins:
         seen = rows.iloc[: origin + horizon].copy()
         seen.loc[seen.index[origin:], hidden] = np.nan
         block = truth.iloc[origin : origin + horizon]
@@ -131,10 +154,11 @@ def _as_table(truth: pd.DataFrame, forecast: npt.NDArray[np.float64]) -> pd.Data
     """Lay out the forecasts of one origin, target after target."""
     n_rows, n_targets = truth.shape
     names: Iterable[Any] = truth.columns
+    time = truth.index.get_level_values(-1)
     return pd.DataFrame(
         {
-            "origin": truth.index[np.zeros(n_rows * n_targets, dtype=int)],
-            "time": truth.index[np.tile(np.arange(n_rows), n_targets)],
+            "origin": time[np.zeros(n_rows * n_targets, dtype=int)],
+            "time": time[np.tile(np.arange(n_rows), n_targets)],
             "ahead": np.tile(np.arange(1, n_rows + 1), n_targets),
             "target": np.repeat(np.array(list(names), dtype=object), n_rows),
             "actual": truth.to_numpy(dtype=np.float64).T.ravel(),

@@ -118,11 +118,6 @@ def test_without_matplotlib_the_error_says_what_to_install(actual, monkeypatch):
 
 def test_a_target_that_is_not_forecast_is_refused():
     """An empty picture says nothing."""
-    import numpy as np
-    import pandas as pd
-
-    from skinformer import InformerRegressor
-
     hours = pd.date_range("2024-01-01", periods=60, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
     model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(df[:50])
@@ -130,3 +125,17 @@ def test_a_target_that_is_not_forecast_is_refused():
         ValueError, match=r"^target='nope' is not forecast; the targets are \['load"
     ):
         ForecastDisplay.from_estimator(model, df[50:], target="nope")
+
+
+def test_a_panel_is_drawn_one_series_at_a_time():
+    """Two series on one line would be read as one."""
+    hours = pd.date_range("2024-01-01", periods=60, freq="h")
+    df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=hours)
+    panel = pd.concat({"a": df, "b": df + 9})
+    before = panel.groupby(level=0).head(50)
+    model = InformerRegressor(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1).fit(before)
+    later = panel.drop(before.index)
+    with pytest.raises(ValueError, match=r"draw one of them, X\.loc\[\[series\]\]"):
+        ForecastDisplay.from_estimator(model, later)
+    display = ForecastDisplay.from_estimator(model, later.loc[["b"]])
+    assert len(display.ax_.lines) == 2

@@ -192,11 +192,34 @@ def test_features_mode_is_an_error(frame):
         backtest(model, frame[["temp"]], frame["load"])
 
 
-def test_panels_and_empty_frames_are_errors(frame):
+def test_empty_frames_are_errors(frame):
     """Said at once instead of by an error of pandas."""
     model = SeasonalNaive(target="load").fit(frame)
-    panel = pd.concat({"a": frame, "b": frame})
-    with pytest.raises(ValueError, match="X holds several series"):
-        backtest(model, panel, panel["load"], horizon=2)
     with pytest.raises(ValueError, match="X has no rows"):
         backtest(model, frame[:0], frame["load"][:0], horizon=2)
+
+
+def test_a_panel_is_forecast_series_by_series_as_predict_does():
+    """Each series has its own origins and its own past."""
+    hours = pd.date_range("2024-01-01", periods=80, freq="h", name="time")
+    wave = np.sin(np.arange(80) / 3)
+    panel = pd.concat(
+        {
+            "a": pd.DataFrame({"load": wave}, index=hours),
+            "b": pd.DataFrame({"load": 50 + 9 * wave[:70]}, index=hours[:70]),
+        },
+        names=["sensor", "time"],
+    )
+    before = panel.groupby(level=0).head(60)
+    later = panel.drop(before.index)
+    model = InformerRegressor(
+        seq_len=12, pred_len=4, d_model=8, n_heads=2, max_iter=1, random_state=0
+    ).fit(before)
+    table = backtest(model, later)
+    assert table["series"].value_counts().to_dict() == {"a": 20, "b": 10}
+    np.testing.assert_allclose(table["forecast"], model.predict(later), rtol=1e-5)
+    np.testing.assert_array_equal(table["actual"], later["load"])
+    one = backtest(model, later.loc[["b"]])
+    np.testing.assert_array_equal(one["forecast"], table["forecast"][table["series"] == "b"])
+    with pytest.raises(ValueError, match="lies in the training rows"):
+        backtest(model, panel)

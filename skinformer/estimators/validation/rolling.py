@@ -39,8 +39,6 @@ def check_row_count(name: str, value: Any) -> int:
 
 def find_row(index: pd.Index, start: Any) -> int:
     """Find the row of the first origin, or raise if there is none."""
-    if index.nlevels > 1:
-        raise ValueError("X holds several series: call backtest for one of them, X.loc[series].")
     if not len(index):
         raise ValueError("X has no rows to forecast.")
     row = 0 if start is None else index.get_indexer(pd.Index([start]))[0]
@@ -51,11 +49,15 @@ def find_row(index: pd.Index, start: Any) -> int:
     return int(row)
 
 
-def check_after_training(timeline: Any, label: Any) -> None:
+def check_after_training(estimator: Any, label: Any, series: Any) -> None:
     """Raise if an Informer has seen the first row to be forecast."""
+    timeline = getattr(estimator, "timeline_", None)
     if timeline is None:
         return
-    if timeline.clock.steps(pd.Index([label]))[0] < timeline.end_step[0]:
+    code = 0
+    if estimator.series_ is not None:
+        code = estimator.series_.get_indexer(pd.Index([series]))[0]
+    if code >= 0 and timeline.clock.steps(pd.Index([label]))[0] < timeline.end_step[code]:
         raise ValueError(
             f"The first origin, {label}, lies in the training rows. Pass rows after them, or a "
             "later start."
