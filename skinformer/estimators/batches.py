@@ -22,7 +22,8 @@ Rows = npt.NDArray[np.int64]
 
 #: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
 #: matrix products round differently for other shapes, and a forecast must not depend on how
-#: many are asked for together.
+#: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
+#: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
 PREDICTION_CHUNK = 32
 
 

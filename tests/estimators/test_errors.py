@@ -84,7 +84,8 @@ def test_missing_timestamps_are_counted_and_the_first_is_named(small, df):
     with raises(
         ValueError,
         "X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h') adds them with "
-        "NaN, which the target may hold; fill the other columns.",
+        "NaN, which the target may hold; fill the other columns. In cross-validation use "
+        "TimeSeriesSplit, whose folds have no holes.",
     ):
         small().fit(df.drop(df.index[[7, 20, 21]]))
 
@@ -96,7 +97,10 @@ def test_the_advice_for_missing_timestamps_works(small, df):
     assert np.isfinite(small().fit(holes).predict(df)).all()
 
 
-ADDS = " adds them with NaN, which the target may hold; fill the other columns."
+ADDS = (
+    " adds them with NaN, which the target may hold; fill the other columns. In cross-validation "
+    "use TimeSeriesSplit, whose folds have no holes."
+)
 
 
 @pytest.mark.parametrize(

@@ -373,7 +373,8 @@ def test_missing_times_are_refused_in_training(tz):
     X = frame(20, tz=tz)
     message = (
         f"X.index lacks 3 timestamps, the first {X.index[4]}: X.asfreq('h') adds them with NaN, "
-        "which the target may hold; fill the other columns."
+        "which the target may hold; fill the other columns. In cross-validation use "
+        "TimeSeriesSplit, whose folds have no holes."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X.drop(X.index[[4, 5, 9]]))
@@ -385,7 +386,8 @@ def test_missing_row_numbers_are_refused_in_training():
     X = frame(6).set_axis([0, 1, 2, 4, 5, 6])
     message = (
         "X.index lacks 1 timestamps, the first 3: X.reindex(range(0, 7)) adds them with NaN, "
-        "which the target may hold; fill the other columns."
+        "which the target may hold; fill the other columns. In cross-validation use "
+        "TimeSeriesSplit, whose folds have no holes."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)

@@ -162,7 +162,8 @@ def make_clock(
         raise ValueError(
             f"{where} lacks {missing} timestamps, the first {first}: "
             f"{_fill_holes(time, clock, panel=panel)} adds them with NaN, which the target may "
-            f"hold; fill the other columns.{_working_days(time, clock, freq)}"
+            "hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
+            f"have no holes.{_working_days(time, clock, freq)}"
         )
     return clock, steps
 
