@@ -123,7 +123,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Give callbacks what scorers take: rows, their truth and their weights."""
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
-        if y is not None:
+        if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
         truth = read_truth_of(self, X, None)
         present = ~np.isnan(truth).any(axis=1)

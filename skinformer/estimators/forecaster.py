@@ -136,9 +136,10 @@ class StepForecaster:
 
     def _forecast_missing_end(self, table: Table) -> None:
         """Put forecasts in for targets that are missing at the end, as `update` does."""
-        missing = np.isnan(np.column_stack(table.columns[: table.n_targets])).any(axis=1)
-        if not missing.any():
+        targets = table.columns[: table.n_targets]
+        if not any(np.isnan(column).any() for column in targets):
             return
+        missing = np.isnan(np.column_stack(targets)).any(axis=1)
         last = np.flatnonzero(~missing)
         end = np.zeros(self.timeline_.n_series, dtype=np.int64) + self.timeline_.first_row[:-1]
         np.maximum.at(end, table.series[last], last + 1)

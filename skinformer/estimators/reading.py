@@ -165,7 +165,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     Table
         Rows in X's order. Its clock is the fitted one, or one of the same step that starts at
         X's first row if X does not lie on the fitted grid. Series that training did not hold
-        have the number ``estimator.timeline_.n_series``.
+        are numbered from ``estimator.timeline_.n_series`` on.
     """
     columns, index = _read_columns(estimator, X, reset=False)
     roles: Roles = estimator.roles_
