@@ -9,6 +9,7 @@ import torch
 
 from skinformer import InformerRegressor, recipes
 from skinformer.estimators.building import resolve_attention
+from skinformer.model.informer import Informer
 
 CHOICES = {
     "attention": ["probsparse", "dense"],
@@ -124,11 +125,22 @@ def test_a_quantile_lies_above_its_share_of_the_truth(df):
     assert shares[0] < 0.3 < 0.7 < shares[1]
 
 
-def test_micro_batches_give_the_step_of_the_whole_batch(df):
+def test_micro_batches_give_the_step_of_the_whole_batch(df, monkeypatch):
     """Accumulation saves memory and changes nothing else."""
+    forward, sizes = Informer.forward, []
+
+    def count(self, past, *inputs):
+        if self.training:
+            sizes.append(len(past))
+        return forward(self, past, *inputs)
+
+    monkeypatch.setattr(Informer, "forward", count)
     model = {"dropout": 0.0, "attention": "dense", "max_iter": 1}
     whole = InformerRegressor(**SMALL | model).fit(df)
+    assert max(sizes) == 32
+    sizes.clear()
     parts = InformerRegressor(**SMALL | model, micro_batch_size=8).fit(df)
+    assert max(sizes) == 8
     np.testing.assert_allclose(parts.predict(df), whole.predict(df), rtol=1e-3, atol=1e-3)
 
 
