@@ -28,7 +28,11 @@ from skinformer.estimators.building import (
 from skinformer.estimators.callbacks import EpochTasks
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
 from skinformer.estimators.reading import read_training, read_truth_of
+from skinformer.linear.fit import LinearFit
+from skinformer.model.informer import Informer
+from skinformer.model.patches import n_patches
 from skinformer.model.roles import parameter_roles
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.digest import content_digest
@@ -114,7 +118,11 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
         device = resolve_device(self.device)
         self.device_ = str(device)
-        self.attention_ = resolve_attention(self.attention, seq_len=self.seq_len, device=device)
+        self.attention_ = resolve_attention(
+            self.attention,
+            n_tokens=n_patches(self.seq_len, self.sizes_.patch_len),
+            device=device,
+        )
         self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
         self._train(tail, self._callback_data(X, y, sample_weight))
         self._forecast_missing_end(table)
@@ -141,19 +149,17 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         earlier = getattr(self, "module_", None) if self.warm_start else None
         devices = [self.device_] if self.device_.startswith("cuda") else []
         context = self._init_callback_context(max_subtasks=self.max_iter)
+        inside, held_out = self._origins(tail)
+        linear = self._fit_linear(inside, held_out, tail) if self.linear_path else None
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
-            module = build_module(self, self.sizes_, seed=seed)
-            if earlier is not None:
-                validation.check_same_weights(earlier.state_dict(), module.state_dict())
-                module.load_state_dict(earlier.state_dict())
-            self.module_ = module.to(self.device_)
-            training, held_out = self._batches(tail, seed)
+            self.module_ = self._build(linear, earlier, seed).to(self.device_)
+            training, validating = self._batches(inside, held_out, seed)
             with EpochTasks(self, context, data) as on_epoch:
                 record = train(
                     self.module_,
                     training=training,
-                    validation=held_out,
+                    validation=validating,
                     settings=trainer_settings(self),
                     roles=parameter_roles(self.module_),
                     on_epoch=on_epoch,
@@ -162,7 +168,48 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 )
         if self.sizes_.n_series:
             self.module_.embed_unseen()
+        if linear is not None:
+            self._join(self.module_.linear_path, linear, validating)
         self._keep(record, warm=earlier is not None)
+
+    def _fit_linear(
+        self, inside: Rows, held_out: Rows, tail: int | None
+    ) -> tuple[LinearFit, LinearFit]:
+        """Fit the linear path: once for the network to correct, and once as it stays."""
+        return linear_fit(
+            self.timeline_,
+            self.sizes_,
+            np.concatenate([inside, held_out]),
+            tail=tail,
+            refit=self.early_stopping == "auto",
+        )
+
+    def _build(
+        self, linear: tuple[LinearFit, LinearFit] | None, earlier: Informer | None, seed: int
+    ) -> Informer:
+        """Build the module, with the weights of an earlier one after a warm start."""
+        path = linear_module(self.sizes_, linear[0]) if linear is not None else None
+        module = build_module(self, self.sizes_, linear_path=path, seed=seed)
+        if earlier is not None:
+            validation.check_same_weights(earlier.state_dict(), module.state_dict())
+            module.load_state_dict(earlier.state_dict())
+        if path is not None and linear is not None:
+            load_linear(path, linear[0])  # again: an earlier module brought its own
+        return module
+
+    def _join(
+        self,
+        path: Any,
+        linear: tuple[LinearFit, LinearFit],
+        validating: WindowBatches | None,
+    ) -> None:
+        """Trust the network as far as it proved itself, and take the final linear path."""
+        self.trust_ = 1.0
+        if validating is not None:
+            loss = trainer_settings(self).loss
+            self.trust_ = choose_trust(self.module_, path, validating, loss=loss)
+        load_linear(path, linear[1], trust=self.trust_)
+        self.linear_blend_ = linear[1].blend
 
     def _keep(self, record: TrainingRecord, *, warm: bool) -> None:
         """Note the course of the training; a warm start continues the table."""
@@ -198,7 +245,21 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             return tail if both_sides else None
         return tail
 
-    def _batches(self, tail: int | None, seed: int) -> tuple[WindowBatches, WindowBatches | None]:
+    def _origins(self, tail: int | None) -> tuple[Rows, Rows]:
+        """List the windows to train on, and those of the validation tail, in order of time."""
+        timeline = self.timeline_
+        first, end = timeline.first_row[:-1], timeline.first_row[1:]
+        stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
+        earliest = first + self.seq_len
+        inside = origins_between(earliest, stop - self.pred_len)
+        held_out = origins_between(np.maximum(earliest, stop), end - self.pred_len)
+        if tail is None:
+            return inside, held_out[:0]
+        return inside, held_out[np.argsort(timeline.steps[held_out], kind="stable")]
+
+    def _batches(
+        self, inside: Rows, held_out: Rows, seed: int
+    ) -> tuple[WindowBatches, WindowBatches | None]:
         """Make the training batches, and those of the validation tail if there is one."""
         timeline = self.timeline_
         source = window_source(
@@ -215,12 +276,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             "n_targets": self.sizes_.n_targets,
             "batch_size": self.micro_batch_size or self.batch_size,
         }
-        first, end = timeline.first_row[:-1], timeline.first_row[1:]
-        stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
-        earliest = first + self.seq_len
-        inside = origins_between(earliest, stop - self.pred_len)
         training = WindowBatches(source, inside, seed=seed, **shared)
-        if tail is None:
+        if not len(held_out):
             return training, None
-        held_out = origins_between(np.maximum(earliest, stop), end - self.pred_len)
         return training, WindowBatches(source, held_out, seed=None, **shared)

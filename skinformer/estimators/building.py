@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields
 from skinformer.timeline.timeline import Timeline
 from skinformer.training.losses import level_error
@@ -19,12 +20,15 @@ __all__ = [
     "model_sizes",
     "resolve_attention",
     "resolve_device",
+    "resolve_patch_len",
     "trainer_settings",
 ]
 
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
+#: What both sources prescribe; the trainer has others.
+_SCHEDULE = "cosine"
 #: Share of the steps with a rising rate; the trainer caps it at 2000 steps.
 _WARMUP = 0.05
 #: The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
@@ -35,6 +39,9 @@ _TOLERANCE = 1e-4
 #: 9.4 ms at 96 steps, 10.2 against 18.9 at 144). CUDA's fused kernels carry dense attention
 #: further; its number is a guess until one is measured.
 _SPARSE_FROM = {"cpu": 96, "cuda": 4096}
+
+#: Tokens that "auto" patches leave, and the longest patch.
+_TOKENS, _LONGEST_PATCH = 24, 12
 
 
 class ModelSizes(NamedTuple):
@@ -48,6 +55,7 @@ class ModelSizes(NamedTuple):
     calendar_fields: tuple[str, ...]
     seq_len: int
     pred_len: int
+    patch_len: int
     mean_step: float | None = None
     """Mean length of a step, where positions are continuous in time."""
 
@@ -83,6 +91,7 @@ def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
         calendar_fields=fields,
         seq_len=int(estimator.seq_len),
         pred_len=int(estimator.pred_len),
+        patch_len=resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len),
         mean_step=_mean_step(timeline) if estimator.position == "continuous" else None,
     )
 
@@ -93,7 +102,9 @@ def _mean_step(timeline: Timeline) -> float:
     return float(elapsed[1] - elapsed[0]) / max(1, int(ends[1] - ends[0]))
 
 
-def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
+def build_module(
+    estimator: Any, sizes: ModelSizes, *, linear_path: LinearPath | None, seed: int
+) -> Informer:
     """
     Build the network with newly drawn weights.
 
@@ -103,6 +114,8 @@ def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
         Its model parameters.
     sizes : ModelSizes
         What the data decides.
+    linear_path : LinearPath or None
+        What the network corrects.
     seed : int
         Seed of the key sampling; the weights are drawn from torch's global generator.
 
@@ -123,6 +136,8 @@ def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
         seq_len=sizes.seq_len,
         label_len=int(label_len),
         pred_len=sizes.pred_len,
+        patch_len=sizes.patch_len,
+        linear_path=linear_path,
         d_model=estimator.d_model,
         n_heads=estimator.n_heads,
         n_encoder_layers=estimator.n_encoder_layers,
@@ -130,15 +145,15 @@ def build_module(estimator: Any, sizes: ModelSizes, *, seed: int) -> Informer:
         d_ff=4 * estimator.d_model if estimator.d_ff is None else estimator.d_ff,
         dropout=estimator.dropout,
         activation=estimator.activation,
-        norm=estimator.norm,
-        norm_first=estimator.norm_first,
+        norm="zc_rms" if estimator.norm == "zc_rms" else "layer",
+        norm_first=estimator.norm != "post_layer",
         attention=estimator.attention_,
         decoder_attention=estimator.decoder_attention,
         factor=estimator.factor,
         qk_norm=estimator.qk_norm,
         output_gate=estimator.output_gate,
         distil=estimator.distil,
-        bias=estimator.bias,
+        bias=estimator.norm != "zc_rms",
         position=estimator.position,
         mask_embedding="mask" in estimator.embeddings,
         null_embedding="missing" in estimator.embeddings,
@@ -173,7 +188,7 @@ def trainer_settings(estimator: Any) -> TrainerSettings:
         muon_learning_rate=_MUON_RATIO * estimator.learning_rate,
         weight_decay=estimator.weight_decay,
         optimizer=estimator.optimizer,
-        schedule=estimator.schedule,
+        schedule=_SCHEDULE,
         warmup_fraction=_WARMUP,
         max_grad_norm=_MAX_GRADIENT_NORM,
         accumulate=estimator.batch_size // micro,
@@ -182,7 +197,28 @@ def trainer_settings(estimator: Any) -> TrainerSettings:
     )
 
 
-def resolve_attention(attention: str, *, seq_len: int, device: torch.device) -> str:
+def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
+    """
+    Decide how many steps make a token.
+
+    Parameters
+    ----------
+    patch_len : int or None
+        What the user asked for.
+    seq_len : int
+        Steps of the encoder's window.
+
+    Returns
+    -------
+    int
+        For None what leaves 24 tokens, or more where a patch would be longer than 12 steps.
+    """
+    if patch_len is not None:
+        return int(patch_len)
+    return min(max(seq_len // _TOKENS, 1), _LONGEST_PATCH)
+
+
+def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
     """
     Decide how the encoder attends.
 
@@ -190,8 +226,8 @@ def resolve_attention(attention: str, *, seq_len: int, device: torch.device) -> 
     ----------
     attention : {"auto", "probsparse", "dense"}
         What the user asked for.
-    seq_len : int
-        Steps of the encoder's window.
+    n_tokens : int
+        Length of the encoder's input.
     device : torch.device
         Where the network runs.
 
@@ -202,7 +238,7 @@ def resolve_attention(attention: str, *, seq_len: int, device: torch.device) -> 
     """
     if attention != "auto":
         return attention
-    return "probsparse" if seq_len >= _SPARSE_FROM.get(device.type, 4096) else "dense"
+    return "probsparse" if n_tokens >= _SPARSE_FROM.get(device.type, 4096) else "dense"
 
 
 def resolve_device(device: str) -> torch.device:

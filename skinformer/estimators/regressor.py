@@ -44,6 +44,13 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         `seq_len`.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
+    linear_path : bool, default=True
+        Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
+        and let the Informer correct it; see `linear_blend_`. Without it the Informer forecasts
+        alone, as its authors had it.
+    patch_len : int or None, default=None
+        Neighbouring steps that make one token of the Informer; None is ``seq_len // 24``, at
+        least 1 and at most 12.
     known_future : list or None, default=None
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
@@ -82,12 +89,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Gate attention outputs by the input.
     activation : {"gelu", "relu", "swiglu"}, default="gelu"
         Form of the feed-forward blocks; "swiglu" uses two thirds of `d_ff`.
-    norm : {"layer", "zc_rms"}, default="layer"
-        LayerNorm, or RMSNorm with a zero-centred gain.
-    norm_first : bool, default=True
-        Norm before each sublayer, or after each sum.
-    bias : bool, default=True
-        Biases in attention, feed-forward and gates.
+    norm : {"layer", "zc_rms", "post_layer"}, default="layer"
+        LayerNorm before each sublayer; RMSNorm with a zero-centred gain, and then no biases in
+        attention, feed-forward and gates; or LayerNorm after each sum.
     position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
         Code of a step's place; "continuous" takes the time that passed, for steps of different
         length such as months.
@@ -109,9 +113,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
         `learning_rate` (0.02 for 3e-4), everything else by AdamW.
     learning_rate : float, default=1e-3
-        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most).
-    schedule : {"cosine", "linear", "constant", "noam"}, default="cosine"
-        How the rate goes on after its peak; the first two end at a tenth of it.
+        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
+        by a cosine to a tenth.
     weight_decay : float, default=0.01
         Decoupled decay of matrices (not of biases, norms and embeddings).
     batch_size : int, default=32
@@ -125,8 +128,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Of matrix products in training; weights, statistics and losses are float32. "auto" goes
         by width and device, see `precision_`.
     early_stopping : bool or "auto", default="auto"
-        Watch the loss on the last rows and keep the best epoch's weights. "auto" does so from
-        ``seq_len + 2 * pred_len`` rows on.
+        Watch the loss on the last rows, keep the best epoch's weights, and let the Informer
+        correct the linear path only as far as it did better on four stretches of these rows.
+        "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits the linear path
+        again on all rows; True leaves the last rows out for good.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
     n_iter_no_change : int, default=3
@@ -168,6 +173,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
+    linear_blend_ : dict of str to float
+        Weight of each ridge in the linear path.
+    trust_ : float
+        Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
@@ -215,6 +224,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         seq_len: int = 96,
         label_len: int | None = None,
         pred_len: int = 24,
+        linear_path: bool = True,
+        patch_len: int | None = None,
         known_future: list[Any] | None = None,
         freq: Any = None,
         calendar: Any = "auto",
@@ -231,8 +242,6 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         output_gate: bool = False,
         activation: str = "gelu",
         norm: str = "layer",
-        norm_first: bool = True,
-        bias: bool = True,
         position: str = "sinusoidal",
         init: str = "xavier",
         distil: bool = True,
@@ -242,7 +251,6 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         max_iter: int = 10,
         optimizer: str = "adamw",
         learning_rate: float = 1e-3,
-        schedule: str = "cosine",
         weight_decay: float = 0.01,
         batch_size: int = 32,
         micro_batch_size: int | None = None,
@@ -261,6 +269,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.seq_len = seq_len
         self.label_len = label_len
         self.pred_len = pred_len
+        self.linear_path = linear_path
+        self.patch_len = patch_len
         self.known_future = known_future
         self.freq = freq
         self.calendar = calendar
@@ -277,8 +287,6 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.output_gate = output_gate
         self.activation = activation
         self.norm = norm
-        self.norm_first = norm_first
-        self.bias = bias
         self.position = position
         self.init = init
         self.distil = distil
@@ -288,7 +296,6 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.max_iter = max_iter
         self.optimizer = optimizer
         self.learning_rate = learning_rate
-        self.schedule = schedule
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.micro_batch_size = micro_batch_size

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,8 @@ from skinformer.model.decoder import Decoder, DecoderLayer
 from skinformer.model.embedding import StepEmbedding
 from skinformer.model.encoder import Encoder, EncoderLayer
 from skinformer.model.initialization import initialize
-from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.linear_path import KnownFuturePath, LinearPath
+from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
 __all__ = ["Informer"]
@@ -41,6 +42,11 @@ class Informer(nn.Module):
         Steps of the past repeated in the decoder input, from 0 to ``seq_len``.
     pred_len : int
         Steps to forecast, at least 1.
+    patch_len : int
+        Neighbouring steps, of all columns, that make one token, at least 1.
+    linear_path : LinearPath or None
+        Forecast that this network corrects: its projection then starts at zero, and the forecast
+        is the path's plus the network's.
     d_model : int
         Width of the hidden states, a multiple of ``n_heads``.
     n_heads : int
@@ -97,8 +103,12 @@ class Informer(nn.Module):
     -----
     The decoder input is the last ``label_len`` rows of the window followed by the masked
     future; after window normalisation a masked value, 0, is the mean of its window. The
-    forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32. Time and
-    memory grow as seq_len · ln(seq_len) with "probsparse", as seq_len² with "dense".
+    forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32; with a linear
+    path its forecast stands in the place of μ. Time and memory grow as n · ln(n) with
+    "probsparse", as n² with "dense", n being the number of tokens, ⌈seq_len / patch_len⌉.
+
+    Patches are aligned at the origin; of ``label_len`` whole patches are used. A patch's calendar
+    and time are those of its first step.
 
     Times count from the first step of the horizon: with equal steps they are -seq_len, …, -1
     and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Both embeddings add the number
@@ -123,8 +133,9 @@ class Informer(nn.Module):
     >>> from skinformer.model.informer import Informer
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
-    ...     pred_len=12, d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32,
-    ...     dropout=0.1, activation="gelu", norm="layer", norm_first=True,
+    ...     pred_len=12, patch_len=1, linear_path=None, d_model=16, n_heads=2,
+    ...     n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1,
+    ...     activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
     ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier",
@@ -146,6 +157,8 @@ class Informer(nn.Module):
         seq_len: int,
         label_len: int,
         pred_len: int,
+        patch_len: int,
+        linear_path: LinearPath | None,
         d_model: int,
         n_heads: int,
         n_encoder_layers: int,
@@ -172,8 +185,9 @@ class Informer(nn.Module):
     ) -> None:
         super().__init__()
         _check_label_len(label_len, seq_len)
-        self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
-        n_inputs = n_targets + n_past + n_known
+        self.label_len, self.pred_len = label_len - label_len % patch_len, pred_len
+        self.n_known, self.patch_len = n_known, patch_len
+        n_inputs = (n_targets + n_past + n_known) * patch_len
         embedding = partial(StepEmbedding, n_inputs=n_inputs, calendar_sizes=calendar_sizes)
         embedding = partial(embedding, d_model=d_model, position=position, norm=norm)
         embedding = partial(embedding, null_embedding=null_embedding)
@@ -181,10 +195,12 @@ class Informer(nn.Module):
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
         self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
-        self.encoder_embedding = embedding(length=seq_len, origin=seq_len, n_masked=0)
-        n_masked = pred_len if mask_embedding else 0
+        n_seen, n_guiding = n_patches(seq_len, patch_len), self.label_len // patch_len
+        self.n_ahead = n_patches(pred_len, patch_len)
+        self.encoder_embedding = embedding(length=n_seen, origin=n_seen, n_masked=0)
+        n_masked = self.n_ahead if mask_embedding else 0
         self.decoder_embedding = embedding(
-            length=label_len + pred_len, origin=label_len, n_masked=n_masked
+            length=n_guiding + self.n_ahead, origin=n_guiding, n_masked=n_masked
         )
         stack: dict[str, Any] = {"d_model": d_model, "norm": norm}
         stack |= {"gradient_checkpointing": gradient_checkpointing}
@@ -193,9 +209,12 @@ class Informer(nn.Module):
         seed += n_encoder_layers  # layers sample their keys from seeds of their own
         layers = _layers(DecoderLayer, n_decoder_layers, decoder_attention, seed, block)
         self.decoder = Decoder(layers=layers, **stack)
-        self.projection = nn.Linear(d_model, n_targets)
-        self.linear_path = _linear_path(n_known, n_targets)
+        self.projection = nn.Linear(d_model, n_targets * patch_len)
+        self.linear_path = linear_path
+        self.known_path = _known_path(n_known, n_targets)
         initialize(self, init=init)
+        if linear_path is not None:
+            nn.init.zeros_(self.projection.weight)
 
     def forward(
         self,
@@ -229,22 +248,30 @@ class Informer(nn.Module):
         Tensor of shape (batch, pred_len, n_targets), float32
             Standardised forecast.
         """
-        known = future[..., future.shape[-1] - self.n_known :]
+        start = None if self.linear_path is None else self.linear_path(past, future)
         statistics: WindowStatistics | None = None
+        known = future[..., future.shape[-1] - self.n_known :]
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
-        memory = self.encoder(self.encoder_embedding(past, past_calendar, past_time))
+        tokens = merge_steps(past, self.patch_len, pad_front=True)
+        before = [starts(x, self.patch_len, pad_front=True) for x in (past_calendar, past_time)]
+        memory = self.encoder(self.encoder_embedding(tokens, *before))
         guided = self._after_guiding_rows(past, future)
         calendar = self._after_guiding_rows(past_calendar, future_calendar)
         time = self._after_guiding_rows(past_time, future_time)
+        tokens = merge_steps(guided, self.patch_len, pad_front=False)
+        around = [starts(x, self.patch_len, pad_front=False) for x in (calendar, time)]
         states = self.decoder(
-            self.decoder_embedding(guided, calendar, time), memory, pred_len=self.pred_len
+            self.decoder_embedding(tokens, *around), memory, pred_len=self.n_ahead
         )
-        forecast: Tensor = self.projection(states).float()  # (batch, pred_len, n_targets)
+        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_targets)
+        forecast = split_steps(forecast, self.patch_len, length=self.pred_len)
         if self.window_norm is not None and statistics is not None:
-            forecast = self.window_norm.undo(forecast, statistics)
-        if self.linear_path is not None:
-            forecast = forecast + self.linear_path(known.nan_to_num())
+            forecast = self.window_norm.undo(forecast, statistics, centre=start is None)
+        if self.known_path is not None:
+            forecast = forecast + self.known_path(known.nan_to_num())
+        if start is not None and self.linear_path is not None:
+            forecast = start + self.linear_path.trust * forecast
         return forecast
 
     def embed_unseen(self) -> None:
@@ -253,6 +280,10 @@ class Informer(nn.Module):
             if embedding.calendar is not None:
                 embedding.calendar.embed_unseen()
 
+    @overload
+    def _after_guiding_rows(self, past: Tensor, future: Tensor) -> Tensor: ...
+    @overload
+    def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None: ...
     def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None:
         """Join the last ``label_len`` rows of the past and the future."""
         if past is None or future is None:
@@ -269,7 +300,7 @@ def _check_label_len(label_len: int, seq_len: int) -> None:
         )
 
 
-def _linear_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
+def _known_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
     return KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
 
 

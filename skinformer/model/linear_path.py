@@ -1,9 +1,124 @@
-"""Linear path from the covariates known ahead to the forecast of their own step."""
+"""Linear paths: from the past, in closed form, and from covariates known ahead, trained."""
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["KnownFuturePath"]
+__all__ = ["KnownFuturePath", "LinearPath"]
+
+
+class LinearPath(nn.Module):
+    """Forecast by a linear map that was found in closed form; the network corrects it.
+
+    It is not trained: gradient steps on its many weights would leave the ridge's solution for
+    one that fits the training rows better and others worse.
+
+    Parameters
+    ----------
+    n_targets : int
+        Number of targets, the first columns.
+    n_known : int
+        Number of columns known ahead, the last ones.
+    n_inputs : int
+        Number of columns in all.
+    n_groups : int
+        1, all targets share one map, or `n_targets`.
+    mixed_len : int
+        Last rows of all columns that are seen together; 0 for none.
+    seq_len, pred_len : int
+        Steps of the window and of the forecast.
+
+    Attributes
+    ----------
+    own : Tensor of shape (n_groups, seq_len, pred_len)
+        From a target's distances from its last value to its own future.
+    mixed : Tensor of shape (mixed_len · n_inputs + n_inputs + 1, pred_len · n_targets)
+        From all columns' last distances, last values and 1; empty if `mixed_len` is 0.
+    effect : Tensor of shape (n_known, n_targets)
+        Effect of columns known ahead on the targets of their own step, which is taken off the
+        window first and added to the forecast last.
+    trust : Tensor of shape ()
+        What the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
+
+    Notes
+    -----
+    ``ŷ = y_L + (y - y_L) W_own + [x - x_L, x_L, 1] W_mixed``, in float32. All weights are
+    buffers, 0 at first, so that an unfitted path repeats the last value. Cost of a window:
+    ``n_targets · seq_len · pred_len`` products and those of `mixed`.
+
+    **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``, output
+    ``(batch, pred_len, n_targets)``.
+
+    References
+    ----------
+    Time-series chapter (T), section 7.5.1, hybrid models.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.linear_path import LinearPath
+    >>> sizes = {"n_targets": 1, "n_known": 0, "n_inputs": 1, "n_groups": 1, "mixed_len": 0}
+    >>> path = LinearPath(**sizes, seq_len=3, pred_len=2)
+    >>> path(torch.tensor([[[1.0], [2.0], [5.0]]]), torch.zeros(1, 2, 1)).flatten().tolist()
+    [5.0, 5.0]
+    """
+
+    own: Tensor
+    mixed: Tensor
+    effect: Tensor
+    trust: Tensor
+
+    def __init__(
+        self,
+        *,
+        n_targets: int,
+        n_known: int,
+        n_inputs: int,
+        n_groups: int,
+        mixed_len: int,
+        seq_len: int,
+        pred_len: int,
+    ) -> None:
+        super().__init__()
+        self.n_targets, self.n_known, self.mixed_len = n_targets, n_known, mixed_len
+        n_features = (mixed_len + 1) * n_inputs + 1 if mixed_len else 0
+        self.register_buffer("own", torch.zeros(n_groups, seq_len, pred_len))
+        self.register_buffer("mixed", torch.zeros(n_features, pred_len * n_targets))
+        self.register_buffer("effect", torch.zeros(n_known, n_targets))
+        self.register_buffer("trust", torch.ones(()))
+
+    def forward(self, past: Tensor, future: Tensor) -> Tensor:
+        """Forecast a batch of windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs)
+            Standardised windows; NaN counts as the mean.
+        future : Tensor of shape (batch, pred_len, n_inputs)
+            Standardised covariates known ahead in the last columns; the others are not read.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            The forecast.
+        """
+        with torch.autocast(past.device.type, enabled=False):
+            past, targets = past.float().nan_to_num(), slice(self.n_targets)
+            if self.n_known:
+                effect = past[..., -self.n_known :] @ self.effect
+                rest = past[..., self.n_targets :]
+                past = torch.cat([past[..., targets] - effect, rest], dim=-1)
+            last = past[:, -1:]  # (batch, 1, n_inputs)
+            distance = past - last
+            own = distance[..., targets].permute(2, 0, 1) @ self.own  # (n_targets, batch, pred_len)
+            forecast = last[..., targets] + own.permute(1, 2, 0)
+            if self.mixed_len:
+                recent = distance[:, -self.mixed_len :].flatten(1)
+                features = torch.cat([recent, last[:, 0], last.new_ones(len(last), 1)], dim=1)
+                forecast = forecast + (features @ self.mixed).view_as(forecast)
+            if self.n_known:
+                known = future[..., -self.n_known :].float().nan_to_num()
+                forecast = forecast + known @ self.effect
+            return forecast
 
 
 class KnownFuturePath(nn.Linear):
@@ -37,7 +152,7 @@ class KnownFuturePath(nn.Linear):
     float32.
 
     NOTE[DIFF]: N has no linear path; T 7.5.1 puts a linear model beside the network. This is
-    the part of it that covariates need; the ridge on the past is the estimator's.
+    the part of it that is trained; `LinearPath` is the other.
 
     References
     ----------

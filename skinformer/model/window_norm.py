@@ -100,7 +100,9 @@ class WindowNorm(nn.Module):
         normalised = torch.cat([centred / scale, known], dim=-1)
         return normalised, WindowStatistics(last + centre, scale)
 
-    def undo(self, forecast: Tensor, statistics: WindowStatistics) -> Tensor:
+    def undo(
+        self, forecast: Tensor, statistics: WindowStatistics, *, centre: bool = True
+    ) -> Tensor:
         """Put a forecast of the targets back on the scale of its window.
 
         Parameters
@@ -109,6 +111,8 @@ class WindowNorm(nn.Module):
             Forecast in the window's own units.
         statistics : WindowStatistics
             What `forward` returned for the same windows.
+        centre : bool, default=True
+            Whether the mean is added; a correction of another forecast has none.
 
         Returns
         -------
@@ -117,4 +121,5 @@ class WindowNorm(nn.Module):
         """
         mean = statistics.mean[..., : self.n_targets]
         scale = statistics.scale[..., : self.n_targets]
-        return forecast.float() * scale + mean
+        scaled = forecast.float() * scale
+        return scaled + mean if centre else scaled

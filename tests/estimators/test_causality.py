@@ -145,12 +145,16 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
 
 
 def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
-    """The scaler must not see the validation tail, or early stopping judges on seen data."""
+    """The scaler must not see the validation tail, or early stopping judges on seen data.
+
+    The linear path's choices are made on the tail, and so it is off here.
+    """
     df = frame(60)
     changed = df.copy()
     changed.iloc[54:] = changed.iloc[54:].to_numpy() * 7
     one, two = (
-        small(target="load", early_stopping=True, max_iter=1).fit(part) for part in (df, changed)
+        small(target="load", early_stopping=True, max_iter=1, linear_path=False).fit(part)
+        for part in (df, changed)
     )
     np.testing.assert_array_equal(one.scaler_.mean, two.scaler_.mean)
     np.testing.assert_array_equal(one.scaler_.scale, two.scaler_.scale)

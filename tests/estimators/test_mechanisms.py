@@ -18,9 +18,9 @@ CHOICES = {
     "qk_norm": [False, True],
     "output_gate": [False, True],
     "activation": ["gelu", "relu", "swiglu"],
-    "norm": ["layer", "zc_rms"],
-    "norm_first": [True, False],
-    "bias": [True, False],
+    "norm": ["layer", "zc_rms", "post_layer"],
+    "linear_path": [False, True],
+    "patch_len": [1, 5],
     "position": ["sinusoidal", "learned", "continuous"],
     "init": ["xavier", "normal", "scaled"],
     "distil": [True, False],
@@ -30,7 +30,6 @@ CHOICES = {
     "calendar": ["auto", None, ["hour"]],
     "loss": ["mse", "mae", "huber", 0.7],
     "optimizer": ["adamw", "muon"],
-    "schedule": ["cosine", "linear", "constant", "noam"],
     "micro_batch_size": [None, 8],
     "gradient_checkpointing": [False, True],
     "precision": ["fp32", "bf16"],
@@ -108,10 +107,10 @@ def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     model = InformerRegressor(**SMALL).fit(df)
     assert (model.attention_, model.precision_, model.device_) == ("dense", "fp32", "cpu")
     cpu, cuda = torch.device("cpu"), torch.device("cuda")
-    assert resolve_attention("auto", seq_len=95, device=cpu) == "dense"
-    assert resolve_attention("auto", seq_len=96, device=cpu) == "probsparse"
-    assert resolve_attention("auto", seq_len=1024, device=cuda) == "dense"
-    assert resolve_attention("dense", seq_len=9999, device=cpu) == "dense"
+    assert resolve_attention("auto", n_tokens=95, device=cpu) == "dense"
+    assert resolve_attention("auto", n_tokens=96, device=cpu) == "probsparse"
+    assert resolve_attention("auto", n_tokens=1024, device=cuda) == "dense"
+    assert resolve_attention("dense", n_tokens=9999, device=cpu) == "dense"
 
 
 def test_a_quantile_lies_above_its_share_of_the_truth(df):

@@ -29,6 +29,8 @@ MODEL = BLOCK | {
     "seq_len": 48,
     "label_len": 12,
     "pred_len": 6,
+    "patch_len": 1,
+    "linear_path": None,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,
     "attention": "probsparse",

@@ -118,7 +118,7 @@ def test_known_covariates_reach_their_own_step_after_the_window_norm(informer, b
     past = past * 40
     before = model(past, future)
     with torch.no_grad():
-        model.linear_path.weight.copy_(torch.tensor([[2.0, -1.0]]))
+        model.known_path.weight.copy_(torch.tensor([[2.0, -1.0]]))
     expected = before + 2 * future[..., 1:2] - future[..., 2:]
     torch.testing.assert_close(model(past, future), expected, atol=1e-4, rtol=1e-5)
 

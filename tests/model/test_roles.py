@@ -55,7 +55,7 @@ def test_role_of_each_kind_of_layer(informer):
     assert len(matrices) == 2 * 7 + 12
     decayed = [
         model.projection.weight,
-        model.linear_path.weight,
+        model.known_path.weight,
         model.encoder.gaps[0].conv.weight,
         model.encoder_embedding.values.weight,
         model.decoder_embedding.calendar.hidden.weight,

@@ -1,0 +1,165 @@
+"""The linear path of an estimator: fitted before the network, then trusted with its share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from skinformer.estimators.batches import WindowBatches
+from skinformer.estimators.building import ModelSizes
+from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
+from skinformer.linear.sums import Problem
+from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
+from skinformer.timeline.timeline import Timeline
+from skinformer.training.batch import Batch
+from skinformer.training.losses import Loss, as_loss
+
+__all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear"]
+
+#: Shares of the correction that compete.
+_TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Stretches of the validation tail on each of which a correction has to prove itself.
+_N_STRETCHES = 4
+
+
+def linear_fit(
+    timeline: Timeline,
+    sizes: ModelSizes,
+    origins: npt.NDArray[np.int64],
+    *,
+    tail: int | None,
+    refit: bool,
+) -> tuple[LinearFit, LinearFit]:
+    """
+    Fit the linear path to the rows of an estimator.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Standardised rows.
+    sizes : ModelSizes
+        What the columns are.
+    origins : ndarray of int64, shape (n_windows,)
+        Training and validation windows.
+    tail : int or None
+        The step at which validation begins.
+    refit : bool
+        Whether the maps are fitted again with the validation windows.
+
+    Returns
+    -------
+    tuple of LinearFit
+        The blend that the network is trained beside, and the final one.
+    """
+    problem = Problem(
+        timeline.values,
+        timeline.weight,
+        sizes.n_targets,
+        sizes.seq_len,
+        sizes.pred_len,
+        effect=np.zeros((sizes.n_known, sizes.n_targets)),
+    )
+    return fit_linear_path(problem, origins, timeline.steps[origins], tail=tail, refit=refit)
+
+
+def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
+    """
+    Build a torch module that holds a fit.
+
+    Parameters
+    ----------
+    sizes : ModelSizes
+        What the columns are.
+    fit : LinearFit
+        The blend.
+
+    Returns
+    -------
+    LinearPath
+        On the CPU.
+    """
+    n_inputs = sizes.n_targets + sizes.n_past + sizes.n_known
+    path = LinearPath(
+        n_targets=sizes.n_targets,
+        n_known=sizes.n_known,
+        n_inputs=n_inputs,
+        n_groups=len(fit.own),
+        mixed_len=mixed_rows(fit, n_inputs),
+        seq_len=sizes.seq_len,
+        pred_len=sizes.pred_len,
+    )
+    load_linear(path, fit)
+    return path
+
+
+def load_linear(path: LinearPath, fit: LinearFit, *, trust: float = 1.0) -> None:
+    """
+    Give a module the maps of a fit.
+
+    Parameters
+    ----------
+    path : LinearPath
+        Of the fit's shapes.
+    fit : LinearFit
+        The blend.
+    trust : float, default=1.0
+        Share of the network's correction.
+    """
+    path.trust.fill_(trust)
+    path.own.copy_(torch.from_numpy(fit.own))
+    path.effect.copy_(torch.from_numpy(fit.effect))
+    if fit.mixed is not None:
+        path.mixed.copy_(torch.from_numpy(fit.mixed))
+
+
+def choose_trust(
+    module: Informer, path: LinearPath, held_out: WindowBatches, *, loss: str | Loss
+) -> float:
+    """
+    Find the share of the network's correction that helps on all stretches of the held-out rows.
+
+    Parameters
+    ----------
+    module : Informer
+        Trained, in evaluation mode.
+    path : LinearPath
+        What it corrects.
+    held_out : WindowBatches
+        Validation windows in order of time.
+    loss : str or Loss
+        What training lowered.
+
+    Returns
+    -------
+    float
+        The share whose loss, relative to that of the linear path alone, is lowest on the stretch
+        where it is highest; 0 if any correction does harm somewhere.
+    """
+    error = as_loss(loss)
+    total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
+    n_batches = len(held_out)
+    for i, (batch, alone, together) in enumerate(_forecasts(module, path, held_out)):
+        stretch = i * _N_STRETCHES // n_batches
+        weight = 1.0 if batch.weight is None else batch.weight
+        for j, share in enumerate(_TRUSTS):
+            mixture = torch.lerp(alone, together, share)
+            total[stretch, j] += (error(mixture, batch.target) * weight).sum().double().cpu()
+    total = total[total[:, 0] > 0]
+    if not len(total):
+        return _TRUSTS[-1]
+    worst = (total / total[:, :1]).amax(dim=0)
+    return _TRUSTS[int(worst.argmin())]
+
+
+def _forecasts(
+    module: Informer, path: LinearPath, held_out: WindowBatches
+) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+    """Forecast each batch without the network and with it."""
+    with torch.inference_mode():
+        for batch in held_out:
+            yield batch, path(*batch.inputs[:2]), module(*batch.inputs)

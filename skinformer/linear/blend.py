@@ -1,0 +1,112 @@
+"""How much each candidate counts, from its errors on several stretches of time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Stretch", "choose_strengths", "choose_weights"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
+_TEMPERATURE = 0.1
+#: Price, in relative error, of leaving these first weights (times the relative entropy).
+_ENTROPY_PRICE = 0.1
+_FLOOR = 1e-9  # of squared errors: those of a constant series are 0
+
+
+class Stretch(NamedTuple):
+    """Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form.
+
+    Forecasts are numbered candidate by candidate, strength by strength.
+    """
+
+    products: Floats
+    """Mean products of forecasts with forecasts, shape (n_forecasts, n_forecasts)."""
+    cross: Floats
+    """Mean products of forecasts with the truth, shape (n_forecasts,)."""
+    truth: float
+    """Mean square of the truth."""
+
+    def errors(self) -> Floats:
+        """Give the mean squared error of each forecast alone."""
+        return np.maximum(np.diag(self.products) - 2 * self.cross + self.truth, 0) + _FLOOR
+
+
+def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
+    """
+    Choose each candidate's strength: the least mean error over the stretches.
+
+    Parameters
+    ----------
+    stretches : list of Stretch
+        At least one.
+    n_strengths : int
+        Forecasts of a candidate.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_candidates,)
+        Numbers of strengths.
+    """
+    errors = np.mean([stretch.errors() for stretch in stretches], axis=0)
+    best: Ints = errors.reshape(-1, n_strengths).argmin(axis=1)
+    return best
+
+
+def choose_weights(stretches: list[Stretch], chosen: Ints, n_strengths: int) -> Floats:
+    """
+    Weigh candidates so that their mixture errs little, and none that failed once counts much.
+
+    Parameters
+    ----------
+    stretches : list of Stretch
+        At least one.
+    chosen : ndarray of int64, shape (n_candidates,)
+        From `choose_strengths`.
+    n_strengths : int
+        Forecasts of a candidate.
+
+    Returns
+    -------
+    ndarray of shape (n_candidates,)
+        Not negative, summing to 1.
+
+    Notes
+    -----
+    The first weights are ``exp(-e / 0.1)``, e being the logarithm of a candidate's error over
+    that of the best one, on the stretch where this is worst. The final ones minimise the
+    mixture's mean relative error over the stretches plus 0.1 times their relative entropy to
+    the first, by multiplicative steps.
+    """
+    forecasts = np.arange(len(chosen)) * n_strengths + chosen
+    errors = np.array([stretch.errors()[forecasts] for stretch in stretches])
+    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0)
+    first = np.exp(-(worst - worst.min()) / _TEMPERATURE)
+    first = np.maximum(first / first.sum(), np.finfo(float).tiny)
+    products, cross = np.zeros((len(chosen), len(chosen))), np.zeros(len(chosen))
+    for stretch in stretches:
+        block, part = stretch.products[np.ix_(forecasts, forecasts)], stretch.cross[forecasts]
+        error = max(first @ block @ first - 2 * first @ part + stretch.truth, 0) + _FLOOR
+        products += block / error / len(stretches)
+        cross += part / error / len(stretches)
+    return _descend(products, cross, first)
+
+
+def _descend(products: Floats, cross: Floats, first: Floats) -> Floats:
+    """Minimise ``w'Pw - 2w'c + price · Σ w ln(w / first)`` over weights that sum to 1."""
+    weights = first
+    # The step bounds the change of any exponent by about 1.
+    rate = 1 / (2 * np.abs(products).max() + _ENTROPY_PRICE)
+    for _ in range(2000):
+        gradient = 2 * (products @ weights - cross) + _ENTROPY_PRICE * np.log(weights / first)
+        moved = weights * np.exp(-rate * (gradient - weights @ gradient))
+        moved = np.maximum(moved / moved.sum(), np.finfo(float).tiny)
+        if np.abs(moved - weights).max() < 1e-7:
+            break
+        weights = moved
+    return weights

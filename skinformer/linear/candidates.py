@@ -1,0 +1,216 @@
+"""Which ridges compete: one map for all columns or one each, short look-backs or long ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.linear.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
+
+__all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Strengths of the ridge, per window: standardised columns make them comparable.
+STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
+#: Look-backs are `seq_len` and its halves down to this share.
+_HALVINGS = 4
+#: All columns together are looked at over at most this many rows, and half of them …
+_MIXED_ROWS = 48
+#: … and this many features: their products must stay small.
+_MIXED_FEATURES = 1024
+#: Sums with a map per column may take this many bytes (three sets are alive at once).
+_COLUMN_BYTES = 300_000_000
+
+
+class Candidate(NamedTuple):
+    """One way to map a window to its future."""
+
+    kind: str
+    """"last" (repeat the last value), "shared", "own" or "mixed"."""
+    length: int = 0
+    """Rows of the window that it looks at."""
+    level: bool = False
+    """Whether it sees the last values themselves and a constant, not distances alone."""
+
+    def __str__(self) -> str:
+        """Name the candidate, for reports."""
+        level = " and levels" if self.level else ""
+        return self.kind if not self.length else f"{self.kind}, {self.length} rows{level}"
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """
+    Solutions of one candidate's normal equations, one for each of `STRENGTHS`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_groups, n_features)
+        Eigenvalues of the mean gram.
+    vectors : ndarray of shape (n_groups, n_features, n_features)
+        Its eigenvectors.
+    cross : ndarray of shape (n_groups, n_features, n_outputs)
+        The mean cross products in their coordinates.
+    """
+
+    values: Floats
+    vectors: Floats
+    cross: Floats
+
+    @classmethod
+    def from_means(cls, gram: Floats, cross: Floats) -> Ridge:
+        """
+        Decompose once, so that any strength is a product.
+
+        Parameters
+        ----------
+        gram : ndarray of shape (n_groups, n_features, n_features)
+            Mean products of features.
+        cross : ndarray of shape (n_groups, n_features, n_outputs)
+            Mean products of features with what followed.
+
+        Returns
+        -------
+        Ridge
+            Cost: ``n_groups · n_features³``.
+        """
+        values, vectors = np.linalg.eigh(gram)
+        return cls(np.maximum(values, 0), vectors, np.swapaxes(vectors, 1, 2) @ cross)
+
+    def solve(self, strength: float) -> Floats:
+        """
+        Give the maps of least mean squared error plus `strength` times their squared size.
+
+        Parameters
+        ----------
+        strength : float
+            Above 0.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, n_features, n_outputs)
+            The maps.
+        """
+        maps: Floats = self.vectors @ (self.cross / (self.values[:, :, None] + strength))
+        return maps
+
+
+class Competition:
+    """
+    The candidates and their sums.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+
+    Notes
+    -----
+    Shorter look-backs, and the one map of all columns, read parts of the same sums.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        n_columns, seq_len = problem.values.shape[1], problem.seq_len
+        size = problem.n_targets * seq_len * (seq_len + problem.pred_len) * 8
+        self.per_column = problem.n_targets > 1 and size <= _COLUMN_BYTES
+        self.problem = problem
+        self.columns = ColumnSums(problem, per_column=self.per_column)
+        mixed = min(seq_len, _MIXED_ROWS, _MIXED_FEATURES // n_columns)
+        self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed else None
+        lengths = sorted({max(1, seq_len >> k) for k in range(_HALVINGS)}, reverse=True)
+        kinds = ("shared", "own") if self.per_column else ("shared",)
+        self.candidates = [Candidate("last")]
+        self.candidates += [Candidate(kind, length) for kind in kinds for length in lengths]
+        if self.mixed is not None:
+            lengths = sorted({mixed, max(1, mixed // 2)}, reverse=True)
+            self.candidates += [
+                Candidate("mixed", n, level) for n in lengths for level in (False, True)
+            ]
+
+    def add(self, windows: Windows) -> None:
+        """
+        Let all candidates learn from some windows.
+
+        Parameters
+        ----------
+        windows : Windows
+            As many as fit in memory.
+        """
+        self.columns.add(windows)
+        if self.mixed is not None:
+            self.mixed.add(windows)
+
+    def solve(self) -> Iterator[tuple[Candidate, Ridge]]:
+        """
+        Solve for what the windows so far say.
+
+        Yields
+        ------
+        tuple of Candidate and Ridge
+            One after the other, all but "last", which learns nothing.
+        """
+        groups: dict[str, Sums | None] = {"shared": self.columns, "mixed": self.mixed}
+        if self.per_column:
+            groups |= {"shared": self.columns.shared(), "own": self.columns}
+        for kind, sums in groups.items():
+            if sums is None:
+                continue
+            gram, cross = sums.means()
+            for candidate in self.candidates:
+                if candidate.kind == kind:
+                    used = self.features(candidate)
+                    block = gram[:, used[:, None], used]
+                    yield candidate, Ridge.from_means(block, cross[:, used])
+
+    def features(self, candidate: Candidate) -> npt.NDArray[np.int64]:
+        """
+        Say which features of its sums a candidate uses.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Any but "last".
+
+        Returns
+        -------
+        ndarray of int64
+            Positions.
+        """
+        if candidate.kind != "mixed" or self.mixed is None:
+            return np.arange(self.problem.seq_len - candidate.length, self.problem.seq_len)
+        n_columns = self.problem.values.shape[1]
+        stop = self.mixed.length * n_columns
+        end = stop + n_columns + 1 if candidate.level else stop
+        return np.arange(stop - candidate.length * n_columns, end)
+
+    def forecast(self, candidate: Candidate, maps: Floats, windows: Windows) -> Floats:
+        """
+        Forecast the distances of windows.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Any but "last".
+        maps : ndarray of shape (n_groups, n_features, n_outputs)
+            Its solution.
+        windows : Windows
+            Some windows.
+
+        Returns
+        -------
+        ndarray of shape (n, pred_len, n_targets)
+            Distances from the last values.
+        """
+        used = self.features(candidate)
+        if candidate.kind == "mixed" and self.mixed is not None:
+            mapped = mixed_features(windows, length=self.mixed.length)[:, used] @ maps[0]
+            together: Floats = mapped.reshape(windows.future.shape)
+            return together
+        past = windows.past[:, used, : windows.future.shape[2]].transpose(2, 0, 1)
+        out: Floats = (past @ maps).transpose(1, 2, 0)
+        return out

@@ -1,0 +1,241 @@
+"""Fit the linear path: let ridges compete on stretches of time, blend them, fold them into one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.linear.blend import Stretch, choose_strengths, choose_weights
+from skinformer.linear.candidates import STRENGTHS, Candidate, Competition
+from skinformer.linear.sums import Problem, Windows, gather
+
+__all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+_N_STRETCHES = 4  # on which candidates are compared, the newest ones
+_WINDOWS_PER_STRETCH = 256  # that are forecast there, evenly spaced
+_MAX_WINDOWS = 100_000  # that are learnt from, evenly spaced
+_MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
+_EFFECT_STRENGTH = 1e-3
+_FALLBACK = Candidate("last")  # where nothing can be compared
+
+
+class LinearFit(NamedTuple):
+    """
+    The blend as one linear map, and how it came about.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_groups, seq_len, pred_len)
+        From a target's distances to its own future; one group is shared by all targets.
+    mixed : ndarray of shape (n_features, pred_len * n_targets), or None
+        From the last rows of all columns, their last values and 1; see `MixedSums`.
+    effect : ndarray of shape (n_known, n_targets)
+        What columns known ahead do to the targets of their own row.
+    blend : dict of str to float
+        Weight of each candidate.
+    """
+
+    own: Floats
+    mixed: Floats | None
+    effect: Floats
+    blend: dict[str, float]
+
+
+def fit_linear_path(
+    problem: Problem, origins: Rows, steps: Rows, *, tail: int | None, refit: bool
+) -> tuple[LinearFit, LinearFit]:
+    """
+    Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows; its `effect` is found here.
+    origins : ndarray of int64, shape (n_windows,)
+        All windows, those of the validation tail included.
+    steps : ndarray of int64, shape (n_windows,)
+        The time of each origin.
+    tail : int or None
+        The step at which the validation tail begins; None for no tail.
+    refit : bool
+        Whether the winners are fitted again with the tail.
+
+    Returns
+    -------
+    tuple of LinearFit
+        The winners fitted before the tail, and, with `refit`, on all windows (else the same).
+        Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)``
+        products, and five decompositions of each candidate. Memory: the sums and 32 MB.
+
+    Notes
+    -----
+    Candidates are compared on four stretches: the tail and three equal parts of the second half
+    of the training rows (without a tail, four of them). Before each stretch they are solved
+    from windows whose targets end before it.
+    """
+    order = np.argsort(steps, kind="stable")
+    origins, steps = origins[order], steps[order]
+    n_training = _before(steps, tail, problem.pred_len)
+    training = _thinned(np.arange(n_training), _MAX_WINDOWS)
+    problem = problem._replace(effect=_known_effect(problem, origins[training]))
+    competition = Competition(problem)
+    stretches, n_learnt = [], 0
+    for start, end in _stretch_borders(steps[:n_training], steps, tail):
+        ready = int(np.searchsorted(steps[training], start - problem.pred_len, side="right"))
+        _learn(competition, origins[training[n_learnt:ready]])
+        n_learnt = max(n_learnt, ready)
+        held_out = np.flatnonzero((steps >= start) & (steps < end))
+        if n_learnt and len(held_out):
+            held_out = _thinned(held_out, _WINDOWS_PER_STRETCH)
+            stretches.append(_compare(competition, origins[held_out]))
+    _learn(competition, origins[training[n_learnt:]])
+    weights = _weigh(competition, [stretch for stretch in stretches if stretch is not None])
+    before = after = _blend(competition, *weights)
+    if refit and n_training < len(origins):
+        _learn(competition, origins[_thinned(np.arange(n_training, len(origins)), _MAX_WINDOWS)])
+        after = _blend(competition, *weights)
+    return before, after
+
+
+def mixed_rows(fit: LinearFit, n_columns: int) -> int:
+    """
+    Tell over how many rows `mixed` looks.
+
+    Parameters
+    ----------
+    fit : LinearFit
+        The blend.
+    n_columns : int
+        Columns of the rows.
+
+    Returns
+    -------
+    int
+        0 where there is no such map.
+    """
+    return 0 if fit.mixed is None else (len(fit.mixed) - 1) // n_columns - 1
+
+
+def _before(steps: Rows, tail: int | None, pred_len: int) -> int:
+    """Count the windows whose targets all lie before the tail."""
+    if tail is None:
+        return len(steps)
+    return int(np.searchsorted(steps, tail - pred_len, side="right"))
+
+
+def _thinned(rows: Rows, n_most: int) -> Rows:
+    """Keep at most so many, evenly spaced."""
+    if len(rows) <= n_most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, n_most).astype(np.int64)]
+
+
+def _stretch_borders(training: Rows, steps: Rows, tail: int | None) -> list[tuple[int, int]]:
+    """Cut the second half of the training windows into stretches; the tail is the last one."""
+    if not len(training):
+        return []
+    n_parts = _N_STRETCHES if tail is None else _N_STRETCHES - 1
+    places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(np.int64)
+    borders = training[places]
+    borders[-1] += 1
+    if tail is not None:
+        borders = np.concatenate([borders, [int(steps[-1]) + 1]])
+        borders[-2] = tail
+    return [(int(a), int(b)) for a, b in pairwise(borders)]
+
+
+def _learn(competition: Competition, origins: Rows) -> None:
+    for windows in gather(competition.problem, origins):
+        competition.add(windows)
+
+
+def _compare(competition: Competition, origins: Rows) -> Stretch | None:
+    """Forecast some windows by every candidate and strength; None where no truth is known."""
+    solutions = [
+        (candidate, [ridge.solve(strength) for strength in STRENGTHS])
+        for candidate, ridge in competition.solve()
+    ]
+    n_forecasts = len(competition.candidates) * len(STRENGTHS)
+    products, cross = np.zeros((n_forecasts, n_forecasts)), np.zeros(n_forecasts)
+    truth = total = 0.0
+    for windows in gather(competition.problem, origins):
+        for part in _slices(windows, n_forecasts):
+            scale = np.sqrt(part.weight).ravel()
+            forecasts = np.zeros((n_forecasts, len(scale)))
+            for candidate, maps in solutions:
+                first = competition.candidates.index(candidate) * len(STRENGTHS)
+                for i, one in enumerate(maps):
+                    forecasts[first + i] = competition.forecast(candidate, one, part).ravel()
+            forecasts *= scale
+            future = part.future.ravel() * scale
+            products += forecasts @ forecasts.T
+            cross += forecasts @ future
+            truth += float(future @ future)
+            total += float(part.weight.sum())
+    return Stretch(products / total, cross / total, truth / total) if total else None
+
+
+def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
+    """Cut windows so that all forecasts of a part fit in 64 MB."""
+    per_window = n_forecasts * windows.future[0].size * 8
+    size = max(1, 64_000_000 // per_window)
+    n = len(windows.last)
+    return [Windows(*(a[i : i + size] for a in windows)) for i in range(0, n, size)]
+
+
+def _weigh(competition: Competition, stretches: list[Stretch]) -> tuple[Floats, Rows]:
+    """Give each candidate its weight and its strength; the last value where none was compared."""
+    candidates = competition.candidates
+    if not stretches:
+        weights = np.array([float(candidate == _FALLBACK) for candidate in candidates])
+        return weights, np.zeros(len(candidates), dtype=np.int64)
+    chosen = choose_strengths(stretches, len(STRENGTHS))
+    return choose_weights(stretches, chosen, len(STRENGTHS)), chosen
+
+
+def _blend(competition: Competition, weights: Floats, chosen: Rows) -> LinearFit:
+    """Solve the candidates and add their weighted maps up."""
+    problem, candidates = competition.problem, competition.candidates
+    own = np.zeros((competition.columns.n_groups, problem.seq_len, problem.pred_len))
+    mixed = None if competition.mixed is None else np.zeros(competition.mixed.cross.shape[1:])
+    for candidate, ridge in competition.solve():
+        place = candidates.index(candidate)
+        maps = weights[place] * ridge.solve(STRENGTHS[chosen[place]])
+        used = competition.features(candidate)
+        if candidate.kind == "mixed" and mixed is not None:
+            mixed[used] += maps[0]
+        else:
+            own[:, used] += maps
+    blend = {str(c): round(float(w), 4) for c, w in zip(candidates, weights, strict=True)}
+    return LinearFit(own, mixed, problem.effect, blend)
+
+
+def _known_effect(problem: Problem, origins: Rows) -> Floats:
+    """Regress the targets' changes since the origin on those of the columns known ahead.
+
+    Changes, not levels: two series that both rise are no effect of one on the other, and the
+    maps forecast changes.
+    """
+    n_known = len(problem.effect)
+    if not n_known or not len(origins):
+        return np.zeros_like(problem.effect)
+    n_columns, n_targets = problem.values.shape[1], problem.n_targets
+    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
+    gram, cross = np.zeros((n_known, n_known)), np.zeros((n_known, n_targets))
+    n_steps, weights = 0, np.zeros(n_targets)
+    for windows in gather(everything, _thinned(origins, _MAX_EFFECT_WINDOWS)):
+        changes = windows.future.reshape(-1, n_columns)
+        known, weight = changes[:, -n_known:], windows.weight.reshape(len(changes), -1)
+        gram += known.T @ known
+        cross += known.T @ (changes[:, :n_targets] * weight[:, :n_targets])
+        n_steps += len(changes)
+        weights += weight[:, :n_targets].sum(axis=0)
+    penalty = _EFFECT_STRENGTH * np.eye(n_known)
+    effect = np.linalg.solve(gram / n_steps + penalty, cross / np.maximum(weights, 1))
+    return effect.astype(np.float64, copy=False)

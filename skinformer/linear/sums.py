@@ -1,0 +1,263 @@
+"""What a ridge needs of windows, added up chunk by chunk: the windows never exist all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+_CHUNK_BYTES = 32_000_000  # of windows at a time
+
+
+class Windows(NamedTuple):
+    """Some windows, every column as its distance from its last value before the origin."""
+
+    past: Floats
+    """Distances in the window, shape (n, seq_len, n_columns); the last is 0."""
+    future: Floats
+    """Distances of the targets that followed, shape (n, pred_len, n_targets)."""
+    last: Floats
+    """The last values, shape (n, n_columns)."""
+    weight: Floats
+    """Weights of `future`, the same shape."""
+
+
+class Problem(NamedTuple):
+    """
+    The rows that a linear path is fitted to.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Standardised rows, the targets first; NaN counts as the mean.
+    weight : ndarray of shape (n_rows, n_targets), or None
+        Weight of each truth, 0 where it is missing; None when all weigh 1.
+    n_targets : int
+        Number of first columns to forecast.
+    seq_len, pred_len : int
+        Rows before and from an origin.
+    effect : ndarray of shape (n_known, n_targets)
+        What the last columns, which are known ahead, do to the targets of their own row. It is
+        taken off the targets, so that the maps see what remains.
+    """
+
+    values: npt.NDArray[np.floating]
+    weight: npt.NDArray[np.floating] | None
+    n_targets: int
+    seq_len: int
+    pred_len: int
+    effect: Floats
+
+
+def gather(problem: Problem, origins: Rows) -> Iterator[Windows]:
+    """
+    Read windows in chunks that fit in memory.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    origins : ndarray of int64, shape (n_windows,)
+        The row of each window's first forecast step.
+
+    Yields
+    ------
+    Windows
+        In float64, of at most 32 MB.
+
+    Examples
+    --------
+    >>> ramp = Problem(np.arange(9.0)[:, None], None, 1, 2, 1, effect=np.empty((0, 1)))
+    >>> [windows] = gather(ramp, np.array([4]))
+    >>> windows.past.ravel(), windows.future.ravel(), windows.last.ravel()
+    (array([-1.,  0.]), array([1.]), array([3.]))
+    """
+    length = problem.seq_len + problem.pred_len
+    size = max(1, _CHUNK_BYTES // (8 * length * problem.values.shape[1]))
+    for start in range(0, len(origins), size):
+        chunk = origins[start : start + size]
+        rows = problem.values[window_rows(chunk - problem.seq_len, length)].astype(np.float64)
+        rows = np.nan_to_num(rows, copy=False)
+        if len(problem.effect):
+            rows[..., : problem.n_targets] -= rows[..., -len(problem.effect) :] @ problem.effect
+        past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
+        future, last = future[..., : problem.n_targets], past[:, -1]
+        ahead = window_rows(chunk, problem.pred_len)
+        yield Windows(
+            past=past - last[:, None],
+            future=future - last[:, None, : problem.n_targets],
+            last=last,
+            weight=np.ones_like(future)
+            if problem.weight is None
+            else problem.weight[ahead].astype(np.float64),
+        )
+
+
+class Sums(Protocol):
+    """Normal equations that grow with windows, one set per group of targets."""
+
+    gram: Floats
+    """Products of features with features, shape (n_groups, n_features, n_features)."""
+    cross: Floats
+    """Products of features with what followed, shape (n_groups, n_features, n_outputs)."""
+
+    def add(self, windows: Windows) -> None:
+        """Add some windows."""
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Give `gram` and `cross` per unit of weight."""
+
+
+class ColumnSums:
+    """
+    Sums over each target's own window.
+
+    Parameters
+    ----------
+    problem : Problem
+        Gives the sizes.
+    per_column : bool
+        Whether each target has its own group; else all share one.
+
+    Notes
+    -----
+    Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products. A window counts in
+    `gram` with the mean weight of its truths; each step of `cross` is put on the same footing,
+    which is exact where the weight does not depend on the window's past.
+    """
+
+    def __init__(self, problem: Problem, *, per_column: bool) -> None:
+        self.n_groups = problem.n_targets if per_column else 1
+        self.gram = np.zeros((self.n_groups, problem.seq_len, problem.seq_len))
+        self.cross = np.zeros((self.n_groups, problem.seq_len, problem.pred_len))
+        self.weight = np.zeros((self.n_groups, problem.pred_len))
+
+    def add(self, windows: Windows) -> None:
+        """
+        Add some windows.
+
+        Parameters
+        ----------
+        windows : Windows
+            As many as fit in memory.
+        """
+        for j in range(windows.future.shape[2]):
+            group = j % self.n_groups
+            past = np.ascontiguousarray(windows.past[:, :, j])
+            weight = windows.weight[:, :, j]
+            self.gram[group] += past.T @ (past * weight.mean(axis=1, keepdims=True))
+            self.cross[group] += past.T @ (windows.future[:, :, j] * weight)
+            self.weight[group] += weight.sum(axis=0)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """
+        Give the sums per unit of weight.
+
+        Returns
+        -------
+        tuple of ndarray
+            `gram` and `cross`, each group by its own weight.
+        """
+        total = np.maximum(self.weight.mean(axis=1), _TINY)[:, None, None]
+        return self.gram / total, self.cross / np.maximum(self.weight, _TINY)[:, None]
+
+    def shared(self) -> ColumnSums:
+        """
+        Put the groups together.
+
+        Returns
+        -------
+        ColumnSums
+            With one group, for one map that all targets share.
+        """
+        out = object.__new__(ColumnSums)
+        out.n_groups = 1
+        for name in ("gram", "cross", "weight"):
+            setattr(out, name, getattr(self, name).sum(axis=0, keepdims=True))
+        return out
+
+
+class MixedSums:
+    """
+    Sums over the last rows of all columns together, their levels and a constant.
+
+    Parameters
+    ----------
+    problem : Problem
+        Gives the sizes.
+    length : int
+        Rows of the window that are looked at, at most `seq_len`.
+
+    Notes
+    -----
+    The features are ``length · n_columns`` distances (row by row), ``n_columns`` last values and
+    1. All targets share one `gram`, in which a window counts with the mean weight of its truths.
+    """
+
+    def __init__(self, problem: Problem, *, length: int) -> None:
+        n_features = (length + 1) * problem.values.shape[1] + 1
+        self.length = length
+        self.gram = np.zeros((1, n_features, n_features))
+        self.cross = np.zeros((1, n_features, problem.pred_len * problem.n_targets))
+        self.weight = np.zeros(problem.pred_len * problem.n_targets)
+
+    def add(self, windows: Windows) -> None:
+        """
+        Add some windows.
+
+        Parameters
+        ----------
+        windows : Windows
+            As many as fit in memory.
+        """
+        features = mixed_features(windows, length=self.length)
+        weight = windows.weight.reshape(len(features), -1)
+        future = windows.future.reshape(len(features), -1)
+        self.gram[0] += features.T @ (features * weight.mean(axis=1, keepdims=True))
+        self.cross[0] += features.T @ (future * weight)
+        self.weight += weight.sum(axis=0)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """
+        Give the sums per unit of weight.
+
+        Returns
+        -------
+        tuple of ndarray
+            `gram` and `cross`.
+        """
+        total = max(self.weight.mean(), _TINY)
+        return self.gram / total, self.cross / np.maximum(self.weight, _TINY)
+
+
+_TINY = 1e-300  # a weight of 0 leaves sums of 0
+
+
+def mixed_features(windows: Windows, *, length: int) -> Floats:
+    """
+    Lay out the features of `MixedSums`.
+
+    Parameters
+    ----------
+    windows : Windows
+        As many as fit in memory.
+    length : int
+        Rows of the window that are looked at.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        Distances of all columns row by row, then the last values, then 1.
+    """
+    n = len(windows.last)
+    recent = windows.past[:, windows.past.shape[1] - length :].reshape(n, -1)
+    return np.concatenate([recent, windows.last, np.ones((n, 1))], axis=1)

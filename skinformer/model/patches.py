@@ -1,0 +1,118 @@
+"""Neighbouring steps merged into one token, and tokens taken apart again."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+__all__ = ["merge_steps", "n_patches", "split_steps", "starts"]
+
+
+def n_patches(length: int, patch_len: int) -> int:
+    """Count the patches that cover some steps.
+
+    Parameters
+    ----------
+    length : int
+        Steps.
+    patch_len : int
+        Steps in a patch.
+
+    Returns
+    -------
+    int
+        ``⌈length / patch_len⌉``.
+    """
+    return -(-length // patch_len)
+
+
+def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
+    """Put the values of neighbouring steps side by side.
+
+    Attention then runs over ``⌈length / patch_len⌉`` tokens: its cost falls by the square, and a
+    token holds a shape instead of a number.
+
+    Parameters
+    ----------
+    x : Tensor of shape (batch, length, n_inputs)
+        Values.
+    patch_len : int
+        Steps in a patch; 1 changes nothing.
+    pad_front : bool
+        Whether a remainder is filled up with zeros at the front (a past, which ends at the
+        origin) or at the end (a future, which starts there).
+
+    Returns
+    -------
+    Tensor of shape (batch, ⌈length / patch_len⌉, patch_len · n_inputs)
+        Step by step within each token.
+
+    References
+    ----------
+    Nie et al. (2023), A Time Series is Worth 64 Words: Long-term Forecasting with Transformers,
+    ICLR, section 3.1 (there each column by itself).
+
+    Examples
+    --------
+    >>> merge_steps(torch.arange(1.0, 6.0)[None, :, None], 2, pad_front=True)[0].tolist()
+    [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    """
+    if patch_len == 1:
+        return x
+    missing = -x.shape[1] % patch_len
+    x = F.pad(x, (0, 0, missing, 0) if pad_front else (0, 0, 0, missing))
+    return x.reshape(len(x), -1, patch_len * x.shape[2])
+
+
+def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
+    """Undo `merge_steps` for a future.
+
+    Parameters
+    ----------
+    x : Tensor of shape (batch, n_tokens, patch_len · n_outputs)
+        Tokens.
+    patch_len : int
+        Steps in a patch.
+    length : int
+        Steps wanted, the first ones.
+
+    Returns
+    -------
+    Tensor of shape (batch, length, n_outputs)
+        Steps.
+
+    Examples
+    --------
+    >>> split_steps(torch.arange(4.0).reshape(1, 2, 2), 2, length=3).flatten().tolist()
+    [0.0, 1.0, 2.0]
+    """
+    return x.reshape(len(x), x.shape[1] * patch_len, -1)[:, :length]
+
+
+def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | None:
+    """Take what belongs to each patch's first step: its calendar, its time.
+
+    Parameters
+    ----------
+    x : Tensor of shape (batch, length, …), or None
+        One entry a step.
+    patch_len : int
+        Steps in a patch.
+    pad_front : bool
+        As in `merge_steps`; of a patch that is filled up at the front, its first real step.
+
+    Returns
+    -------
+    Tensor of shape (batch, ⌈length / patch_len⌉, …), or None
+        One entry a patch.
+
+    Examples
+    --------
+    >>> starts(torch.arange(5)[None], 2, pad_front=True).tolist()
+    [[0, 1, 3]]
+    """
+    if x is None or patch_len == 1:
+        return x
+    first = torch.arange(n_patches(x.shape[1], patch_len), device=x.device) * patch_len
+    if pad_front:
+        first = (first - -x.shape[1] % patch_len).clamp(min=0)
+    return x[:, first]
