@@ -1,17 +1,20 @@
 """Measure forecasts by the protocol that published tables share.
 
-Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 24 --columns S``. Every column is
-standardised by its training rows; errors are averaged over all windows (stride 1, none dropped),
-steps and columns of the test rows in that unit. The same path measures the references.
+Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 96 192 --columns M``; ``--data
+bundled`` takes the series that comes with the package. Every column is standardised by its training
+rows; errors are averaged over all windows (stride 1, none dropped), steps and columns of the test
+rows in that unit. The same path measures the references.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +23,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from skinformer import recipes
+from skinformer.datasets import load_auckland_pedestrians
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
-__all__ = ["Split", "load_series", "main", "measure", "split_rows"]
+__all__ = ["Split", "load_series", "main", "measure", "rows_of_a_day", "split_rows"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -59,7 +63,7 @@ def load_series(path: str | Path) -> pd.DataFrame:
     return frame
 
 
-def split_rows(name: str, n_rows: int) -> Split:
+def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
     """
     Give the borders that published tables use.
 
@@ -67,9 +71,11 @@ def split_rows(name: str, n_rows: int) -> Split:
     ----------
     name : str
         Name of the series: ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others
-        70, 10 and 20 percent of their rows.
+        shares of their rows.
     n_rows : int
         Rows in all.
+    shares : tuple of float, default=(0.7, 0.2)
+        Of training and test rows; the validation rows lie between them.
 
     Returns
     -------
@@ -84,11 +90,17 @@ def split_rows(name: str, n_rows: int) -> Split:
     if name.startswith("ETT"):
         month = _MONTH * (4 if name.startswith("ETTm") else 1)
         return Split(12 * month, 16 * month, 20 * month)
-    return Split(int(n_rows * 0.7), n_rows - int(n_rows * 0.2), n_rows)
+    train, test = shares
+    return Split(int(n_rows * train), n_rows - int(n_rows * test), n_rows)
 
 
 def measure(
-    frame: pd.DataFrame, split: Split, *, horizon: int, parameters: dict[str, Any]
+    frame: pd.DataFrame,
+    split: Split,
+    *,
+    horizon: int,
+    parameters: dict[str, Any],
+    references: bool = True,
 ) -> pd.DataFrame:
     """
     Fit on the training rows, stop early on the validation rows, and measure on the test rows.
@@ -103,14 +115,18 @@ def measure(
         Steps of a forecast.
     parameters : dict
         Parameters of `InformerRegressor`.
+    references : bool, default=True
+        Whether the last value, the last day and the best ridge are measured, too.
 
     Returns
     -------
     DataFrame
-        One row per method: mse and mae (standardised units), fit and predict seconds.
+        One row per method: mse and mae (standardised units), fit and predict seconds, and of the
+        model how far the Informer was trusted and how many epochs it had.
     """
     train = frame.to_numpy(dtype=np.float64)[: split.train]
-    scaled = (frame - train.mean(axis=0)) / train.std(axis=0)
+    deviation = train.std(axis=0)
+    scaled = (frame - train.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
     origins = np.arange(split.validation, split.test - horizon + 1)
     values = scaled.to_numpy()
     truth = values[origins[:, None] + np.arange(horizon)]
@@ -126,31 +142,48 @@ def measure(
     rows = {
         type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)
     }
-    seconds = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
-    rows = {name: row | seconds for name, row in rows.items()}
-    for name, reference in _REFERENCES.items():
-        rows[name] = _errors(reference(values, origins, horizon), truth)
+    facts = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
+    facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
+    rows = {name: row | facts for name, row in rows.items()}
+    if not references:
+        return pd.DataFrame.from_dict(rows, orient="index")
+    rows["last value"] = _errors(np.repeat(values[origins - 1][:, None], horizon, axis=1), truth)
+    day = rows_of_a_day(frame.index)
+    places = origins[:, None] - day + np.arange(horizon) % day
+    rows[f"last {day} rows"] = _errors(values[places], truth)
     started = time.perf_counter()
     ridge, name = _best_ridge(values, split, horizon)
     rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _last_value(values: Floats, origins: Rows, horizon: int) -> Floats:
-    return np.repeat(values[origins - 1][:, None], horizon, axis=1)
+def rows_of_a_day(index: pd.Index) -> int:
+    """
+    Count the rows of a day.
 
+    Parameters
+    ----------
+    index : Index of shape (n_rows,)
+        Labels of the rows.
 
-def _last_day(values: Floats, origins: Rows, horizon: int) -> Floats:
-    forecast: Floats = values[origins[:, None] - 24 + np.arange(horizon) % 24]
-    return forecast
+    Returns
+    -------
+    int
+        24 for hourly rows and where the index has no dates; 7 where a row is a day or longer.
+
+    Examples
+    --------
+    >>> rows_of_a_day(pd.date_range("2024-01-01", periods=9, freq="15min"))
+    96
+    """
+    if not isinstance(index, pd.DatetimeIndex):
+        return 24
+    per_day = pd.Timedelta(days=1) / pd.Series(index).diff().median()
+    return round(per_day) if per_day >= 2 else 7
 
 
 _LOOK_BACKS = (24, 96, 336, 512, 720)
 _STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
-_REFERENCES: dict[str, Callable[[Floats, Rows, int], Floats]] = {
-    "last value": _last_value,
-    "last 24 rows": _last_day,
-}
 
 
 def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
@@ -200,29 +233,67 @@ def main(arguments: list[str] | None = None) -> int:
         Exit status.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", required=True, type=Path, help="CSV file, time first")
-    parser.add_argument("--horizon", required=True, type=int, help="steps of a forecast")
+    parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
+    parser.add_argument("--horizon", required=True, type=int, nargs="+", help="steps forecast")
     parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
     parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
     parser.add_argument("--parameters", type=json.loads, default={}, help="of the model, as JSON")
-    parser.add_argument("--output", type=Path, help="JSON file for the result")
-    options = parser.parse_args(arguments)
-    if not options.data.exists():
-        parser.error(f"--data {options.data}: no such file")
-    name = options.data.name.split(".")[0]
-    frame = load_series(options.data)
-    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
-    recipe = getattr(recipes, options.recipe) if options.recipe else {}
-    parameters = {"random_state": 0, "verbose": 1} | recipe | options.parameters
-    table = measure(
-        frame, split_rows(name, len(frame)), horizon=options.horizon, parameters=parameters
+    parser.add_argument(
+        "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
     )
-    sys.stdout.write(f"{name}, {options.horizon} steps ahead, {parameters}\n{table.round(4)}\n")
-    if options.output:
-        result = {"data": name, "horizon": options.horizon, "parameters": parameters}
-        result["results"] = table.to_dict(orient="index")
-        options.output.write_text(json.dumps(result, indent=2))
+    parser.add_argument(
+        "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
+    )
+    parser.add_argument("--output", type=Path, help="JSON file for the results")
+    options = parser.parse_args(arguments)
+    if options.data != "bundled" and not Path(options.data).exists():
+        parser.error(f"--data {options.data}: no such file")
+    name, frame = _load(options.data)
+    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
+    split = split_rows(name, len(frame), tuple(options.shares))
+    recipe = getattr(recipes, options.recipe) if options.recipe else {}
+    results = []
+    for horizon, seed in itertools.product(options.horizon, options.seed):
+        parameters = recipe | {"random_state": seed} | options.parameters
+        table = measure(
+            frame,
+            split,
+            horizon=horizon,
+            parameters=parameters,
+            references=seed == options.seed[0],
+        )
+        sys.stdout.write(f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4)}\n")
+        sys.stdout.flush()
+        rows = table.to_dict(orient="index")
+        results.append({"horizon": horizon, "parameters": parameters, "results": rows})
+        if options.output:  # after each, so that a stopped run keeps what it has
+            facts = {"data": name, "columns": options.columns, "split": split._asdict()}
+            facts |= {"commit": _commit(), "peak_memory_mb": _peak_memory()}
+            options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
     return 0
+
+
+def _load(data: str) -> tuple[str, pd.DataFrame]:
+    if data == "bundled":
+        return data, load_auckland_pedestrians()
+    return Path(data).name.split(".")[0], load_series(data)
+
+
+def _commit() -> str | None:
+    """Tell which version of the code was measured, where the package lies in a git checkout."""
+    folder = Path(__file__).parent
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
+def _peak_memory() -> float:
+    """Give the most memory that the process has held, imports included, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 if __name__ == "__main__":

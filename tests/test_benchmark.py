@@ -92,9 +92,10 @@ def test_the_command_line_writes_what_it_prints(frame, tmp_path, capsys):
     parameters = ["--parameters", json.dumps(SMALL | {"verbose": 0})]
     assert main(["--data", str(tmp_path / "load.csv"), *options, *parameters]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
-    assert result["parameters"]["d_model"] == 8
+    [run] = result["runs"]
+    assert run["parameters"]["d_model"] == 8
     printed = capsys.readouterr().out
-    assert f"{result['results']['InformerRegressor']['mse']:.4f}" in printed
+    assert f"{run['results']['InformerRegressor']['mse']:.4f}" in printed
     assert "last value" in printed
 
 
@@ -106,7 +107,7 @@ def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
     parameters = json.dumps(SMALL | {"window_norm": True, "verbose": 0})
     options = ["--horizon", "6", "--recipe", "NOTE", "--parameters", parameters]
     assert main([*files, *options]) == 0
-    used = json.loads(result.read_text())["parameters"]
+    used = json.loads(result.read_text())["runs"][0]["parameters"]
     assert (used["init"], used["window_norm"]) == ("normal", True)
 
 

@@ -275,6 +275,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             "weight": weight if weight is None else weight.to(self.device_),
             "n_targets": self.sizes_.n_targets,
             "batch_size": self.micro_batch_size or self.batch_size,
+            "max_windows": self.max_windows,
         }
         training = WindowBatches(source, inside, seed=seed, **shared)
         if not len(held_out):

@@ -197,8 +197,11 @@ class WindowBatches:
         Number of first columns that are targets.
     batch_size : int
         Windows in a batch.
+    max_windows : int or None
+        Windows of a pass at most: one is drawn from each of so many equal runs of windows. None
+        takes all.
     seed : int or None
-        Seed of the shuffling; None keeps the order.
+        Seed of the draw and the shuffling; None keeps the order.
     """
 
     def __init__(
@@ -209,9 +212,11 @@ class WindowBatches:
         weight: Tensor | None,
         n_targets: int,
         batch_size: int,
+        max_windows: int | None,
         seed: int | None,
     ) -> None:
         self.source = source
+        self.n_drawn = min(len(origins), max_windows or len(origins))
         self.origins = torch.from_numpy(origins)
         self.weight = weight
         self.truth = source.values[:, :n_targets]
@@ -220,16 +225,25 @@ class WindowBatches:
 
     def __len__(self) -> int:
         """Count the batches."""
-        return -(-len(self.origins) // self.batch_size)
+        return -(-self.n_drawn // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches, newly shuffled if there is a seed."""
-        origins = self.origins
+        origins = self._draw()
         if self.generator is not None:
             origins = origins[torch.randperm(len(origins), generator=self.generator)]
         for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             yield Batch(self.source.inputs(chunk), self.source.future(self.truth, chunk), weight)
+
+    def _draw(self) -> Tensor:
+        """Choose the windows of this pass."""
+        if self.n_drawn == len(self.origins):
+            return self.origins
+        place = torch.arange(self.n_drawn, dtype=torch.float64)
+        if self.generator is not None:
+            place += torch.rand(self.n_drawn, generator=self.generator, dtype=torch.float64)
+        return self.origins[(place * (len(self.origins) / self.n_drawn)).long()]
 
     def get_state(self) -> Tensor | None:
         """Give the state of the shuffling."""

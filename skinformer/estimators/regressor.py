@@ -66,7 +66,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         panel (series that training did not hold get their mean); "missing", one for each
         column, which then may miss values (without it, only targets may); "mask", one that
         marks the steps to forecast in the decoder's input.
-    d_model : int, default=64
+    d_model : int, default=32
         Width of the network, a multiple of `n_heads`.
     n_heads : int, default=4
         Attention heads.
@@ -100,7 +100,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         scaled down by their number.
     distil : bool, default=True
         Halve the sequence between encoder layers.
-    dropout : float, default=0.1
+    dropout : float, default=0.2
         Share of activations dropped in training, in [0, 1).
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
@@ -109,15 +109,18 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What training lowers, in standardised units. A number in (0, 1) forecasts that quantile.
     max_iter : int, default=10
         Epochs at most.
+    max_windows : int or None, default=10_000
+        Windows of an epoch at most (and of a look at the validation rows), drawn anew for each;
+        None takes all. It bounds the time of a fit, however long the series.
     optimizer : {"adamw", "muon"}, default="adamw"
         "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
         `learning_rate` (0.02 for 3e-4), everything else by AdamW.
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=2e-3
         Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
         by a cosine to a tenth.
     weight_decay : float, default=0.01
         Decoupled decay of matrices (not of biases, norms and embeddings).
-    batch_size : int, default=32
+    batch_size : int, default=64
         Windows in a training step.
     micro_batch_size : int or None, default=None
         Windows in memory at once, a divisor of `batch_size`; gradients are accumulated. None is
@@ -194,8 +197,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
 
     Notes
     -----
-    Training costs ``max_iter * n_rows / batch_size`` steps; memory holds the rows once, in
-    float32, and one batch.
+    Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the linear path
+    ``n_rows * n_targets * seq_len * (seq_len + pred_len)`` products. Memory holds the rows once,
+    in float32, and one batch.
 
     References
     ----------
@@ -230,7 +234,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         freq: Any = None,
         calendar: Any = "auto",
         embeddings: Any = (),
-        d_model: int = 64,
+        d_model: int = 32,
         n_heads: int = 4,
         n_encoder_layers: int = 2,
         n_decoder_layers: int = 1,
@@ -245,14 +249,15 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         position: str = "sinusoidal",
         init: str = "xavier",
         distil: bool = True,
-        dropout: float = 0.1,
+        dropout: float = 0.2,
         window_norm: bool = True,
         loss: Any = "mse",
         max_iter: int = 10,
+        max_windows: int | None = 10_000,
         optimizer: str = "adamw",
-        learning_rate: float = 1e-3,
+        learning_rate: float = 2e-3,
         weight_decay: float = 0.01,
-        batch_size: int = 32,
+        batch_size: int = 64,
         micro_batch_size: int | None = None,
         gradient_checkpointing: bool = False,
         precision: str = "auto",
@@ -294,6 +299,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.window_norm = window_norm
         self.loss = loss
         self.max_iter = max_iter
+        self.max_windows = max_windows
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay

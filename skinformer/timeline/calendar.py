@@ -19,6 +19,11 @@ CALENDAR_PREFIX = "calendar__"
 _HOUR = 1 / 24
 
 
+#: Times that the year must have come round before a field of the year is learnt from. A training
+#: set of one year holds each month once: a vector for March then is a vector for that one spring.
+_YEARS = 3
+
+
 class Field(NamedTuple):
     """One calendar field: how many values it has, for which steps it is chosen, its values."""
 
@@ -29,6 +34,8 @@ class Field(NamedTuple):
     """… and less than so many."""
     values: Callable[[Any], Any]
     """From a dated index to integers in 0 … size - 1."""
+    annual: bool = False
+    """Whether its cycle is the year."""
 
 
 #: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
@@ -38,9 +45,9 @@ FIELDS: dict[str, Field] = {
     "hour": Field(24, 0, 1, lambda index: index.hour),
     "weekday": Field(7, 0, 7, lambda index: index.day_of_week),
     "day": Field(31, 1, 7, lambda index: index.day - 1),
-    "week": Field(53, 7, 28, lambda index: (index.day_of_year - 1) // 7),
+    "week": Field(53, 7, 28, lambda index: (index.day_of_year - 1) // 7, annual=True),
     # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
-    "month": Field(12, 0, 360, lambda index: index.month - 1),
+    "month": Field(12, 0, 360, lambda index: index.month - 1, annual=True),
 }
 
 
@@ -57,20 +64,27 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     -------
     tuple of str
         Names from `FIELDS`: those made for the mean step of the index that take more than one
-        value on it. Empty without dates.
+        value on it; those of the year from three years on. Empty without dates.
 
     Examples
     --------
     >>> import pandas as pd
     >>> choose_fields(pd.date_range("2024-01-01", periods=2000, freq="h"))
-    ('hour', 'weekday', 'month')
+    ('hour', 'weekday')
     """
     if not is_dated(index) or len(index) < 2:
         return ()
     # On the wall: a day that daylight saving shortens is still a day.
     dates = wall_times(index)
-    step = (dates[-1] - dates[0]) / pd.Timedelta(days=1) / (len(dates) - 1)
-    fitting = [name for name, field in FIELDS.items() if field.finest <= step < field.coarsest]
+    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
+    step = days / (len(dates) - 1)
+    fitting = [
+        name
+        for name, field in FIELDS.items()
+        if field.finest <= step < field.coarsest
+        # The last row's own step belongs to the years, too.
+        and not (field.annual and days + step < _YEARS * 364)
+    ]
     values = calendar_values(index, fitting)
     return tuple(name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column))
 

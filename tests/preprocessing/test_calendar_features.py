@@ -53,12 +53,13 @@ def test_the_last_hour_lies_beside_the_first():
 @pytest.mark.parametrize(
     ("freq", "n", "fields"),
     [
-        ("15min", 5000, ("minute", "hour", "weekday", "month")),
-        ("h", 2000, ("hour", "weekday", "month")),
-        ("h", 200, ("hour", "weekday")),
-        ("D", 400, ("weekday", "day", "month")),
-        ("W", 100, ("week", "month")),
-        ("MS", 30, ("month",)),
+        ("15min", 5000, ("minute", "hour", "weekday")),
+        ("h", 2000, ("hour", "weekday")),
+        ("h", 20, ("hour",)),
+        ("D", 400, ("weekday", "day")),
+        ("D", 1100, ("weekday", "day", "month")),
+        ("W", 160, ("week", "month")),
+        ("MS", 36, ("month",)),
         ("YS", 9, ()),
     ],
 )

@@ -53,7 +53,7 @@ YEARS = {
 @pytest.mark.parametrize("freq", YEARS)
 def test_the_step_chooses_the_fields(freq, tz):
     """A day of the month says nothing hourly data needs; minutes are constant in hours."""
-    index = pd.date_range("2023-01-01", "2024-12-31", freq=freq, tz=tz)
+    index = pd.date_range("2021-01-01", "2024-12-31", freq=freq, tz=tz)
     assert choose_fields(index) == YEARS[freq]
 
 
@@ -75,8 +75,15 @@ def test_fields_that_are_constant_in_training_are_left_out():
     assert choose_fields(pd.date_range("2024-01-01", periods=48, freq="24h")) == (
         "weekday",
         "day",
-        "month",
     )
+
+
+@pytest.mark.parametrize(("freq", "fields"), [("h", ("hour", "weekday")), ("MS", ())])
+def test_a_year_that_did_not_come_round_three_times_is_no_cycle(freq, fields):
+    """Where each month occurs once or twice, a month's vector is that one month's weather."""
+    index = pd.date_range("2021-01-01", "2023-12-31 23:00", freq=freq)
+    assert choose_fields(index) == (*fields, "month")
+    assert choose_fields(index[: len(index) * 9 // 10]) == fields
 
 
 @pytest.mark.parametrize("index", [pd.RangeIndex(9), pd.DatetimeIndex(["2024-01-01"])])

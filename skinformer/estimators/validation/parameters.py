@@ -65,6 +65,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "window_norm": ["boolean"],
     "max_iter": [_COUNT],
+    "max_windows": [None, _COUNT],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "weight_decay": [Interval(Real, 0, None, closed="left")],
     "batch_size": [_COUNT],
