@@ -26,6 +26,7 @@ from skinformer import recipes
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
+from skinformer.timeline.clock import is_dated
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
 __all__ = ["Split", "load_series", "main", "measure", "rows_of_a_day", "split_rows"]
@@ -176,10 +177,11 @@ def rows_of_a_day(index: pd.Index) -> int:
     >>> rows_of_a_day(pd.date_range("2024-01-01", periods=9, freq="15min"))
     96
     """
-    if not isinstance(index, pd.DatetimeIndex):
+    if not is_dated(index):
         return 24
-    per_day = pd.Timedelta(days=1) / pd.Series(index).diff().median()
-    return round(per_day) if per_day >= 2 else 7
+    step = pd.Timedelta(np.median(np.diff(index.to_numpy())))
+    per_day = round(pd.Timedelta(days=1) / step)
+    return per_day if per_day >= 2 else 7
 
 
 _LOOK_BACKS = (24, 96, 336, 512, 720)

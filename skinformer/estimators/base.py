@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from skinformer.estimators import validation
 from skinformer.estimators.batches import (
     WindowBatches,
+    needs_steps,
     window_source,
 )
 from skinformer.estimators.building import (
@@ -39,7 +40,7 @@ from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.split import training_rows, validation_start
 from skinformer.timeline.timeline import Table, build_timeline
-from skinformer.timeline.windows import origins_between
+from skinformer.timeline.windows import Origins
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import EpochRow, TrainingRecord
 from skinformer.training.trainer import train
@@ -124,8 +125,11 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             device=device,
         )
         self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
+        late = self._missing_end(table)
+        del table  # PERF: its steps are eight bytes a row
         self._train(tail, self._callback_data(X, y, sample_weight))
-        self._forecast_missing_end(table)
+        if late is not None:
+            self._forecast_missing_end(*late)
         return self
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -168,18 +172,21 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 )
         if self.sizes_.n_series:
             self.module_.embed_unseen()
+        self.__dict__.pop("trust_", None)  # of an earlier fit with a linear path
+        self.__dict__.pop("linear_blend_", None)
         if linear is not None:
             self._join(self.module_.linear_path, linear, validating)
         self._keep(record, warm=earlier is not None)
 
     def _fit_linear(
-        self, inside: Rows, held_out: Rows, tail: int | None
+        self, inside: Origins, held_out: Origins, tail: int | None
     ) -> tuple[LinearFit, LinearFit]:
         """Fit the linear path: once for the network to correct, and once as it stays."""
         return linear_fit(
             self.timeline_,
             self.sizes_,
-            np.concatenate([inside, held_out]),
+            inside,
+            held_out,
             tail=tail,
             refit=self.early_stopping == "auto",
         )
@@ -207,7 +214,8 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         self.trust_ = 1.0
         if validating is not None:
             loss = trainer_settings(self).loss
-            self.trust_ = choose_trust(self.module_, path, validating, loss=loss)
+            steps = self.timeline_.steps_of(validating.draw())
+            self.trust_ = choose_trust(self.module_, path, validating, steps=steps, loss=loss)
         load_linear(path, linear[1], trust=self.trust_)
         self.linear_blend_ = linear[1].blend
 
@@ -245,27 +253,24 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             return tail if both_sides else None
         return tail
 
-    def _origins(self, tail: int | None) -> tuple[Rows, Rows]:
-        """List the windows to train on, and those of the validation tail, in order of time."""
+    def _origins(self, tail: int | None) -> tuple[Origins, Origins]:
+        """Find the windows to train on, and those of the validation tail."""
         timeline = self.timeline_
         first, end = timeline.first_row[:-1], timeline.first_row[1:]
         stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
         earliest = first + self.seq_len
-        inside = origins_between(earliest, stop - self.pred_len)
-        held_out = origins_between(np.maximum(earliest, stop), end - self.pred_len)
-        if tail is None:
-            return inside, held_out[:0]
-        return inside, held_out[np.argsort(timeline.steps[held_out], kind="stable")]
+        inside = Origins(earliest, stop - self.pred_len)
+        return inside, Origins(np.maximum(earliest, stop), end - self.pred_len)
 
     def _batches(
-        self, inside: Rows, held_out: Rows, seed: int
+        self, inside: Origins, held_out: Origins, seed: int
     ) -> tuple[WindowBatches, WindowBatches | None]:
         """Make the training batches, and those of the validation tail if there is one."""
         timeline = self.timeline_
         source = window_source(
             timeline.values,
-            timeline.steps,
-            timeline.series,
+            timeline.steps if needs_steps(self.sizes_) else None,
+            timeline.series if self.sizes_.n_series else None,
             timeline.clock,
             sizes=self.sizes_,
             device=self.device_,
@@ -278,6 +283,6 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             "max_windows": self.max_windows,
         }
         training = WindowBatches(source, inside, seed=seed, **shared)
-        if not len(held_out):
+        if not held_out.count:
             return training, None
         return training, WindowBatches(source, held_out, seed=None, **shared)

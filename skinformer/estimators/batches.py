@@ -14,6 +14,7 @@ from torch import Tensor
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.mask_future import mask_future
+from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 
 __all__ = ["WindowBatches", "WindowSource", "predict_windows"]
@@ -36,8 +37,8 @@ class WindowSource:
     ----------
     values : Tensor of shape (n_rows, n_columns)
         Standardised, without NaN; columns ordered targets, past-only, known ahead.
-    steps : Tensor of int64, shape (n_rows,)
-        Each row's place in `calendar`.
+    steps : Tensor of int64, shape (n_rows,), or None
+        Each row's place in `calendar` and `elapsed`, where there is one of them.
     calendar : Tensor of int16, shape (n_steps, n_fields)
         Calendar fields of consecutive steps.
     series : Tensor of int64, shape (n_rows,), or None
@@ -53,7 +54,7 @@ class WindowSource:
     """
 
     values: Tensor
-    steps: Tensor
+    steps: Tensor | None
     calendar: Tensor
     series: Tensor | None
     elapsed: Tensor | None
@@ -109,14 +110,16 @@ class WindowSource:
 
     def _categories(self, rows: Tensor) -> Tensor | None:
         """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
-        fields = [] if not self.calendar.shape[1] else [self.calendar[self.steps[rows]].long()]
+        fields = []
+        if self.steps is not None and self.calendar.shape[1]:
+            fields.append(self.calendar[self.steps[rows]].long())
         if self.series is not None:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
 
     def _times(self, rows: Tensor, origins: Tensor) -> Tensor | None:
         """Gather the time from the origin to rows, (batch, length), in mean steps."""
-        if self.elapsed is None or self.mean_step is None:
+        if self.elapsed is None or self.mean_step is None or self.steps is None:
             return None
         # Subtracted as integers: microseconds since the training began have too many digits.
         passed = self.elapsed[self.steps[rows]] - self.elapsed[self.steps[origins]][:, None]
@@ -128,8 +131,8 @@ class WindowSource:
 
 def window_source(
     values: npt.NDArray[np.float32],
-    steps: Rows,
-    series: Rows,
+    steps: Rows | None,
+    series: Rows | None,
     clock: Clock,
     *,
     sizes: Any,
@@ -142,10 +145,11 @@ def window_source(
     ----------
     values : ndarray of float32, shape (n_rows, n_columns)
         Standardised rows.
-    steps : ndarray of int64, shape (n_rows,)
-        The step of each row on the clock.
-    series : ndarray of int64, shape (n_rows,)
-        The series of each row; those from ``sizes.n_series`` on were not trained.
+    steps : ndarray of int64, shape (n_rows,), or None
+        The step of each row on the clock; not read without a calendar and continuous positions.
+    series : ndarray of int64, shape (n_rows,), or None
+        The series of each row, those from ``sizes.n_series`` on were not trained; not read where
+        series are not embedded.
     clock : Clock
         What the steps count.
     sizes : ModelSizes
@@ -158,19 +162,14 @@ def window_source(
     WindowSource
         On the CPU the values share memory with the array.
     """
-    first = int(steps.min()) if len(steps) else 0
-    every = np.arange(first, int(steps.max(initial=first)) + 1)
-    calendar = np.empty((0, 0), dtype=np.int16)
-    if sizes.calendar_fields:
-        calendar = calendar_values(clock.labels(every), sizes.calendar_fields)
-    elapsed = None if sizes.mean_step is None else torch.from_numpy(clock.elapsed(every)).to(device)
+    places, calendar, elapsed = _clock_tensors(steps, clock, sizes=sizes, device=device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
-        steps=torch.from_numpy(steps - first).to(device),
-        calendar=torch.from_numpy(calendar).to(device),
+        steps=places,
+        calendar=calendar,
         series=(
             torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
-            if sizes.n_series
+            if sizes.n_series and series is not None
             else None
         ),
         elapsed=elapsed,
@@ -181,6 +180,39 @@ def window_source(
     )
 
 
+def needs_steps(sizes: Any) -> bool:
+    """
+    Tell whether windows carry anything that depends on time.
+
+    Parameters
+    ----------
+    sizes : ModelSizes
+        The calendar fields, and whether positions are continuous.
+
+    Returns
+    -------
+    bool
+        If not, no row needs its step: eight bytes less of each.
+    """
+    return bool(sizes.calendar_fields) or sizes.mean_step is not None
+
+
+def _clock_tensors(
+    steps: Rows | None, clock: Clock, *, sizes: Any, device: Any
+) -> tuple[Tensor | None, Tensor, Tensor | None]:
+    """Make each row's place among consecutive steps, and the calendar and time of those."""
+    calendar = torch.empty((0, 0), dtype=torch.int16)
+    if steps is None or not needs_steps(sizes):
+        return None, calendar, None
+    first = int(steps.min()) if len(steps) else 0
+    every = np.arange(first, int(steps.max(initial=first)) + 1)
+    if sizes.calendar_fields:
+        fields = calendar_values(clock.labels(every), sizes.calendar_fields)
+        calendar = torch.from_numpy(fields).to(device)
+    elapsed = None if sizes.mean_step is None else torch.from_numpy(clock.elapsed(every)).to(device)
+    return torch.from_numpy(steps - first).to(device), calendar, elapsed
+
+
 class WindowBatches:
     """
     Batches of windows for the trainer.
@@ -189,7 +221,7 @@ class WindowBatches:
     ----------
     source : WindowSource
         Where windows are gathered from.
-    origins : ndarray of int64, shape (n_windows,)
+    origins : Origins
         The windows.
     weight : Tensor of shape (n_rows, n_targets), or None
         Weight of each truth.
@@ -207,7 +239,7 @@ class WindowBatches:
     def __init__(
         self,
         source: WindowSource,
-        origins: Rows,
+        origins: Origins,
         *,
         weight: Tensor | None,
         n_targets: int,
@@ -216,8 +248,8 @@ class WindowBatches:
         seed: int | None,
     ) -> None:
         self.source = source
-        self.n_drawn = min(len(origins), max_windows or len(origins))
-        self.origins = torch.from_numpy(origins)
+        self.n_drawn = min(origins.count, max_windows or origins.count)
+        self.origins = origins
         self.weight = weight
         self.truth = source.values[:, :n_targets]
         self.batch_size = batch_size
@@ -229,21 +261,29 @@ class WindowBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches, newly shuffled if there is a seed."""
-        origins = self._draw()
-        if self.generator is not None:
-            origins = origins[torch.randperm(len(origins), generator=self.generator)]
+        origins = torch.from_numpy(self.draw())
         for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             yield Batch(self.source.inputs(chunk), self.source.future(self.truth, chunk), weight)
 
-    def _draw(self) -> Tensor:
-        """Choose the windows of this pass."""
-        if self.n_drawn == len(self.origins):
-            return self.origins
-        place = torch.arange(self.n_drawn, dtype=torch.float64)
+    def draw(self) -> Rows:
+        """
+        Choose the windows of a pass: one in each of `n_drawn` equal runs.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_drawn,)
+            Origins, newly shuffled if there is a seed, else always the same.
+        """
+        places = torch.arange(self.n_drawn)
+        if self.n_drawn < self.origins.count:
+            inside = torch.full((self.n_drawn,), 0.5, dtype=torch.float64)
+            if self.generator is not None:
+                torch.rand(self.n_drawn, generator=self.generator, out=inside)
+            places = ((places + inside) * (self.origins.count / self.n_drawn)).long()
         if self.generator is not None:
-            place += torch.rand(self.n_drawn, generator=self.generator, dtype=torch.float64)
-        return self.origins[(place * (len(self.origins) / self.n_drawn)).long()]
+            places = places[torch.randperm(self.n_drawn, generator=self.generator)]
+        return self.origins.take(places.numpy())
 
     def get_state(self) -> Tensor | None:
         """Give the state of the shuffling."""

@@ -134,18 +134,21 @@ class StepForecaster:
         new = build_timeline(filled, self.scaler_, fill_covariates="missing" not in self.embeddings)
         self.timeline_ = self.timeline_.appended(new)
 
-    def _forecast_missing_end(self, table: Table) -> None:
-        """Put forecasts in for targets that are missing at the end, as `update` does."""
+    def _missing_end(self, table: Table) -> tuple[Table, Rows] | None:
+        """Find the rows after the last complete truth of each series, and where they begin."""
         targets = table.columns[: table.n_targets]
         if not any(np.isnan(column).any() for column in targets):
-            return
+            return None
         missing = np.isnan(np.column_stack(targets)).any(axis=1)
         last = np.flatnonzero(~missing)
         end = np.zeros(self.timeline_.n_series, dtype=np.int64) + self.timeline_.first_row[:-1]
         np.maximum.at(end, table.series[last], last + 1)
         late = np.arange(len(missing)) >= end[table.series]
-        if late.any():
-            weight = self.timeline_.weight
-            self.timeline_ = self.timeline_.head(end)
-            self._append(table.take(late))
-            self.timeline_ = replace(self.timeline_, weight=weight)
+        return (table.take(late), end) if late.any() else None
+
+    def _forecast_missing_end(self, late: Table, end: Rows) -> None:
+        """Put forecasts in for targets that are missing at the end, as `update` does."""
+        weight = self.timeline_.weight
+        self.timeline_ = self.timeline_.head(end)
+        self._append(late)
+        self.timeline_ = replace(self.timeline_, weight=weight)

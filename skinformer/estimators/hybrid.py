@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,11 +17,15 @@ from skinformer.linear.sums import Problem
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss, as_loss
 
 __all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear"]
 
+#: Windows that the linear path learns from at most, evenly spaced: of a longer series, they say
+#: all that a linear map can take in.
+_MAX_WINDOWS = 100_000
 #: Shares of the correction that compete.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Stretches of the validation tail on each of which a correction has to prove itself.
@@ -30,7 +35,8 @@ _N_STRETCHES = 4
 def linear_fit(
     timeline: Timeline,
     sizes: ModelSizes,
-    origins: npt.NDArray[np.int64],
+    inside: Origins,
+    held_out: Origins,
     *,
     tail: int | None,
     refit: bool,
@@ -44,7 +50,7 @@ def linear_fit(
         Standardised rows.
     sizes : ModelSizes
         What the columns are.
-    origins : ndarray of int64, shape (n_windows,)
+    inside, held_out : Origins
         Training and validation windows.
     tail : int or None
         The step at which validation begins.
@@ -64,7 +70,8 @@ def linear_fit(
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
     )
-    return fit_linear_path(problem, origins, timeline.steps[origins], tail=tail, refit=refit)
+    origins = np.concatenate([part.thinned(_MAX_WINDOWS) for part in (inside, held_out)])
+    return fit_linear_path(problem, origins, timeline.steps_of(origins), tail=tail, refit=refit)
 
 
 def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
@@ -118,7 +125,12 @@ def load_linear(path: LinearPath, fit: LinearFit, *, trust: float = 1.0) -> None
 
 
 def choose_trust(
-    module: Informer, path: LinearPath, held_out: WindowBatches, *, loss: str | Loss
+    module: Informer,
+    path: LinearPath,
+    held_out: WindowBatches,
+    *,
+    steps: npt.NDArray[np.int64],
+    loss: str | Loss,
 ) -> float:
     """
     Find the share of the network's correction that helps on all stretches of the held-out rows.
@@ -130,7 +142,9 @@ def choose_trust(
     path : LinearPath
         What it corrects.
     held_out : WindowBatches
-        Validation windows in order of time.
+        Validation windows.
+    steps : ndarray of int64, shape (n_windows,)
+        The time of each of these windows.
     loss : str or Loss
         What training lowered.
 
@@ -141,18 +155,24 @@ def choose_trust(
         where it is highest; 0 if any correction does harm somewhere.
     """
     error = as_loss(loss)
+    rank = np.empty(len(steps), dtype=np.int64)
+    rank[np.argsort(steps, kind="stable")] = np.arange(len(steps))
+    stretches = torch.from_numpy(rank * _N_STRETCHES // len(steps))
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
-    n_batches = len(held_out)
-    for i, (batch, alone, together) in enumerate(_forecasts(module, path, held_out)):
-        stretch = i * _N_STRETCHES // n_batches
+    for stretch, (batch, alone, together) in zip(
+        torch.split(stretches, held_out.batch_size),
+        _forecasts(module, path, held_out),
+        strict=True,
+    ):
         weight = 1.0 if batch.weight is None else batch.weight
         for j, share in enumerate(_TRUSTS):
-            mixture = torch.lerp(alone, together, share)
-            total[stretch, j] += (error(mixture, batch.target) * weight).sum().double().cpu()
-    total = total[total[:, 0] > 0]
+            losses = error(torch.lerp(alone, together, share), batch.target) * weight
+            total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).double().cpu())
+    total = total[total.sum(dim=1) > 0]
     if not len(total):
         return _TRUSTS[-1]
-    worst = (total / total[:, :1]).amax(dim=0)
+    # Where the path alone has no error, any correction does infinite harm.
+    worst = (total / total[:, :1]).nan_to_num(nan=1.0, posinf=math.inf).amax(dim=0)
     return _TRUSTS[int(worst.argmin())]
 
 

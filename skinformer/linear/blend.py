@@ -16,6 +16,8 @@ Ints = npt.NDArray[np.int64]
 _TEMPERATURE = 0.1
 #: Price, in relative error, of leaving these first weights (times the relative entropy).
 _ENTROPY_PRICE = 0.1
+_MAX_STEPS, _TOLERANCE = 5000, 1e-10  # of the search for the weights
+_LEAST_RATE, _GREATEST_RATE = 1e-12, 1e6
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 
 
@@ -88,25 +90,37 @@ def choose_weights(stretches: list[Stretch], chosen: Ints, n_strengths: int) -> 
     worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0)
     first = np.exp(-(worst - worst.min()) / _TEMPERATURE)
     first = np.maximum(first / first.sum(), np.finfo(float).tiny)
-    products, cross = np.zeros((len(chosen), len(chosen))), np.zeros(len(chosen))
+    errors = np.zeros((len(chosen), len(chosen)))
     for stretch in stretches:
-        block, part = stretch.products[np.ix_(forecasts, forecasts)], stretch.cross[forecasts]
-        error = max(first @ block @ first - 2 * first @ part + stretch.truth, 0) + _FLOOR
-        products += block / error / len(stretches)
-        cross += part / error / len(stretches)
-    return _descend(products, cross, first)
+        cross = stretch.cross[forecasts]
+        products = stretch.products[np.ix_(forecasts, forecasts)]
+        # Products of errors with errors: weights that sum to 1 make their form the mixture's error.
+        between = products - cross[:, None] - cross + stretch.truth
+        errors += between / (max(first @ between @ first, 0) + _FLOOR) / len(stretches)
+    return _descend(errors, first)
 
 
-def _descend(products: Floats, cross: Floats, first: Floats) -> Floats:
-    """Minimise ``w'Pw - 2w'c + price · Σ w ln(w / first)`` over weights that sum to 1."""
-    weights = first
-    # The step bounds the change of any exponent by about 1.
-    rate = 1 / (2 * np.abs(products).max() + _ENTROPY_PRICE)
-    for _ in range(2000):
-        gradient = 2 * (products @ weights - cross) + _ENTROPY_PRICE * np.log(weights / first)
-        moved = weights * np.exp(-rate * (gradient - weights @ gradient))
-        moved = np.maximum(moved / moved.sum(), np.finfo(float).tiny)
-        if np.abs(moved - weights).max() < 1e-7:
+def _descend(errors: Floats, first: Floats) -> Floats:
+    """Minimise ``w'Ew + price · Σ w ln(w / first)`` over weights that sum to 1."""
+    tiny = np.finfo(float).tiny
+
+    def objective(w: Floats) -> float:
+        return float(w @ errors @ w + _ENTROPY_PRICE * (w @ np.log(w / first)))
+
+    weights, best, rate = first, objective(first), 1.0
+    for _ in range(_MAX_STEPS):
+        slope = 2 * (errors @ weights) + _ENTROPY_PRICE * np.log(weights / first)
+        # Only ever downwards from the least slope, so that no exponent overflows.
+        moved = weights * np.exp(-rate * (slope - slope.min()))
+        moved = np.maximum(moved / moved.sum(), tiny)
+        value = objective(moved)
+        if value > best:
+            rate /= 2
+            if rate < _LEAST_RATE:
+                break
+            continue
+        done = best - value < _TOLERANCE * abs(best) and np.abs(moved - weights).max() < 1e-6
+        weights, best, rate = moved, value, min(rate * 1.5, _GREATEST_RATE)
+        if done:
             break
-        weights = moved
     return weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,9 @@ Rows = npt.NDArray[np.int64]
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
 _WINDOWS_PER_STRETCH = 256  # that are forecast there, evenly spaced
-_MAX_WINDOWS = 100_000  # that are learnt from, evenly spaced
 _MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
-_EFFECT_STRENGTH = 1e-3
+_ENOUGH_COMPLETE = 4  # windows for each row of a window
+_EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
 
@@ -71,7 +71,7 @@ def fit_linear_path(
     tuple of LinearFit
         The winners fitted before the tail, and, with `refit`, on all windows (else the same).
         Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)``
-        products, and five decompositions of each candidate. Memory: the sums and 32 MB.
+        products, and five decompositions of each candidate. Memory: the sums and 16 MB.
 
     Notes
     -----
@@ -81,24 +81,25 @@ def fit_linear_path(
     """
     order = np.argsort(steps, kind="stable")
     origins, steps = origins[order], steps[order]
+    complete = _complete(problem, origins)
+    origins, steps = origins[complete], steps[complete]
     n_training = _before(steps, tail, problem.pred_len)
-    training = _thinned(np.arange(n_training), _MAX_WINDOWS)
-    problem = problem._replace(effect=_known_effect(problem, origins[training]))
+    problem = problem._replace(effect=_known_effect(problem, origins[:n_training]))
     competition = Competition(problem)
     stretches, n_learnt = [], 0
     for start, end in _stretch_borders(steps[:n_training], steps, tail):
-        ready = int(np.searchsorted(steps[training], start - problem.pred_len, side="right"))
-        _learn(competition, origins[training[n_learnt:ready]])
+        ready = _before(steps[:n_training], start, problem.pred_len)
+        _learn(competition, origins[n_learnt:ready])
         n_learnt = max(n_learnt, ready)
         held_out = np.flatnonzero((steps >= start) & (steps < end))
         if n_learnt and len(held_out):
             held_out = _thinned(held_out, _WINDOWS_PER_STRETCH)
             stretches.append(_compare(competition, origins[held_out]))
-    _learn(competition, origins[training[n_learnt:]])
+    _learn(competition, origins[n_learnt:n_training])
     weights = _weigh(competition, [stretch for stretch in stretches if stretch is not None])
     before = after = _blend(competition, *weights)
     if refit and n_training < len(origins):
-        _learn(competition, origins[_thinned(np.arange(n_training, len(origins)), _MAX_WINDOWS)])
+        _learn(competition, origins[n_training:])
         after = _blend(competition, *weights)
     return before, after
 
@@ -127,6 +128,17 @@ def _before(steps: Rows, tail: int | None, pred_len: int) -> int:
     if tail is None:
         return len(steps)
     return int(np.searchsorted(steps, tail - pred_len, side="right"))
+
+
+def _complete(problem: Problem, origins: Rows) -> Any:
+    """Choose windows whose truths are all there, if that leaves enough to learn from."""
+    if problem.weight is None:
+        return slice(None)
+    missing = np.zeros((len(problem.weight) + 1, problem.weight.shape[1]), dtype=np.int64)
+    np.cumsum(problem.weight <= 0, axis=0, out=missing[1:])
+    whole = (missing[origins + problem.pred_len] == missing[origins]).all(axis=1)
+    enough = max(_ENOUGH_COMPLETE * problem.seq_len, len(origins) // 2)
+    return whole if whole.sum() >= min(enough, len(origins)) else slice(None)
 
 
 def _thinned(rows: Rows, n_most: int) -> Rows:
@@ -220,22 +232,43 @@ def _known_effect(problem: Problem, origins: Rows) -> Floats:
     """Regress the targets' changes since the origin on those of the columns known ahead.
 
     Changes, not levels: two series that both rise are no effect of one on the other, and the
-    maps forecast changes.
+    maps forecast changes. The strength is chosen on the newer half of the windows.
     """
     n_known = len(problem.effect)
-    if not n_known or not len(origins):
+    if not n_known or len(origins) < 2:
         return np.zeros_like(problem.effect)
-    n_columns, n_targets = problem.values.shape[1], problem.n_targets
+    drawn = _thinned(origins, _MAX_EFFECT_WINDOWS)
+    older, newer = (_change_sums(problem, part) for part in np.array_split(drawn, 2))
+    effects = [_effect(*older, strength=strength) for strength in _EFFECT_STRENGTHS]
+    errors = [_unexplained(*newer, effect) for effect in effects]
+    best = _EFFECT_STRENGTHS[int(np.argmin(errors))]
+    return _effect(*_change_sums(problem, drawn), strength=best)
+
+
+def _change_sums(problem: Problem, origins: Rows) -> tuple[Floats, Floats]:
+    """Give mean products of known columns' changes with themselves and with the targets'."""
+    n_known, n_targets, n_columns = len(problem.effect), problem.n_targets, problem.values.shape[1]
     everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
     gram, cross = np.zeros((n_known, n_known)), np.zeros((n_known, n_targets))
     n_steps, weights = 0, np.zeros(n_targets)
-    for windows in gather(everything, _thinned(origins, _MAX_EFFECT_WINDOWS)):
+    for windows in gather(everything, origins):
         changes = windows.future.reshape(-1, n_columns)
-        known, weight = changes[:, -n_known:], windows.weight.reshape(len(changes), -1)
+        known = changes[:, -n_known:]
+        weight = windows.weight.reshape(len(changes), -1)[:, :n_targets]
         gram += known.T @ known
-        cross += known.T @ (changes[:, :n_targets] * weight[:, :n_targets])
+        cross += known.T @ (changes[:, :n_targets] * weight)
         n_steps += len(changes)
-        weights += weight[:, :n_targets].sum(axis=0)
-    penalty = _EFFECT_STRENGTH * np.eye(n_known)
-    effect = np.linalg.solve(gram / n_steps + penalty, cross / np.maximum(weights, 1))
+        weights += weight.sum(axis=0)
+    return gram / n_steps, cross / np.where(weights > 0, weights, 1)
+
+
+def _effect(gram: Floats, cross: Floats, *, strength: float) -> Floats:
+    if np.isinf(strength):
+        return np.zeros_like(cross)
+    effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
     return effect.astype(np.float64, copy=False)
+
+
+def _unexplained(gram: Floats, cross: Floats, effect: Floats) -> float:
+    """Give the mean squared change that an effect leaves, less a constant."""
+    return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())

@@ -15,7 +15,7 @@ __all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
-_CHUNK_BYTES = 32_000_000  # of windows at a time
+_CHUNK_BYTES = 16_000_000  # of windows at a time
 
 
 class Windows(NamedTuple):
@@ -72,7 +72,7 @@ def gather(problem: Problem, origins: Rows) -> Iterator[Windows]:
     Yields
     ------
     Windows
-        In float64, of at most 32 MB.
+        In float64, of at most 16 MB.
 
     Examples
     --------
@@ -132,7 +132,8 @@ class ColumnSums:
     -----
     Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products. A window counts in
     `gram` with the mean weight of its truths; each step of `cross` is put on the same footing,
-    which is exact where the weight does not depend on the window's past.
+    which is exact where the weights of a window are all alike, and else where they have nothing to
+    do with its past.
     """
 
     def __init__(self, problem: Problem, *, per_column: bool) -> None:

@@ -134,6 +134,24 @@ class Timeline:
         offset = np.repeat(self.first_step - self.first_row[:-1], np.diff(self.first_row))
         return np.arange(len(offset)) + offset
 
+    def steps_of(self, rows: Rows) -> Rows:
+        """
+        Tell the steps of some rows, without those of all.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n,)
+            Row numbers.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Their steps.
+        """
+        series = np.searchsorted(self.first_row[1:], rows, side="right")
+        steps: Rows = rows - self.first_row[series] + self.first_step[series]
+        return steps
+
     @property
     def end_step(self) -> Rows:
         """The step after each series' last row, shape (n_series,)."""

@@ -6,10 +6,12 @@ are its context. No window is ever copied out of the series before a batch needs
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["origins_between", "window_rows"]
+__all__ = ["Origins", "origins_between", "window_rows"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -61,3 +63,68 @@ def origins_between(low: Rows, high: Rows) -> Rows:
     counts = np.maximum(high - low + 1, 0)
     before = np.cumsum(counts) - counts
     return np.repeat(low - before, counts) + np.arange(counts.sum())
+
+
+@dataclass(frozen=True)
+class Origins:
+    """
+    The origins of several series, as ranges: a hundred million take no memory.
+
+    Parameters
+    ----------
+    low, high : ndarray of int64, shape (n_series,)
+        First and last origin of each series, both included; none where ``high < low``.
+
+    Examples
+    --------
+    >>> origins = Origins(np.array([2, 10]), np.array([4, 11]))
+    >>> origins.count, origins.take(np.array([0, 3])), origins.thinned(2)
+    (5, array([ 2, 10]), array([ 2, 11]))
+    """
+
+    low: Rows
+    high: Rows
+
+    @property
+    def count(self) -> int:
+        """Number of origins."""
+        return int(np.maximum(self.high - self.low + 1, 0).sum())
+
+    def take(self, places: Rows) -> Rows:
+        """
+        Give some origins.
+
+        Parameters
+        ----------
+        places : ndarray of int64, shape (n,)
+            Numbers in 0 … count - 1, series after series.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            The origins at these places.
+        """
+        ends = np.cumsum(np.maximum(self.high - self.low + 1, 0))
+        series = np.searchsorted(ends, places, side="right")
+        begun = np.concatenate([[0], ends[:-1]])
+        origins: Rows = self.low[series] + places - begun[series]
+        return origins
+
+    def thinned(self, n_most: int | None) -> Rows:
+        """
+        Give all origins, or so many that are evenly spaced.
+
+        Parameters
+        ----------
+        n_most : int or None
+            Origins at most; None for all.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            In order.
+        """
+        count = self.count
+        if n_most is None or count <= n_most:
+            return self.take(np.arange(count))
+        return self.take(np.linspace(0, count - 1, n_most).astype(np.int64))

@@ -15,6 +15,7 @@ from skinformer.estimators.batches import (
 )
 from skinformer.model.informer import Informer
 from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.windows import Origins
 
 N, SEQ, PRED = 40, 6, 3
 SIZES = SimpleNamespace(
@@ -38,8 +39,9 @@ def make_source(clock=None, fields=(), steps=None, series=None, n_series=0):
 
 def make_batches(**changes):
     source = make_source()
-    settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0, **changes}
-    return WindowBatches(source, np.arange(SEQ, N - PRED + 1), **settings)
+    settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0}
+    settings |= {"max_windows": None, **changes}
+    return WindowBatches(source, Origins(np.array([SEQ]), np.array([N - PRED])), **settings)
 
 
 def test_a_window_is_the_rows_around_its_origin():
@@ -186,3 +188,23 @@ def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, m
     futures = np.stack(list(seen[True].values()))
     assert not futures[..., :2].any()  # load and flow
     assert futures[..., 2].all()  # the price, which is known ahead
+
+
+def test_a_pass_draws_one_window_from_each_run():
+    """Drawn anew each epoch, spread over all time, none twice: a sample of the whole series."""
+    windows = make_batches(max_windows=5)
+    passes = [torch.cat([b.target[:, 0, 0] for b in windows]) for _ in range(2)]
+    every = windows.source.values[SEQ : N - PRED + 1, 0]
+    n = len(every)
+    for drawn in passes:
+        places = sorted(int((every == value).nonzero()[0]) for value in drawn)
+        assert [place * 5 // n for place in places] == list(range(5))
+    assert len(windows) == 1
+    assert not torch.equal(passes[0], passes[1])
+
+
+def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
+    """Validation losses of two epochs can be compared on the same windows only."""
+    windows = make_batches(max_windows=5, seed=None)
+    first, second = (torch.cat([b.target for b in windows]) for _ in range(2))
+    assert torch.equal(first, second)

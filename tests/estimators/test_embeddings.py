@@ -70,8 +70,9 @@ def test_static_columns_need_no_value_ahead(panel):
 def test_a_learnt_series_vector_tells_series_apart(panel):
     """The same context under another name gives another forecast."""
     panel = panel.drop(columns="size")
-    model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
-    plain = InformerRegressor(**SMALL).fit(panel)
+    alone = {"linear_path": False, **SMALL}  # the linear path knows no series
+    model = InformerRegressor(embeddings=["series"], **alone).fit(panel)
+    plain = InformerRegressor(**alone).fit(panel)
     a = panel.loc[["a"]]
     late = a.set_index(a.index.set_levels(a.index.levels[1] + pd.Timedelta("100D"), level=1))
     renamed = late.rename(index={"a": "b"}, level=0)

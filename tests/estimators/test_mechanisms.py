@@ -136,7 +136,7 @@ def test_micro_batches_give_the_step_of_the_whole_batch(df, monkeypatch):
     monkeypatch.setattr(Informer, "forward", count)
     model = {"dropout": 0.0, "attention": "dense", "max_iter": 1}
     whole = InformerRegressor(**SMALL | model).fit(df)
-    assert max(sizes) == 32
+    assert max(sizes) == 64
     sizes.clear()
     parts = InformerRegressor(**SMALL | model, micro_batch_size=8).fit(df)
     assert max(sizes) == 8

@@ -1,6 +1,10 @@
+import numpy as np
+import pytest
 import torch
 
-from skinformer.model.linear_path import KnownFuturePath
+from skinformer.estimators.hybrid import load_linear
+from skinformer.linear.fit import LinearFit, mixed_rows
+from skinformer.model.linear_path import KnownFuturePath, LinearPath
 
 
 def test_path_starts_at_zero_and_leaves_it_with_the_first_gradient():
@@ -26,3 +30,153 @@ def test_path_is_float32_under_autocast():
         out = path(torch.full((1, 1, 1), 1.001))
     assert out.dtype == torch.float32
     assert out.item() == torch.tensor(1.001).item()
+
+
+# --- the linear path in closed form -----------------------------------------------------------
+
+SEQ, PRED, TARGETS, INPUTS = 7, 3, 2, 4
+
+
+def make_path(*, n_known=1, n_groups=2, mixed_len=5, seed=0):
+    """Make a path with random maps, and the float64 fit that it holds."""
+    rng = np.random.default_rng(seed)
+    n_features = (mixed_len + 1) * INPUTS + 1
+    fit = LinearFit(
+        own=rng.normal(size=(n_groups, SEQ, PRED)),
+        mixed=rng.normal(size=(n_features, PRED * TARGETS)) if mixed_len else None,
+        effect=rng.normal(size=(n_known, TARGETS)),
+        blend={},
+    )
+    assert mixed_rows(fit, INPUTS) == mixed_len
+    path = LinearPath(
+        n_targets=TARGETS,
+        n_known=n_known,
+        n_inputs=INPUTS,
+        n_groups=n_groups,
+        mixed_len=mixed_len,
+        seq_len=SEQ,
+        pred_len=PRED,
+    )
+    load_linear(path, fit)
+    return path, fit
+
+
+def by_loop(fit, past, future, *, mixed_len):
+    """Forecast one window in float64, value by value."""
+    past, future = np.nan_to_num(past.astype(float)), np.nan_to_num(future.astype(float))
+    n_known = len(fit.effect)
+    known = range(INPUTS - n_known, INPUTS)
+    for row in past:
+        row[:TARGETS] -= sum(row[c] * fit.effect[k] for k, c in enumerate(known))
+    last, out = past[-1], np.zeros((PRED, TARGETS))
+    features = [*(past[SEQ - mixed_len :] - last).ravel(), *last, 1.0] if mixed_len else []
+    for h, j in np.ndindex(PRED, TARGETS):
+        own = fit.own[j % len(fit.own)][:, h]
+        out[h, j] = last[j] + sum((past[i, j] - last[j]) * own[i] for i in range(SEQ))
+        out[h, j] += sum(x * fit.mixed[f, h * TARGETS + j] for f, x in enumerate(features))
+        out[h, j] += sum(future[h, c] * fit.effect[k, j] for k, c in enumerate(known))
+    return out
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("mixed_len", [0, 1, 5, SEQ])
+@pytest.mark.parametrize("n_groups", [1, TARGETS])
+@pytest.mark.parametrize("n_known", [0, 1, 2])
+def test_the_path_forecasts_what_the_fit_says(n_known, n_groups, mixed_len, missing):
+    """Fitted in numpy, applied in torch: two layouts that must agree to float32."""
+    path, fit = make_path(n_known=n_known, n_groups=n_groups, mixed_len=mixed_len)
+    past, future = torch.randn(6, SEQ, INPUTS), torch.randn(6, PRED, INPUTS)
+    if missing:
+        past[0, 2, 3] = past[1, -1, 2] = future[2, 1, 3] = torch.nan
+    out = path(past, future)
+    assert out.dtype == torch.float32
+    for i in range(6):
+        expected = by_loop(fit, past[i].numpy(), future[i].numpy(), mixed_len=mixed_len)
+        np.testing.assert_allclose(out[i].numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mixed_len", [0, 3])
+def test_an_unfitted_path_repeats_the_last_value(mixed_len):
+    """Zeros are the one start that is a forecast."""
+    path = LinearPath(
+        n_targets=2, n_known=1, n_inputs=4, n_groups=1, mixed_len=mixed_len, seq_len=7, pred_len=3
+    )
+    past = torch.randn(5, 7, 4)
+    out = path(past, torch.randn(5, 3, 4))
+    assert torch.equal(out, past[:, -1:, :2].expand(5, 3, 2))
+
+
+def test_a_path_has_no_parameters_and_keeps_its_maps_in_the_state():
+    """Gradient steps would leave the ridge's solution; a pickle must hold it all the same."""
+    path, _ = make_path()
+    assert not list(path.parameters())
+    assert set(path.state_dict()) == {"own", "mixed", "effect", "trust"}
+    assert path.trust.item() == 1.0
+
+
+def test_only_known_columns_of_the_future_are_read():
+    """The others hold the answer when somebody forgets to mask them."""
+    path, _ = make_path(n_known=1)
+    past, future = torch.randn(2, SEQ, INPUTS), torch.randn(2, PRED, INPUTS)
+    other = future.clone()
+    other[..., :3] = torch.nan
+    assert torch.equal(path(past, future), path(past, other))
+
+
+def test_a_known_value_moves_its_own_step_only():
+    """The effect is one of the same row."""
+    path, fit = make_path(n_known=1)
+    past, future = torch.randn(1, SEQ, INPUTS), torch.randn(1, PRED, INPUTS)
+    other = future.clone()
+    other[0, 1, 3] += 1
+    moved = path(past, other) - path(past, future)
+    expected = np.zeros((PRED, TARGETS))
+    expected[1] = fit.effect[0]
+    np.testing.assert_allclose(moved[0].numpy(), expected, atol=1e-5)
+
+
+def test_the_path_is_float32_under_autocast():
+    """bf16 keeps three digits of a level."""
+    path, _ = make_path()
+    past, future = torch.randn(2, SEQ, INPUTS), torch.randn(2, PRED, INPUTS)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = path(past, future)
+    assert out.dtype == torch.float32
+    assert torch.equal(out, path(past, future))
+
+
+def test_a_windows_forecast_is_its_own():
+    """No window reaches another of its batch."""
+    path, _ = make_path()
+    past, future = torch.randn(4, SEQ, INPUTS), torch.randn(4, PRED, INPUTS)
+    other = past.clone()
+    other[2] = 99.0
+    kept = [0, 1, 3]
+    torch.testing.assert_close(path(other, future)[kept], path(past, future)[kept])
+
+
+def test_a_new_network_forecasts_as_its_path(informer):
+    """Its projection starts at zero: training begins at the ridge, not at noise."""
+    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 2}
+    path = LinearPath(**sizes, seq_len=48, pred_len=6)
+    path.own.normal_()
+    path.mixed.normal_()
+    path.effect.normal_()
+    model = informer(n_known=1, linear_path=path).eval()
+    past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
+    assert torch.equal(model(past, future), path(past, future))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_trust_multiplies_the_correction(informer, share):
+    """0 is the path alone, 1 the sum."""
+    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
+    path = LinearPath(**sizes, seq_len=48, pred_len=6)
+    model = informer(n_known=1, linear_path=path).eval()
+    torch.nn.init.normal_(model.projection.weight)
+    torch.nn.init.normal_(model.known_path.weight)
+    past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
+    alone, together = path(past, future), model(past, future)
+    assert not torch.equal(alone, together)
+    path.trust.fill_(share)
+    torch.testing.assert_close(model(past, future), alone + share * (together - alone))

@@ -1,0 +1,197 @@
+"""One measurement each, in a process of its own; `run.py` calls them. Prints one line of JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+#: The sizes that peers are compared at, of a univariate series at 96 steps → 24.
+SIZES: dict[str, dict[str, Any]] = {
+    "A": {"d_model": 64, "n_heads": 4},
+    "B": {"d_model": 512, "n_heads": 8},
+}
+COMMON: dict[str, Any] = {
+    "seq_len": 96,
+    "label_len": 48,
+    "pred_len": 24,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 1,
+    "dropout": 0.05,
+    "batch_size": 32,
+    "attention": "probsparse",
+    "linear_path": False,
+    "patch_len": 1,
+    "calendar": None,
+    "early_stopping": False,
+    "device": "cpu",
+    "random_state": 0,
+}
+STEPS = {"A": 40, "B": 8}  # measured in a run
+
+
+def peak_mb() -> float:
+    """Give the most memory the process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def make_wave(n_rows: int, n_columns: int = 1) -> Any:
+    """Make a noisy daily wave."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(n_rows, dtype=np.float32) * (2 * np.pi / 24))[:, None]
+    noise = rng.standard_normal((n_rows, n_columns), dtype=np.float32)
+    noise /= 5
+    noise += wave
+    return noise
+
+
+def step(size: str, precision: str) -> dict[str, float]:
+    """Time training steps of a whole fit: gathering, forward, backward, clipping, optimiser."""
+    from skinformer import InformerRegressor
+
+    before = _warm_up()
+    n_steps = STEPS[size]
+    model = InformerRegressor(
+        **COMMON, **SIZES[size], precision=precision, max_iter=3, max_windows=32 * n_steps
+    ).fit(make_wave(8640))
+    seconds = model.history_["seconds"].iloc[1:].min()
+    return {"ms": 1e3 * seconds / n_steps, "mb": peak_mb() - before}
+
+
+def predict(size: str) -> dict[str, float]:
+    """Time forecasts from every origin."""
+    import numpy as np
+
+    from skinformer import InformerRegressor
+    from skinformer.evaluation.windows import forecast_windows
+
+    wave = make_wave(4096)
+    model = InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(wave)
+    origins = np.arange(96, 96 + 3200)
+    seconds = _best_of(lambda: forecast_windows(model, wave, origins), 4)
+    return {"per_s": len(origins) / seconds}
+
+
+def attention(kind: str, length: str, mask: str) -> dict[str, float]:
+    """Time an attention, forward and backward: batch 4, 8 heads of 64."""
+    import torch
+    from torch.nn import functional as F
+
+    from skinformer.model.probsparse import ProbSparseAttention
+
+    causal = mask == "causal"
+    q, k, v = (torch.randn(4, 8, int(length), 64, requires_grad=True) for _ in range(3))
+    kernel = ProbSparseAttention(causal=causal, factor=5.0, seed=0)
+
+    def once() -> None:
+        if kind == "sdpa":
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        else:
+            keys = kernel.draw_keys(int(length), q.device)
+            out = kernel(q, k, v, keys=keys, n_last=int(length))
+        out.sum().backward()
+
+    before = peak_mb()
+    once()
+    used = peak_mb() - before
+    repeats = 3 if kind == "sdpa" and int(length) > 2000 else 7
+    return {"ms": 1e3 * _best_of(once, repeats), "mb": used}
+
+
+def import_(what: str) -> dict[str, float]:
+    """Time imports; torch and matplotlib must not come along."""
+    started = time.perf_counter()
+    for name in ("pandas", "sklearn.base", *(["skinformer"] if what == "skinformer" else [])):
+        importlib.import_module(name)
+    seconds = time.perf_counter() - started
+    heavy = {"torch", "matplotlib"} & set(sys.modules)
+    return {"s": seconds, "modules": len(sys.modules), "heavy": len(heavy)}
+
+
+def first_forecast() -> dict[str, float]:
+    """Go from nothing to a forecast of the bundled data with default settings."""
+    started = time.perf_counter()
+    from skinformer import InformerRegressor
+    from skinformer.datasets import load_auckland_pedestrians
+
+    model = InformerRegressor(random_state=0).fit(load_auckland_pedestrians())
+    model.forecast()
+    seconds = time.perf_counter() - started
+    return {"s": seconds, "other_s": seconds - model.history_["seconds"].sum()}
+
+
+def long_frame(n_rows: str) -> dict[str, float]:
+    """Fit on and forecast from a frame of eight columns, one of them the target."""
+    import pandas as pd
+
+    from skinformer import InformerRegressor
+
+    before = _warm_up()
+    frame = pd.DataFrame(make_wave(int(n_rows), 8), columns=list("abcdefgh"))
+    size = frame.to_numpy().nbytes / 1e6
+    started = time.perf_counter()
+    model = InformerRegressor(max_iter=1, random_state=0).fit(frame)
+    model.forecast()
+    seconds = time.perf_counter() - started
+    return {"mb": round(peak_mb() - before), "input_mb": size, "s": seconds}
+
+
+def floor(size: str, precision: str) -> dict[str, float]:
+    """Count a step's operations and measure the rate of a matrix product of its shape."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from skinformer import InformerRegressor
+    from skinformer.model.informer import Informer
+
+    counted: list[float] = []
+    forward = Informer.forward
+
+    def counting(self: Any, *inputs: Any) -> Any:
+        with FlopCounterMode(display=False) as counter:
+            out = forward(self, *inputs)
+        counted.append(3 * counter.get_total_flops())  # the backward pass costs twice the forward
+        return out
+
+    Informer.forward = counting  # type: ignore[method-assign]
+    InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(make_wave(512))
+    width = SIZES[size]["d_model"]
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    x, w = torch.randn(32 * 96, width, dtype=dtype), torch.randn(width, 4 * width, dtype=dtype)
+    rate = 2 * x.numel() * 4 * width / _best_of(lambda: x @ w, 50)
+    return {"gflop": counted[0] / 1e9, "rate": rate / 1e9, "ms": 1e3 * counted[0] / rate}
+
+
+def _warm_up() -> float:
+    """Import what a fit imports, and give the memory held then."""
+    from skinformer import InformerRegressor
+
+    tiny = {"seq_len": 4, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    InformerRegressor(**tiny).fit(make_wave(40)).forecast()
+    return peak_mb()
+
+
+def _best_of(call: Callable[[], Any], n: int) -> float:
+    """Time a call some times, after a first one, and take the median of the faster half."""
+    call()
+    seconds = []
+    for _ in range(n):
+        started = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(sorted(seconds)[: -(-n // 2)])
+
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    jobs = {"import": import_, "first-forecast": first_forecast, "long-frame": long_frame}
+    result = jobs.get(name, globals().get(name))(*arguments)  # type: ignore[misc]
+    sys.stdout.write(json.dumps(result) + "\n")

@@ -1,0 +1,174 @@
+"""Measure speed and memory, beside peers where they are installed.
+
+Run ``python examples/benchmarks/run.py``; ``--peer-python PATH`` names a Python that has
+neuralforecast. Every job runs in a process of its own, and the jobs that are compared take turns,
+so that a ratio survives a noisy machine. Prints tables; ``--output FILE`` saves every single run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+JOBS = Path(__file__).with_name("jobs.py")
+PEERS = Path(__file__).with_name("peers.py")
+
+Result = dict[str, float]
+
+
+class Runner:
+    """Run jobs in processes of their own, with so many threads."""
+
+    def __init__(self, *, peer_python: str | None, n_runs: int, n_threads: int) -> None:
+        self.peer_python, self.n_runs, self.n_threads = peer_python, n_runs, n_threads
+        self.raw: dict[str, list[Result]] = {}
+
+    def job(self, name: str, *, threads: int | None = None, peer: bool = False) -> Result:
+        """Run one job once and give the numbers it printed."""
+        python = self.peer_python if peer else sys.executable
+        threads = threads or self.n_threads
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+        done = subprocess.run(
+            [str(python), str(PEERS if peer else JOBS), *name.split()],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **limits},
+        )
+        if done.returncode:
+            sys.stderr.write(f"{name}: {done.stderr.strip().splitlines()[-1]}\n")
+            return {}
+        result: Result = json.loads(done.stdout.strip().splitlines()[-1])
+        return result
+
+    def medians(self, names: list[str], **options: Any) -> list[Result]:
+        """Let jobs take turns and give the median of each number over the runs."""
+        runs: list[list[Result]] = [[] for _ in names]
+        for _ in range(self.n_runs):
+            for done, name in zip(runs, names, strict=True):
+                peer = name.startswith("neuralforecast")
+                if not peer or self.peer_python:
+                    done.append(self.job(name, peer=peer, **options))
+        for name, done in zip(names, runs, strict=True):
+            self.raw[name] = [one for one in done if one]
+        return [_median(done) for done in runs]
+
+
+def _median(runs: list[Result]) -> Result:
+    complete = [run for run in runs if run]
+    keys = complete[0] if complete else {}
+    return {key: statistics.median(run[key] for run in complete) for key in keys}
+
+
+def _ratio(ours: Result, theirs: Result, key: str) -> str:
+    return f"{ours[key] / theirs[key]:.2f}" if key in ours and key in theirs else "–"
+
+
+def steps(runner: Runner) -> list[list[Any]]:
+    """Compare training steps of the two sizes."""
+    rows = [["training step", "ms", "of neuralforecast's", "peak MB above imports"]]
+    for size, precisions in (("A", ("fp32",)), ("B", ("fp32", "bf16"))):
+        names = [f"neuralforecast-step {size}", *(f"step {size} {p}" for p in precisions)]
+        peer, *ours = runner.medians(names)
+        if peer:
+            rows.append([f"neuralforecast, {size}", f"{peer['ms']:.0f}", "1", f"{peer['mb']:.0f}"])
+        for precision, one in zip(precisions, ours, strict=True):
+            if one:
+                ratio = _ratio(one, peer, "ms")
+                rows.append([f"{size}, {precision}", f"{one['ms']:.0f}", ratio, f"{one['mb']:.0f}"])
+    return rows
+
+
+def predictions(runner: Runner) -> list[list[Any]]:
+    """Compare windows predicted in a second at size A."""
+    peer, ours = runner.medians(["neuralforecast-predict A", "predict A"])
+    rows = [["prediction, size A", "windows / s", "times neuralforecast's"]]
+    if peer:
+        rows.append(["neuralforecast", f"{peer['per_s']:.0f}", "1"])
+    rows.append(["skinformer", f"{ours['per_s']:.0f}", _ratio(ours, peer, "per_s")])
+    return rows
+
+
+def attention(runner: Runner) -> list[list[Any]]:
+    """Compare ProbSparse with dense attention, forward and backward, on one thread."""
+    rows = [["attention, L", "mask", "ProbSparse ms (MB)", "SDPA ms (MB)", "times faster"]]
+    for mask in ("none", "causal"):
+        for length in (96, 192, 384, 768, 1536, 3072, 6144):
+            names = [f"attention {kind} {length} {mask}" for kind in ("probsparse", "sdpa")]
+            sparse, dense = runner.medians(names, threads=1)
+            cells = [f"{one['ms']:.1f} ({one['mb']:.0f})" for one in (sparse, dense)]
+            rows.append([length, mask, *cells, f"{dense['ms'] / sparse['ms']:.1f}"])
+    return rows
+
+
+def start(runner: Runner) -> list[list[Any]]:
+    """Measure imports, and the way from a new process to the first forecast."""
+    base, ours, quick = runner.medians(["import base", "import skinformer", "first-forecast"])
+    return [
+        ["start", "s", "modules"],
+        ["import sklearn, pandas", f"{base['s']:.2f}", f"{base['modules']:.0f}"],
+        ["and skinformer", f"{ours['s']:.2f}", f"{ours['modules']:.0f}"],
+        ["first forecast, bundled data, defaults", f"{quick['s']:.1f}", ""],
+        ["of which everything but training", f"{quick['other_s']:.1f}", ""],
+    ]
+
+
+def memory(runner: Runner) -> list[list[Any]]:
+    """Measure the peak of a fit on a long frame, and what the machine can do at best."""
+    rows: list[list[Any]] = [["memory", "MB above imports", "of the input"]]
+    for name in ("long-frame 1000000", "long-frame 10000000"):
+        [one] = runner.medians([name])
+        share = f"{one['mb'] / one['input_mb']:.2f}"
+        rows.append([f"{name.split()[1]} x 8 rows, input {one['input_mb']:.0f}", one["mb"], share])
+    return rows
+
+
+def floor(runner: Runner) -> list[list[Any]]:
+    """Model the floor of a step: its operations at the rate of this machine's products."""
+    rows: list[list[Any]] = [["floor of a step", "GFLOP", "GFLOP / s", "ms"]]
+    for size in "AB":
+        for precision in ("fp32", "bf16"):
+            [one] = runner.medians([f"floor {size} {precision}"])
+            cells = (f"{one['gflop']:.1f}", f"{one['rate']:.0f}", f"{one['ms']:.0f}")
+            rows.append([f"{size}, {precision}", *cells])
+    return rows
+
+
+SECTIONS = {f.__name__: f for f in (steps, predictions, attention, start, memory, floor)}
+
+
+def _print(rows: list[list[Any]]) -> None:
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    sys.stdout.writelines("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in lines)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Run the sections that were asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all by default")
+    parser.add_argument("--peer-python", help="a Python that has neuralforecast")
+    parser.add_argument("--runs", type=int, default=5, help="of each job")
+    parser.add_argument("--threads", type=int, default=2, help="of each process")
+    parser.add_argument("--output", type=Path, help="JSON file")
+    options = parser.parse_args()
+    runner = Runner(peer_python=options.peer_python, n_runs=options.runs, n_threads=options.threads)
+    tables = {}
+    for name in options.sections or SECTIONS:
+        tables[name] = SECTIONS[name](runner)
+        _print(tables[name])
+    if options.output:
+        options.output.write_text(json.dumps({"tables": tables, "runs": runner.raw}, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,460 @@
+"""The Informer beside its linear path: what each of them sees, says and is trusted with."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+from skinformer import InformerRegressor
+from skinformer.estimators import base
+from skinformer.estimators.hybrid import choose_trust, linear_fit
+from skinformer.linear import fit as fitting
+from skinformer.recipes import NOTE
+from skinformer.training import checkpoint as checkpoints
+from skinformer.training.batch import Batch
+
+SEQ, PRED = 12, 4
+
+
+def distrust(estimator):
+    """Leave the linear path alone."""
+    estimator.module_.linear_path.trust.fill_(0.0)
+    return estimator
+
+
+def maps(estimator):
+    """Give the maps that forecast."""
+    state = estimator.module_.linear_path.state_dict()
+    return {name: state[name].numpy() for name in ("own", "mixed", "effect")}
+
+
+def same_maps(one, two):
+    for name, values in maps(one).items():
+        np.testing.assert_array_equal(values, maps(two)[name])
+
+
+def fix_the_choice(monkeypatch):
+    """Let all candidates count alike, whatever the stretches say."""
+
+    def choose(competition, stretches):
+        n = len(competition.candidates)
+        return np.full(n, 1 / n), np.full(n, 2, dtype=np.int64)
+
+    monkeypatch.setattr(fitting, "_weigh", choose)
+
+
+@pytest.fixture
+def options(small):
+    """Give a regressor of a target, a past-only column and one that is known ahead."""
+
+    def make(**changes):
+        return small(**{"target": "load", "known_future": ["price"], **changes})
+
+    return make
+
+
+# --- the path alone ---------------------------------------------------------------------------
+
+
+def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, frame):
+    """From the user's units to the user's units, with nothing of torch in the oracle."""
+    df = frame(160)
+    estimator = distrust(options().fit(df[:150]))
+    at = {name: i for i, name in enumerate(estimator.roles_.columns)}
+    order = [at["load"], at["flow"], at["price"]]
+    scaler, found = estimator.scaler_, maps(estimator)
+    z = (df.iloc[:, order].to_numpy() - scaler.mean[0]) / scaler.scale[0]
+    for origin in (150, 154):
+        past, ahead = z[origin - SEQ : origin].copy(), z[origin : origin + PRED]
+        past[:, 0] -= past[:, 2] * found["effect"][0, 0]
+        last, distance = past[-1], past - past[-1]
+        features = np.array([*distance.ravel(), *last, 1.0])
+        one = last[0] + distance[:, 0] @ found["own"][0] + features @ found["mixed"]
+        one += ahead[:, 2] * found["effect"][0, 0]
+        expected = one * scaler.scale[0, 0] + scaler.mean[0, 0]
+        forecast = estimator.predict(df)[origin : origin + PRED]
+        np.testing.assert_allclose(forecast, expected, rtol=1e-5)
+
+
+def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
+    """What did not prove itself must not reach a forecast by any way."""
+    monkeypatch.setattr(base, "choose_trust", lambda *_, **__: 0.0)
+    df = frame(120)
+    one = options().fit(df[:100])
+    two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
+    assert one.trust_ == two.trust_ == 0
+    same_maps(one, two)
+    np.testing.assert_array_equal(one.predict(df), two.predict(df))
+
+
+def test_the_note_has_no_linear_path(small, frame):
+    """The recipe is the source's network, and nothing beside it."""
+    df = frame(80)
+    estimator = InformerRegressor(
+        **NOTE | {"d_model": 8}, target="load", seq_len=SEQ, pred_len=PRED, n_heads=2, max_iter=1
+    ).fit(df)
+    assert estimator.module_.linear_path is None
+    assert not hasattr(estimator, "trust_")
+    assert not hasattr(estimator, "linear_blend_")
+    assert estimator.sizes_.patch_len == 1
+    assert not any("linear_path" in name for name in estimator.module_.state_dict())
+
+
+@pytest.mark.xfail(reason="fit leaves trust_ and linear_blend_ of the last fit standing")
+def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
+    """Attributes describe the last fit; these would describe a path that is not there."""
+    estimator = options().fit(frame(80))
+    estimator.set_params(linear_path=False).fit(frame(80))
+    assert not hasattr(estimator, "trust_")
+    assert not hasattr(estimator, "linear_blend_")
+
+
+def test_the_weights_of_the_blend_are_told(options, frame):
+    """Who asks why a forecast is what it is finds names and shares."""
+    blend = options().fit(frame(100)).linear_blend_
+    assert "last" in blend
+    assert any(name.startswith("mixed") for name in blend)
+    assert sum(blend.values()) == pytest.approx(1, abs=0.01)
+
+
+# --- trust ------------------------------------------------------------------------------------
+
+
+class Held:
+    """Validation batches that are made by hand, with what the network says of them."""
+
+    def __init__(self, corrections, *, batch_size=8, weight=None, error=1.0):
+        n = len(corrections)
+        target = torch.ones(n, 3, 1) * error  # the path says 0 everywhere
+        inputs = torch.as_tensor(corrections, dtype=torch.float32).reshape(n, 1, 1)
+        weight = torch.ones_like(target) if weight is None else weight
+        parts = (torch.split(a, batch_size) for a in (inputs, target, weight))
+        self.batches = [
+            Batch((x, torch.zeros(len(x), 3, 1)), y, w) for x, y, w in zip(*parts, strict=True)
+        ]
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __iter__(self):
+        return iter(self.batches)
+
+    def trust(self, loss="mse"):
+        def path(past, future):
+            return torch.zeros_like(future)
+
+        def module(past, future):
+            return past + torch.zeros_like(future)
+
+        return choose_trust(module, path, self, loss=loss)
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
+@pytest.mark.parametrize(
+    ("correction", "share"), [(1.0, 1.0), (2.0, 0.5), (4.0, 0.25), (-1.0, 0.0), (100.0, 0.0)]
+)
+def test_a_correction_is_trusted_with_the_share_that_does_best(correction, share, loss):
+    """Twice too much is trusted by half, and the wrong way not at all."""
+    assert Held([correction] * 64).trust(loss) == share
+
+
+@pytest.mark.parametrize("stretch", range(4))
+def test_a_correction_that_does_harm_on_one_stretch_is_not_trusted(stretch):
+    """Three quarters of perfection do not pay for one of harm: the next may be like it."""
+    corrections = np.ones(64)
+    corrections[16 * stretch : 16 * (stretch + 1)] = -0.1
+    assert Held(corrections).trust() == 0
+
+
+def test_rows_of_weight_0_have_no_say_in_trust():
+    """A missing truth is filled by a held value, which proves nothing."""
+    corrections, weight = np.ones(64), torch.ones(64, 3, 1)
+    corrections[20:30] = -9
+    weight[20:30] = 0
+    assert Held(corrections, weight=weight).trust() == 1
+
+
+@pytest.mark.xfail(
+    reason="stretches are cut between batches: fewer than 4 batches, fewer stretches"
+)
+@pytest.mark.parametrize("batch_size", [64, 32])
+def test_trust_does_not_depend_on_the_size_of_batches(batch_size):
+    """Four stretches are promised, whatever fits in memory."""
+    corrections = np.ones(64)
+    corrections[48:] = -0.1
+    assert Held(corrections, batch_size=batch_size).trust() == 0
+
+
+@pytest.mark.xfail(reason="a stretch on which the path alone is perfect has no vote")
+@pytest.mark.parametrize("perfect", [slice(0, 64), slice(48, 64)])
+def test_a_correction_of_a_perfect_path_is_not_trusted(perfect):
+    """Where the path alone has no error, any correction does harm."""
+    held = Held(np.ones(64))
+    number = torch.arange(64).reshape(-1, 8)
+    for rows, batch in zip(number, held.batches, strict=True):
+        batch.target[(rows >= perfect.start) & (rows < perfect.stop)] = 0
+    assert held.trust() == 0
+
+
+def test_a_network_that_learnt_noise_changes_little(small):
+    """On noise the path is as good as it gets, and a correction is a risk without a return."""
+    rng = np.random.default_rng(0)
+    df = pd.DataFrame({"load": rng.normal(size=600)})
+    estimator = small(max_iter=3).fit(df[:500])
+    with_network = estimator.predict(df[500:])
+    alone = distrust(estimator).predict(df[500:])
+    assert np.abs(with_network - alone).mean() < 0.15
+
+
+def test_without_validation_the_network_is_trusted(small, frame):
+    """There is nothing to judge it by."""
+    assert small(early_stopping=False).fit(frame(80)[["load"]]).trust_ == 1
+    assert small().fit(frame(18)[["load"]]).trust_ == 1
+
+
+def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
+    """In the module, which forecasts, and in the attribute, which is read."""
+    estimator = options(max_iter=2).fit(frame(150))
+    assert float(estimator.module_.linear_path.trust) == estimator.trust_
+
+
+# --- which rows it is fitted to ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("early_stopping", [True, "auto", False])
+def test_auto_refits_on_all_rows_and_true_leaves_the_last_ones_out(
+    options, frame, early_stopping, monkeypatch
+):
+    """The promise of early_stopping=True is that no weight has seen the last rows."""
+    fix_the_choice(monkeypatch)
+    df = frame(120)
+    other = df.copy()
+    other.iloc[108:, :] = 1.5 * other.iloc[108:, :].to_numpy()
+    one, two = (options(early_stopping=early_stopping).fit(rows) for rows in (df, other))
+    equal = all(np.array_equal(a, maps(two)[name]) for name, a in maps(one).items())
+    assert equal == (early_stopping is True)
+
+
+def test_the_path_at_the_end_is_the_one_fitted_to_all_rows(options, frame, monkeypatch):
+    """The network is trained beside the first fit, and forecasts are made with the second."""
+    fits = []
+
+    def spy(*args, **kwargs):
+        fits.append(linear_fit(*args, **kwargs))
+        return fits[-1]
+
+    monkeypatch.setattr(base, "linear_fit", spy)
+    for early_stopping in ("auto", True):
+        estimator = options(early_stopping=early_stopping).fit(frame(120))
+        before, after = fits[-1]
+        assert np.array_equal(before.own, after.own) == (early_stopping is True)
+        for name, values in maps(estimator).items():
+            np.testing.assert_array_equal(values, np.float32(getattr(after, name)))
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
+    options, frame, warm_start, monkeypatch
+):
+    """Else its validation loss would be one on rows that the path knows."""
+    fits, seen = [], []
+
+    def spy(*args, **kwargs):
+        fits.append(linear_fit(*args, **kwargs))
+        return fits[-1]
+
+    def trust(module, path, held_out, *, loss):
+        seen.append((path.own.numpy().copy(), float(path.trust)))
+        return 0.25
+
+    monkeypatch.setattr(base, "linear_fit", spy)
+    monkeypatch.setattr(base, "choose_trust", trust)
+    estimator = options(warm_start=warm_start)
+    for seed in range(2):  # the second network starts with full trust again, to prove itself
+        estimator.fit(frame(120, seed=seed))
+        np.testing.assert_array_equal(seen[seed][0], np.float32(fits[seed][0].own))
+        assert seen[seed][1] == 1
+        assert estimator.trust_ == 0.25
+
+
+def test_weight_0_switches_off_what_the_path_would_learn_of_outliers(small):
+    """The truths of a faulty week are switched off, and those forecast from it."""
+    t = np.arange(400)
+    wave = 10 + np.sin(t / 3) + 0.05 * np.random.default_rng(0).normal(size=400)
+    faulty, weight = wave.copy(), np.ones(400)
+    faulty[200:210] += 4 * np.random.default_rng(1).normal(size=10)
+    weight[200 : 210 + SEQ + PRED] = 0
+    clean, off, on = (
+        distrust(small(early_stopping=False).fit(rows[:, None], sample_weight=w))
+        .forecast(horizon=8)
+        .to_numpy()
+        .ravel()
+        for rows, w in ((wave, weight), (faulty, weight), (faulty, None))
+    )
+    truth = 10 + np.sin(np.arange(400, 408) / 3)
+    np.testing.assert_allclose(off, clean, atol=0.05)
+    assert np.abs(off - truth).mean() < 0.15
+    assert np.abs(off - clean).max() < np.abs(on - clean).max()
+
+
+@pytest.mark.xfail(reason="weights that go with the clock bend the maps")
+def test_weights_by_the_clock_leave_the_path_as_good_as_it_was(small):
+    """Who only cares for the day gives the night no weight, and must not get worse days."""
+    t = np.arange(960)
+    wave = np.sin(2 * np.pi * t / 24) + 0.3 * np.sin(4 * np.pi * t / 24 + 1)
+    wave = wave + 0.05 * np.random.default_rng(0).normal(size=960)
+    day = t % 24 < 12
+    errors = []
+    for weight in (None, day.astype(float)[:800]):
+        estimator = distrust(small(seq_len=24).fit(wave[:800, None], sample_weight=weight))
+        later = (t >= 800) & day
+        errors.append(np.abs(estimator.predict(wave[:, None]) - wave)[later].mean())
+    assert errors[1] < 1.5 * errors[0]
+
+
+# --- leaks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("column", ["load", "flow"])
+@pytest.mark.parametrize("position", [100, 102, 107])
+def test_no_forecast_moves_with_rows_after_its_origin(options, frame, trusted, column, position):
+    """Truths and measured columns are known up to the origin only; the mixed map reads both."""
+    df = frame(112)
+    estimator = options().fit(df[:100])
+    estimator = estimator if trusted else distrust(estimator)
+    changed = df.copy()
+    changed.iloc[position:, df.columns.get_loc(column)] += 77.0
+    before, after = estimator.predict(df), estimator.predict(changed)
+    origins = 100 + (np.arange(112) - 100) // PRED * PRED
+    reached = origins > position
+    np.testing.assert_array_equal(after[~reached], before[~reached])
+    assert (after[reached] != before[reached]).all()
+
+
+def test_a_value_known_ahead_moves_its_own_step_of_the_path_only(options, frame):
+    """The path gives a price to its own day: by its effect, and to no other day of the block."""
+    df = frame(104)
+    estimator = distrust(options().fit(df[:100]))
+    before = estimator.predict(df)
+    for row in range(100, 104):
+        changed = df.copy()
+        changed.iloc[row, 1] += 1.0
+        moved = estimator.predict(changed) - before
+        assert np.flatnonzero(moved).tolist() == [row]
+        scale = estimator.scaler_.scale[0]
+        effect = float(estimator.module_.linear_path.effect[0, 0])
+        assert moved[row] == pytest.approx(effect * scale[0] / scale[2], rel=1e-2, abs=1e-3)
+
+
+def test_a_known_effect_is_learnt_to_the_percent(small):
+    """A column that makes the target is what ordinary regression expects to work."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=400), "b": 5 * rng.normal(size=400)})
+    y = 100 + 3 * X["a"] - 0.4 * X["b"]
+    estimator = distrust(small().fit(X[:360], y[:360]))
+    np.testing.assert_allclose(estimator.predict(X)[360:], y[360:], atol=0.05)
+
+
+def test_missing_covariates_leave_the_path_finite(options, frame):
+    """A vector stands for a missing value in the network; in the path it counts as the mean."""
+    df = frame(120)
+    df.loc[df.index[5::9], "flow"] = df.loc[df.index[3::8], "price"] = np.nan
+    estimator = options(embeddings=("missing",)).fit(df[:100])
+    assert np.isfinite(estimator.predict(df)).all()
+    assert np.isfinite(distrust(estimator).predict(df)).all()
+
+
+# --- copies, and fits that go on --------------------------------------------------------------
+
+
+def test_copies_forecast_the_same_bit_by_bit(options, frame):
+    """The maps are a part of the state."""
+    df = frame(120)
+    estimator = options().fit(df[:100])
+    expected = estimator.predict(df)
+    for other in (
+        pickle.loads(pickle.dumps(estimator)),
+        copy.deepcopy(estimator),
+        clone(estimator).fit(df[:100]),
+    ):
+        np.testing.assert_array_equal(other.predict(df), expected)
+        assert other.trust_ == estimator.trust_
+        assert other.linear_blend_ == estimator.linear_blend_
+
+
+def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
+    """A ridge is solved, not trained: there is nothing of the old one to go on from."""
+    old, new = frame(100), frame(130, seed=3)
+    warm = options(warm_start=True).fit(old)
+    earlier = maps(warm)
+    warm.fit(new)
+    cold = options().fit(new)
+    same_maps(warm, cold)
+    assert not np.array_equal(earlier["own"], maps(warm)["own"])
+    assert warm.linear_blend_ == cold.linear_blend_
+
+
+def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_path, monkeypatch):
+    """The path is fitted again, the network goes on, and the trust is that of the whole."""
+    df = frame(140)
+    settings = {"max_iter": 4, "n_iter_no_change": 9}
+    whole = options(**settings).fit(df)
+    save, written = checkpoints.save, []
+
+    def save_and_stop(*args):
+        save(*args)
+        written.append(1)
+        if len(written) == 2:
+            raise MemoryError("the machine is gone")
+
+    stopped = options(checkpoint=tmp_path / "fit.pt", **settings)
+    monkeypatch.setattr(checkpoints, "save", save_and_stop)
+    with pytest.raises(MemoryError, match="the machine is gone"):
+        stopped.fit(df)
+    monkeypatch.undo()
+    for _ in range(2):  # once from the middle, once from the end
+        resumed = options(checkpoint=tmp_path / "fit.pt", **settings).fit(df)
+        assert resumed.trust_ == whole.trust_
+        for name, values in whole.module_.state_dict().items():
+            assert torch.equal(values, resumed.module_.state_dict()[name]), name
+
+
+# --- is it worth it ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "most"), [("noise", 1.10), ("walk", 1.05)])
+def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small, kind, most):
+    """The mean is the best of noise, the last value of a random walk; blends may cost a little."""
+    ratios = []
+    for seed in range(4):
+        y = np.random.default_rng(seed).normal(size=1200)
+        y = y.cumsum() if kind == "walk" else y
+        forecast = small(max_iter=3).fit(y[:600, None]).predict(y[:, None])[600:]
+        origins = 600 + np.arange(600) // PRED * PRED
+        naive = y[origins - 1] if kind == "walk" else y[:600].mean()
+        ratios.append(np.abs(forecast - y[600:]).mean() / np.abs(naive - y[600:]).mean())
+    assert np.mean(ratios) < most
+
+
+def test_the_path_helps_where_there_is_something_to_forecast(small, frame):
+    """One epoch of a tiny network learns nothing; the path makes a good forecast of a wave."""
+    df = frame(400)[["load"]]
+    errors = {}
+    for linear_path in (True, False):
+        forecast = small(linear_path=linear_path).fit(df[:300]).predict(df)
+        errors[linear_path] = np.abs(forecast - df["load"])[300:].mean()
+    assert errors[True] < 6  # the noise alone gives 4
+    assert errors[True] < 0.5 * errors[False]
+
+
+def test_a_panel_of_short_and_long_series_has_a_path(small, panel):
+    """Series that are too short for a window take part by being forecast."""
+    df = panel(n=(90, 40, 3))
+    estimator = small(target="load").fit(df)
+    assert np.isfinite(estimator.forecast()["load"]).all()
+    assert np.isfinite(distrust(estimator).predict(df)).all()
