@@ -60,7 +60,9 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
     return best
 
 
-def choose_weights(stretches: list[Stretch], chosen: Ints, n_strengths: int) -> Floats:
+def choose_weights(
+    stretches: list[Stretch], chosen: Ints, n_strengths: int, *, doubts: Floats
+) -> Floats:
     """
     Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
@@ -72,6 +74,8 @@ def choose_weights(stretches: list[Stretch], chosen: Ints, n_strengths: int) -> 
         From `choose_strengths`.
     n_strengths : int
         Forecasts of a candidate.
+    doubts : ndarray of shape (n_candidates,)
+        Relative error by which a candidate has to be better to count as much as one of doubt 0.
 
     Returns
     -------
@@ -80,14 +84,14 @@ def choose_weights(stretches: list[Stretch], chosen: Ints, n_strengths: int) -> 
 
     Notes
     -----
-    The first weights are ``exp(-e / 0.1)``, e being the logarithm of a candidate's error over
-    that of the best one, on the stretch where this is worst. The final ones minimise the
+    The first weights are ``exp(-(e + doubt) / 0.1)``, e being the logarithm of a candidate's error
+    over that of the best one, on the stretch where this is worst. The final ones minimise the
     mixture's mean relative error over the stretches plus 0.1 times their relative entropy to
     the first, by multiplicative steps.
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([stretch.errors()[forecasts] for stretch in stretches])
-    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0)
+    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + doubts
     first = np.exp(-(worst - worst.min()) / _TEMPERATURE)
     first = np.maximum(first / first.sum(), np.finfo(float).tiny)
     errors = np.zeros((len(chosen), len(chosen)))

@@ -208,7 +208,8 @@ def _weigh(competition: Competition, stretches: list[Stretch]) -> tuple[Floats, 
         weights = np.array([float(candidate == _FALLBACK) for candidate in candidates])
         return weights, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
-    return choose_weights(stretches, chosen, len(STRENGTHS)), chosen
+    doubts = np.array([candidate.doubt for candidate in candidates])
+    return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts), chosen
 
 
 def _blend(competition: Competition, weights: Floats, chosen: Rows) -> LinearFit:
