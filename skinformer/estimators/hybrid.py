@@ -152,8 +152,11 @@ def choose_trust(
     -------
     float
         The share whose loss, relative to that of the linear path alone, is lowest on the stretch
-        where it is highest; 0 if any correction does harm somewhere.
+        where it is highest; 0 if any correction does harm somewhere, or if the stretches are
+        shorter than a forecast.
     """
+    if len(steps) < _N_STRETCHES * held_out.source.pred_len:
+        return 0.0  # not one whole forecast to a stretch: that proves nothing
     error = as_loss(loss)
     rank = np.empty(len(steps), dtype=np.int64)
     rank[np.argsort(steps, kind="stable")] = np.arange(len(steps))

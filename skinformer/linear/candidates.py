@@ -26,8 +26,9 @@ _HALVINGS = 4
 _MIXED_ROWS = 48
 #: … and this many features: their products must stay small.
 _MIXED_FEATURES = 1024
-#: Sums with a map per column may take this many bytes (three sets are alive at once).
-_COLUMN_BYTES = 300_000_000
+#: Sums and maps of one kind of candidate may take this many bytes; a kind that needs more is left
+#: out, as with hundreds of targets.
+_KIND_BYTES = 600_000_000
 
 
 class Candidate(NamedTuple):
@@ -108,6 +109,11 @@ class Ridge:
         return maps
 
 
+def _kind_bytes(n_gram: int, n_map: int) -> int:
+    """Estimate what a kind holds: its gram, and its maps at all strengths and two lengths."""
+    return 8 * (n_gram + 2 * len(STRENGTHS) * n_map)
+
+
 class Competition:
     """
     The candidates and their sums.
@@ -124,12 +130,15 @@ class Competition:
 
     def __init__(self, problem: Problem) -> None:
         n_columns, seq_len = problem.values.shape[1], problem.seq_len
-        size = problem.n_targets * seq_len * (seq_len + problem.pred_len) * 8
-        self.per_column = problem.n_targets > 1 and size <= _COLUMN_BYTES
+        n_outputs = problem.n_targets * problem.pred_len
+        size = _kind_bytes(problem.n_targets * seq_len * seq_len, seq_len * n_outputs)
+        self.per_column = problem.n_targets > 1 and size <= _KIND_BYTES
         self.problem = problem
         self.columns = ColumnSums(problem, per_column=self.per_column)
         mixed = min(seq_len, _MIXED_ROWS, _MIXED_FEATURES // n_columns)
-        self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed else None
+        n_features = (mixed + 1) * n_columns + 1
+        fits = _kind_bytes(n_features**2, 2 * n_features * n_outputs) <= _KIND_BYTES
+        self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed and fits else None
         lengths = sorted({max(1, seq_len >> k) for k in range(_HALVINGS)}, reverse=True)
         kinds = ("shared", "own") if self.per_column else ("shared",)
         self.candidates = [Candidate("last")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,13 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
-_WINDOWS_PER_STRETCH = 256  # that are forecast there, evenly spaced
+_WINDOWS_PER_STRETCH = 256  # that are forecast there, evenly spaced; fewer where they are large
+_VALUES_PER_STRETCH = 1_000_000  # of all these forecasts together
 _MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
 _ENOUGH_COMPLETE = 4  # windows for each row of a window
 _EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
+_NOISE = 0.5
+_USABLE_MISSING = 0.2  # share of truths; with more missing, the rows are mostly held values
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
 
@@ -81,22 +85,25 @@ def fit_linear_path(
     """
     order = np.argsort(steps, kind="stable")
     origins, steps = origins[order], steps[order]
-    complete = _complete(problem, origins)
-    origins, steps = origins[complete], steps[complete]
+    usable = _usable(problem, origins)
+    origins, steps = origins[usable], steps[usable]
     n_training = _before(steps, tail, problem.pred_len)
     problem = problem._replace(effect=_known_effect(problem, origins[:n_training]))
     competition = Competition(problem)
-    stretches, n_learnt = [], 0
+    n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
+    n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
+    stretches, sizes, n_learnt = [], [], 0
     for start, end in _stretch_borders(steps[:n_training], steps, tail):
         ready = _before(steps[:n_training], start, problem.pred_len)
         _learn(competition, origins[n_learnt:ready])
         n_learnt = max(n_learnt, ready)
         held_out = np.flatnonzero((steps >= start) & (steps < end))
         if n_learnt and len(held_out):
-            held_out = _thinned(held_out, _WINDOWS_PER_STRETCH)
-            stretches.append(_compare(competition, origins[held_out]))
+            sizes.append(len(held_out))
+            stretches.append(_compare(competition, origins[_thinned(held_out, n_compared)]))
     _learn(competition, origins[n_learnt:n_training])
-    weights = _weigh(competition, [stretch for stretch in stretches if stretch is not None])
+    known = [stretch for stretch in stretches if stretch is not None]
+    weights = _weigh(competition, known, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
     if refit and n_training < len(origins):
         _learn(competition, origins[n_training:])
@@ -130,15 +137,25 @@ def _before(steps: Rows, tail: int | None, pred_len: int) -> int:
     return int(np.searchsorted(steps, tail - pred_len, side="right"))
 
 
-def _complete(problem: Problem, origins: Rows) -> Any:
-    """Choose windows whose truths are all there, if that leaves enough to learn from."""
+def _usable(problem: Problem, origins: Rows) -> npt.NDArray[np.bool_]:
+    """Choose the windows to learn from: whole ones if there are enough, else all or none.
+
+    A missing truth is held in the rows, in the window's past and in its future. A few do little;
+    with many, and with those that are missing by the clock, a map would learn to continue held
+    values, which forecasts never see.
+    """
+    everything = np.ones(len(origins), dtype=bool)
     if problem.weight is None:
-        return slice(None)
+        return everything
     missing = np.zeros((len(problem.weight) + 1, problem.weight.shape[1]), dtype=np.int64)
     np.cumsum(problem.weight <= 0, axis=0, out=missing[1:])
-    whole = (missing[origins + problem.pred_len] == missing[origins]).all(axis=1)
-    enough = max(_ENOUGH_COMPLETE * problem.seq_len, len(origins) // 2)
-    return whole if whole.sum() >= min(enough, len(origins)) else slice(None)
+    seen = missing[origins + problem.pred_len] - missing[origins - problem.seq_len]
+    whole: npt.NDArray[np.bool_] = (seen == 0).all(axis=1)
+    if whole.sum() >= min(_ENOUGH_COMPLETE * problem.seq_len, len(origins)):
+        return whole
+    length = problem.seq_len + problem.pred_len
+    few = bool(seen.mean() <= _USABLE_MISSING * length)
+    return everything if few else ~everything
 
 
 def _thinned(rows: Rows, n_most: int) -> Rows:
@@ -201,14 +218,22 @@ def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
     return [Windows(*(a[i : i + size] for a in windows)) for i in range(0, n, size)]
 
 
-def _weigh(competition: Competition, stretches: list[Stretch]) -> tuple[Floats, Rows]:
+def _noise(sizes: list[int], pred_len: int) -> float:
+    """Tell how much a relative error says by chance: a stretch holds so many whole forecasts."""
+    return _NOISE * math.sqrt(pred_len / max(min(sizes, default=1), 1))
+
+
+def _weigh(
+    competition: Competition, stretches: list[Stretch], *, noise: float
+) -> tuple[Floats, Rows]:
     """Give each candidate its weight and its strength; the last value where none was compared."""
     candidates = competition.candidates
     if not stretches:
         weights = np.array([float(candidate == _FALLBACK) for candidate in candidates])
         return weights, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
-    doubts = np.array([candidate.doubt for candidate in candidates])
+    # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
+    doubts = np.array([c.doubt + noise * (c != _FALLBACK) for c in candidates])
     return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts), chosen
 
 

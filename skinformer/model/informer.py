@@ -254,6 +254,8 @@ class Informer(nn.Module):
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
         tokens = merge_steps(past, self.patch_len, pad_front=True)
+        if past_time is not None and future_time is not None:  # in patches, as positions are
+            past_time, future_time = past_time / self.patch_len, future_time / self.patch_len
         before = [starts(x, self.patch_len, pad_front=True) for x in (past_calendar, past_time)]
         memory = self.encoder(self.encoder_embedding(tokens, *before))
         guided = self._after_guiding_rows(past, future)

@@ -109,12 +109,17 @@ class LinearPath(nn.Module):
                 past = torch.cat([past[..., targets] - effect, rest], dim=-1)
             last = past[:, -1:]  # (batch, 1, n_inputs)
             distance = past - last
-            own = distance[..., targets].permute(2, 0, 1) @ self.own  # (n_targets, batch, pred_len)
-            forecast = last[..., targets] + own.permute(1, 2, 0)
+            # Maps to the left, windows as columns: then a product rounds the same wherever in the
+            # batch a window stands, which rows of a product do not.
+            own = self.own.transpose(1, 2) @ distance[..., targets].permute(2, 1, 0)
+            forecast = last[..., targets] + own.permute(
+                2, 1, 0
+            )  # own: (n_targets, pred_len, batch)
             if self.mixed_len:
                 recent = distance[:, -self.mixed_len :].flatten(1)
                 features = torch.cat([recent, last[:, 0], last.new_ones(len(last), 1)], dim=1)
-                forecast = forecast + (features @ self.mixed).view_as(forecast)
+                mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
+                forecast = forecast + mixed.T.reshape(forecast.shape)
             if self.n_known:
                 known = future[..., -self.n_known :].float().nan_to_num()
                 forecast = forecast + known @ self.effect

@@ -381,19 +381,8 @@ def test_equal_weights_are_no_weights():
     same_maps(one, two, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("n_known", "factor"),
-    [
-        (0, 1e-6),
-        (0, 1e6),
-        (1, 1e6),
-        pytest.param(
-            1,
-            1e-6,
-            marks=pytest.mark.xfail(reason="the effect takes a sum of weights below 1 as 1"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("n_known", [0, 1])
 def test_the_unit_of_the_weights_does_not_matter(n_known, factor):
     """Weights may come as shares that sum to 1."""
     weight = np.random.default_rng(0).uniform(0.5, 1.5, size=(200, 1))
@@ -505,19 +494,14 @@ def test_a_stretch_without_truth_does_not_vote():
     assert relative_error(found, make_problem(values)) < 1
 
 
-def test_of_many_windows_some_are_learnt_evenly(monkeypatch):
-    """A million rows must not cost a million windows."""
-    monkeypatch.setattr(fitting, "_MAX_WINDOWS", 40)
+def test_of_a_long_stretch_some_windows_are_compared_evenly(monkeypatch):
+    """A million rows must not be forecast a hundred ways."""
     monkeypatch.setattr(fitting, "_WINDOWS_PER_STRETCH", 5)
     course = Course(monkeypatch)
-    problem = make_problem(noisy_walk(400))
-    fit(problem, tail=360)
-    learnt = np.concatenate(course.learnt)
-    assert len(set(learnt.tolist())) == len(learnt) == 40
-    assert learnt.min() == SEQ
-    assert learnt.max() == 360 - PRED
-    assert np.diff(learnt).max() <= np.diff(learnt).min() + 1
+    fit(make_problem(noisy_walk(400)), tail=360)
     assert [len(compared) for _, compared in course.compared] == [5] * 4
+    for _, compared in course.compared:
+        assert np.ptp(np.diff(compared)) <= 1
 
 
 def test_slices_of_a_stretch_change_nothing(monkeypatch):
@@ -563,10 +547,12 @@ def test_where_nothing_was_compared_the_last_value_has_all_the_weight():
     assert weights.tolist() == [1.0] + [0.0] * (len(competition.candidates) - 1)
     n = len(competition.candidates) * len(STRENGTHS)
     weights, _ = fitting._weigh(competition, [Stretch(np.zeros((n, n)), np.zeros(n), 1.0)])
-    np.testing.assert_allclose(weights, 1 / len(weights))
+    # All alike on what was compared: their doubts alone tell them apart.
+    doubts = np.array([candidate.doubt for candidate in competition.candidates])
+    expected = np.exp(-doubts / 0.1)
+    np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-4)
 
 
-@pytest.mark.xfail(reason="the effect of columns known ahead has no rival and one weak penalty")
 def test_columns_known_ahead_that_say_nothing_cost_little(monkeypatch):
     """In the features mode any table of regressors is known ahead."""
     monkeypatch.setattr(candidates, "_MIXED_FEATURES", 0)  # to save time

@@ -1,0 +1,141 @@
+"""Operations and allocations of hot paths: counted, so the same on every machine and every run.
+
+Times are measured by `examples/benchmarks`; a count that grows shows a regress without noise.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+from skinformer import InformerRegressor
+from skinformer.estimators.base import trainer_settings
+from skinformer.model.probsparse import ProbSparseAttention
+from skinformer.model.roles import parameter_roles
+from skinformer.training import step as steps
+from skinformer.training.losses import as_loss
+from skinformer.training.optimizers import make_optimizers
+
+SIZE_A = {
+    "seq_len": 96,
+    "label_len": 48,
+    "pred_len": 24,
+    "d_model": 64,
+    "n_heads": 4,
+    "dropout": 0.05,
+    "batch_size": 32,
+    "attention": "probsparse",
+    "linear_path": False,
+    "patch_len": 1,
+    "calendar": None,
+    "precision": "fp32",
+    "device": "cpu",
+}
+
+
+class Count(TorchDispatchMode):
+    """Count torch's operations and the bytes of new storage that they return."""
+
+    def __init__(self):
+        super().__init__()
+        self.operations, self.bytes = 0, 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        seen = {x.untyped_storage().data_ptr() for x in tree_leaves(args) if torch.is_tensor(x)}
+        self.operations += 1
+        for result in tree_leaves(out):
+            if torch.is_tensor(result) and result.untyped_storage().data_ptr() not in seen:
+                self.bytes += result.untyped_storage().nbytes()
+        return out
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    wave = np.sin(np.arange(400) * 2 * np.pi / 24)[:, None]
+    model = InformerRegressor(max_iter=1, max_windows=32, early_stopping=False, **SIZE_A)
+    return model.set_params(random_state=0).fit(wave)
+
+
+@pytest.fixture
+def training_step(fitted):
+    """Give one training step of size A: gathering, forward, backward, clipping, optimiser."""
+    inside, held_out = fitted._origins(None)
+    batches, _ = fitted._batches(inside, held_out, 0)
+    settings, module = trainer_settings(fitted), fitted.module_
+    optimizers = make_optimizers(
+        parameter_roles(module),
+        optimizer="adamw",
+        learning_rate=1e-3,
+        muon_learning_rate=0.02,
+        weight_decay=0.01,
+    )
+    parameters = list(module.parameters())
+
+    def once():
+        module.train()
+        how = {"loss": as_loss(settings.loss), "precision": "fp32", "device": torch.device("cpu")}
+        steps.accumulate_gradients(module, [next(iter(batches))], scaler=None, **how)
+        steps.clip_and_step(optimizers, parameters=parameters, max_norm=1.0, scaler=None)
+
+    with torch.random.fork_rng():
+        once()  # optimisers make their state in the first step
+        yield once
+
+
+def test_operations_of_a_training_step(training_step):
+    """Size A has 2.05 GFLOP a step in its matrix products; more is work that no one asked for."""
+    with FlopCounterMode(display=False) as counter:
+        training_step()
+    assert counter.get_total_flops() / 1e9 == pytest.approx(2.05, rel=0.03)
+
+
+def test_small_steps_of_a_training_step(training_step):
+    """At this size a third of the time goes into small steps: 775 of them, and 104 MB of new storage."""
+    with Count() as count:
+        training_step()
+    assert count.operations < 800
+    assert count.bytes < 110e6
+
+
+def test_a_batch_costs_its_own_rows_only(fitted):
+    """Windows are gathered from the one copy of the series, however long it is."""
+    costs = []
+    for n in (500, 5000):
+        wave = np.zeros((n, 1), dtype=np.float32)
+        source = fitted._batches(*fitted._origins(None), 0)[0].source
+        longer = type(source)(**{**vars(source), "values": torch.from_numpy(wave)})
+        with Count() as count:
+            longer.inputs(torch.arange(100, 132))
+        costs.append((count.operations, count.bytes))
+    assert costs[0] == costs[1]
+
+
+def attention(length, *, causal):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(1, 2, length, 16, requires_grad=True) for _ in range(3))
+    kernel = ProbSparseAttention(causal=causal, factor=5.0, seed=0)
+    keys = kernel.draw_keys(length, q.device)
+    return lambda: kernel(q, k, v, keys=keys, n_last=length).sum().backward()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_operations_of_probsparse_grow_as_l_ln_l(causal):
+    """Its name promises it: four times the length, 4.8 times the operations and the bytes."""
+    flops, allocated = [], []
+    for length in (768, 3072):
+        once = attention(length, causal=causal)
+        with FlopCounterMode(display=False) as counter:
+            once()
+        flops.append(counter.get_total_flops())
+        with Count() as count:
+            once()
+        allocated.append(count.bytes)
+    expected = 4 * math.log(3072) / math.log(768)
+    assert flops[1] / flops[0] == pytest.approx(expected, rel=0.03)
+    assert allocated[1] / allocated[0] < expected * 1.03
