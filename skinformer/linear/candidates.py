@@ -26,8 +26,8 @@ _HALVINGS = 4
 _MIXED_ROWS = 48
 #: … and this many features: their products must stay small.
 _MIXED_FEATURES = 1024
-#: Sums and maps of one kind of candidate may take this many bytes; a kind that needs more is left
-#: out, as with hundreds of targets.
+#: Sums and maps of one kind of candidate may take this many bytes, by the estimate below (a fit
+#: peaks at up to 2.5 times of it); a kind that needs more is left out, as with hundreds of targets.
 _KIND_BYTES = 600_000_000
 
 

@@ -25,7 +25,7 @@ _MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is fo
 _ENOUGH_COMPLETE = 4  # windows for each row of a window
 _EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
 _NOISE = 0.5
-_USABLE_MISSING = 0.2  # share of truths; with more missing, the rows are mostly held values
+_USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
 
@@ -92,18 +92,21 @@ def fit_linear_path(
     competition = Competition(problem)
     n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
     n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
-    stretches, sizes, n_learnt = [], [], 0
+    stretches: list[Stretch] = []
+    sizes: list[int] = []
+    n_learnt = 0
     for start, end in _stretch_borders(steps[:n_training], steps, tail):
         ready = _before(steps[:n_training], start, problem.pred_len)
         _learn(competition, origins[n_learnt:ready])
         n_learnt = max(n_learnt, ready)
         held_out = np.flatnonzero((steps >= start) & (steps < end))
         if n_learnt and len(held_out):
-            sizes.append(len(held_out))
-            stretches.append(_compare(competition, origins[_thinned(held_out, n_compared)]))
+            stretch = _compare(competition, origins[_thinned(held_out, n_compared)])
+            if stretch is not None:
+                stretches.append(stretch)
+                sizes.append(len(held_out))
     _learn(competition, origins[n_learnt:n_training])
-    known = [stretch for stretch in stretches if stretch is not None]
-    weights = _weigh(competition, known, noise=_noise(sizes, problem.pred_len))
+    weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
     if refit and n_training < len(origins):
         _learn(competition, origins[n_training:])

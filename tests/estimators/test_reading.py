@@ -59,3 +59,16 @@ def test_small_changes_of_a_large_level_keep_their_digits():
     values = np.where(np.arange(400) % 2, 1e8 + 1, 1e8 - 1)
     timeline = read(pd.DataFrame({"load": values}))
     np.testing.assert_allclose(np.abs(timeline.values), 1, rtol=1e-6)
+
+
+def test_a_memory_map_and_a_read_only_array_are_used_as_they_are(small, tmp_path):
+    """A file larger than memory is read where it lies; nobody's array is written to."""
+    rows = np.random.default_rng(0).normal(size=(80, 2)).astype(np.float32)
+    rows.tofile(tmp_path / "rows")
+    mapped = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=rows.shape)
+    frozen = rows.copy()
+    frozen.setflags(write=False)
+    expected = small().fit(rows[:70]).predict(rows[70:])
+    for given in (mapped, frozen):
+        np.testing.assert_array_equal(small().fit(given[:70]).predict(given[70:]), expected)
+    np.testing.assert_array_equal(frozen, rows)

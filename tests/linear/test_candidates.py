@@ -152,15 +152,29 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
 
 
 def test_many_targets_share_one_map_where_memory_is_short(monkeypatch):
-    """A map for each of a thousand columns would not fit."""
-    monkeypatch.setattr(candidates, "_COLUMN_BYTES", 1)
+    """A map for each of a thousand columns would not fit, nor one of them all."""
+    monkeypatch.setattr(candidates, "_KIND_BYTES", 1)
     competition = trained(make_problem())
-    assert {c.kind for c in competition.candidates} == {"last", "shared", "mixed"}
+    assert {c.kind for c in competition.candidates} == {"last", "shared"}
+    assert competition.mixed is None
+    assert len(competition.columns.gram) == 1
     shared = Candidate("shared", SEQ)
     few = dict(competition.solve())[shared].solve(0.1)
     monkeypatch.undo()
     many = dict(trained(make_problem()).solve())[shared].solve(0.1)
     np.testing.assert_allclose(few, many, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("seq_len", "features", "left_out"), [(8, 1024, "mixed"), (64, 6, "own")])
+def test_a_kind_is_left_out_for_its_own_size_only(seq_len, features, left_out, monkeypatch):
+    """Long windows make maps of each column large, and many columns the one map of them all."""
+    monkeypatch.setattr(candidates, "_MIXED_FEATURES", features)
+    monkeypatch.setattr(candidates, "_KIND_BYTES", 20_000)
+    problem = make_problem(seq_len=seq_len, n=seq_len + 20)
+    competition = trained(problem, np.arange(seq_len, seq_len + 9))
+    kinds = {c.kind for c in competition.candidates}
+    assert kinds == {"last", "shared", "own", "mixed"} - {left_out}
+    assert {c.kind for c, _ in competition.solve()} == kinds - {"last"}
 
 
 @pytest.mark.parametrize(("most", "length"), [(1024, 8), (9, 3), (3, 1), (2, 0)])

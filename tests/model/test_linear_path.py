@@ -155,7 +155,6 @@ def test_a_windows_forecast_is_its_own():
     torch.testing.assert_close(path(other, future)[kept], path(past, future)[kept])
 
 
-@pytest.mark.xfail(reason="the matrix product of a batch rounds its last rows otherwise")
 @pytest.mark.parametrize(("n_targets", "seq_len", "pred_len"), [(1, 24, 6), (2, 30, 7)])
 def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_targets, seq_len, pred_len):
     """Bit for bit: a row predicted alone is the row predicted among others."""

@@ -101,7 +101,6 @@ def test_the_last_step_of_the_window_reaches_the_forecast(informer, patch):
         assert not torch.equal(model(changed, future), before)
 
 
-@pytest.mark.xfail(reason="times count steps while the origin counts patches")
 @pytest.mark.parametrize("patch", [2, 3])
 def test_continuous_positions_of_equal_steps_are_the_sinusoidal_ones(informer, patch):
     """What the notes of the network say, and what holds without patches."""
