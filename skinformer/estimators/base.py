@@ -212,8 +212,9 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
     ) -> None:
         """Trust the network as far as it proved itself, and take the final linear path."""
         self.trust_ = 1.0
-        if validating is not None:
-            loss = trainer_settings(self).loss
+        loss = self.loss
+        # A quantile has no path to fall back to: ridges forecast means.
+        if validating is not None and isinstance(loss, str):
             steps = self.timeline_.steps_of(validating.draw())
             self.trust_ = choose_trust(self.module_, path, validating, steps=steps, loss=loss)
         load_linear(path, linear[1], trust=self.trust_)

@@ -19,7 +19,7 @@ from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
-from skinformer.training.losses import Loss, as_loss
+from skinformer.training.losses import as_loss
 
 __all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear"]
 
@@ -130,7 +130,7 @@ def choose_trust(
     held_out: WindowBatches,
     *,
     steps: npt.NDArray[np.int64],
-    loss: str | Loss,
+    loss: str,
 ) -> float:
     """
     Find the share of the network's correction that helps on all stretches of the held-out rows.
@@ -145,7 +145,7 @@ def choose_trust(
         Validation windows.
     steps : ndarray of int64, shape (n_windows,)
         The time of each of these windows.
-    loss : str or Loss
+    loss : {"mse", "mae", "huber"}
         What training lowered.
 
     Returns

@@ -180,6 +180,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Weight of each ridge in the linear path.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
+        1 without validation rows, and for quantiles.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

@@ -554,3 +554,9 @@ def test_a_panel_of_short_and_long_series_has_a_path(small, panel):
     estimator = small(target="load").fit(df)
     assert np.isfinite(estimator.forecast()["load"]).all()
     assert np.isfinite(distrust(estimator).predict(df)).all()
+
+
+def test_a_quantile_is_never_replaced_by_the_mean(small, frame):
+    """Ridges forecast means; a level of .9 that fell back to one would be wrong by its meaning."""
+    high = small(loss=0.9, early_stopping=True).fit(frame(80))
+    assert high.trust_ == 1
