@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -122,8 +121,9 @@ def measure(
     Returns
     -------
     DataFrame
-        One row per method: mse and mae (standardised units), fit and predict seconds, and of the
-        model how far the Informer was trusted and how many epochs it had.
+        One row per method: mse and mae (standardised units), and of the model the seconds of fit
+        and of all forecasts, the process's peak memory so far in MB, how far the Informer was
+        trusted and how many epochs it had.
     """
     train = frame.to_numpy(dtype=np.float64)[: split.train]
     deviation = train.std(axis=0)
@@ -144,6 +144,7 @@ def measure(
         type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)
     }
     facts = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
+    facts |= {"peak_mb": _peak_memory()}
     facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
     rows = {name: row | facts for name, row in rows.items()}
     if not references:
@@ -254,6 +255,9 @@ def main(arguments: list[str] | None = None) -> int:
     frame = frame.iloc[:, -1:] if options.columns == "S" else frame
     split = split_rows(name, len(frame), tuple(options.shares))
     recipe = getattr(recipes, options.recipe) if options.recipe else {}
+    if "random_state" in options.parameters:
+        parser.error("--parameters: give the seeds by --seed, not as random_state.")
+    sys.stdout.write(f"commit {_commit()}\n")
     results = []
     for horizon, seed in itertools.product(options.horizon, options.seed):
         parameters = recipe | {"random_state": seed} | options.parameters
@@ -264,13 +268,15 @@ def main(arguments: list[str] | None = None) -> int:
             parameters=parameters,
             references=seed == options.seed[0],
         )
-        sys.stdout.write(f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4)}\n")
+        sys.stdout.write(
+            f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
+        )
         sys.stdout.flush()
         rows = table.to_dict(orient="index")
         results.append({"horizon": horizon, "parameters": parameters, "results": rows})
         if options.output:  # after each, so that a stopped run keeps what it has
             facts = {"data": name, "columns": options.columns, "split": split._asdict()}
-            facts |= {"commit": _commit(), "peak_memory_mb": _peak_memory()}
+            facts |= {"commit": _commit()}
             options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
     return 0
 
@@ -293,7 +299,11 @@ def _commit() -> str | None:
 
 
 def _peak_memory() -> float:
-    """Give the most memory that the process has held, imports included, in MB."""
+    """Give the most memory that the process has held, imports included, in MB; NaN on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return float("nan")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 

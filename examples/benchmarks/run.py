@@ -91,7 +91,8 @@ def predictions(runner: Runner) -> list[list[Any]]:
     rows = [["prediction, size A", "windows / s", "times neuralforecast's"]]
     if peer:
         rows.append(["neuralforecast", f"{peer['per_s']:.0f}", "1"])
-    rows.append(["skinformer", f"{ours['per_s']:.0f}", _ratio(ours, peer, "per_s")])
+    if ours:
+        rows.append(["skinformer", f"{ours['per_s']:.0f}", _ratio(ours, peer, "per_s")])
     return rows
 
 
@@ -102,6 +103,8 @@ def attention(runner: Runner) -> list[list[Any]]:
         for length in (96, 192, 384, 768, 1536, 3072, 6144):
             names = [f"attention {kind} {length} {mask}" for kind in ("probsparse", "sdpa")]
             sparse, dense = runner.medians(names, threads=1)
+            if not sparse or not dense:
+                continue
             cells = [f"{one['ms']:.1f} ({one['mb']:.0f})" for one in (sparse, dense)]
             rows.append([length, mask, *cells, f"{dense['ms'] / sparse['ms']:.1f}"])
     return rows
@@ -110,6 +113,8 @@ def attention(runner: Runner) -> list[list[Any]]:
 def start(runner: Runner) -> list[list[Any]]:
     """Measure imports, and the way from a new process to the first forecast."""
     base, ours, quick = runner.medians(["import base", "import skinformer", "first-forecast"])
+    if not (base and ours and quick):
+        return [["start"]]
     return [
         ["start", "s", "modules"],
         ["import sklearn, pandas", f"{base['s']:.2f}", f"{base['modules']:.0f}"],
@@ -120,10 +125,12 @@ def start(runner: Runner) -> list[list[Any]]:
 
 
 def memory(runner: Runner) -> list[list[Any]]:
-    """Measure the peak of a fit on a long frame, and what the machine can do at best."""
+    """Measure the peak of a fit, and a forecast, on frames of eight columns and one target."""
     rows: list[list[Any]] = [["memory", "MB above imports", "of the input"]]
     for name in ("long-frame 1000000", "long-frame 10000000"):
         [one] = runner.medians([name])
+        if not one:
+            continue
         share = f"{one['mb'] / one['input_mb']:.2f}"
         rows.append([f"{name.split()[1]} x 8 rows, input {one['input_mb']:.0f}", one["mb"], share])
     return rows
@@ -135,6 +142,8 @@ def floor(runner: Runner) -> list[list[Any]]:
     for size in "AB":
         for precision in ("fp32", "bf16"):
             [one] = runner.medians([f"floor {size} {precision}"])
+            if not one:
+                continue
             cells = (f"{one['gflop']:.1f}", f"{one['rate']:.0f}", f"{one['ms']:.0f}")
             rows.append([f"{size}, {precision}", *cells])
     return rows
@@ -154,19 +163,21 @@ def _print(rows: list[list[Any]]) -> None:
 def main() -> int:
     """Run the sections that were asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all by default")
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
     parser.add_argument("--peer-python", help="a Python that has neuralforecast")
     parser.add_argument("--runs", type=int, default=5, help="of each job")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
     parser.add_argument("--output", type=Path, help="JSON file")
     options = parser.parse_args()
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}")
     runner = Runner(peer_python=options.peer_python, n_runs=options.runs, n_threads=options.threads)
     tables = {}
     for name in options.sections or SECTIONS:
         tables[name] = SECTIONS[name](runner)
         _print(tables[name])
-    if options.output:
-        options.output.write_text(json.dumps({"tables": tables, "runs": runner.raw}, indent=2))
+        if options.output:  # after each, so that a stopped run keeps what it has
+            options.output.write_text(json.dumps({"tables": tables, "runs": runner.raw}, indent=2))
     return 0
 
 

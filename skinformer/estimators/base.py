@@ -33,6 +33,7 @@ from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module
 from skinformer.estimators.reading import read_training, read_truth_of
 from skinformer.linear.fit import LinearFit
 from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
 from skinformer.model.patches import n_patches
 from skinformer.model.roles import parameter_roles
 from skinformer.timeline.calendar import FIELDS
@@ -126,8 +127,9 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         )
         self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
         late = self._missing_end(table)
+        missing = table.missing
         del table  # PERF: its steps are eight bytes a row
-        self._train(tail, self._callback_data(X, y, sample_weight))
+        self._train(tail, missing, self._callback_data(X, y, sample_weight))
         if late is not None:
             self._forecast_missing_end(*late)
         return self
@@ -147,14 +149,28 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             "metadata": weights,
         }
 
-    def _train(self, tail: int | None, data: dict[str, Any]) -> None:
+    def _train(
+        self, tail: int | None, missing: npt.NDArray[np.bool_] | None, data: dict[str, Any]
+    ) -> None:
         """Build the module and train it, leaving torch's global generator alone."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         earlier = getattr(self, "module_", None) if self.warm_start else None
         devices = [self.device_] if self.device_.startswith("cuda") else []
         context = self._init_callback_context(max_subtasks=self.max_iter)
         inside, held_out = self._origins(tail)
-        linear = self._fit_linear(inside, held_out, tail) if self.linear_path else None
+        self.__dict__.pop("trust_", None)  # of an earlier fit
+        self.__dict__.pop("linear_blend_", None)
+        linear = None
+        if self.linear_path:
+            linear = linear_fit(
+                self.timeline_,
+                self.sizes_,
+                inside,
+                held_out,
+                missing=missing,
+                tail=tail,
+                refit=self.early_stopping == "auto",
+            )
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
             self.module_ = self._build(linear, earlier, seed).to(self.device_)
@@ -172,24 +188,10 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 )
         if self.sizes_.n_series:
             self.module_.embed_unseen()
-        self.__dict__.pop("trust_", None)  # of an earlier fit with a linear path
-        self.__dict__.pop("linear_blend_", None)
-        if linear is not None:
-            self._join(self.module_.linear_path, linear, validating)
+        path = self.module_.linear_path
+        if linear is not None and path is not None:
+            self._join(path, linear, validating)
         self._keep(record, warm=earlier is not None)
-
-    def _fit_linear(
-        self, inside: Origins, held_out: Origins, tail: int | None
-    ) -> tuple[LinearFit, LinearFit]:
-        """Fit the linear path: once for the network to correct, and once as it stays."""
-        return linear_fit(
-            self.timeline_,
-            self.sizes_,
-            inside,
-            held_out,
-            tail=tail,
-            refit=self.early_stopping == "auto",
-        )
 
     def _build(
         self, linear: tuple[LinearFit, LinearFit] | None, earlier: Informer | None, seed: int
@@ -206,7 +208,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
 
     def _join(
         self,
-        path: Any,
+        path: LinearPath,
         linear: tuple[LinearFit, LinearFit],
         validating: WindowBatches | None,
     ) -> None:

@@ -275,14 +275,13 @@ class WindowBatches:
         ndarray of int64, shape (n_drawn,)
             Origins, newly shuffled if there is a seed, else always the same.
         """
+        if self.generator is None:
+            return self.origins.thinned(self.n_drawn)
         places = torch.arange(self.n_drawn)
         if self.n_drawn < self.origins.count:
-            inside = torch.full((self.n_drawn,), 0.5, dtype=torch.float64)
-            if self.generator is not None:
-                torch.rand(self.n_drawn, generator=self.generator, out=inside)
+            inside = torch.rand(self.n_drawn, generator=self.generator, dtype=torch.float64)
             places = ((places + inside) * (self.origins.count / self.n_drawn)).long()
-        if self.generator is not None:
-            places = places[torch.randperm(self.n_drawn, generator=self.generator)]
+        places = places[torch.randperm(self.n_drawn, generator=self.generator)]
         return self.origins.take(places.numpy())
 
     def get_state(self) -> Tensor | None:

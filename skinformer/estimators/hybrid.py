@@ -23,12 +23,15 @@ from skinformer.training.losses import as_loss
 
 __all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear"]
 
-#: Windows that the linear path learns from at most, evenly spaced: of a longer series, they say
-#: all that a linear map can take in.
+#: Windows that the linear path learns from at most, spread over the series: they say all that a
+#: linear map can take in.
 _MAX_WINDOWS = 100_000
+#: Rows that it looks back at most: its cost grows by their square and cube.
+_LONGEST = 2048
 #: Shares of the correction that compete.
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Stretches of the validation tail on each of which a correction has to prove itself.
+#: Stretches of the validation tail on each of which a correction has to prove itself; fewer where
+#: they would be shorter than a forecast.
 _N_STRETCHES = 4
 
 
@@ -38,6 +41,7 @@ def linear_fit(
     inside: Origins,
     held_out: Origins,
     *,
+    missing: npt.NDArray[np.bool_] | None,
     tail: int | None,
     refit: bool,
 ) -> tuple[LinearFit, LinearFit]:
@@ -52,6 +56,8 @@ def linear_fit(
         What the columns are.
     inside, held_out : Origins
         Training and validation windows.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        Where truths were missing; None for nowhere.
     tail : int or None
         The step at which validation begins.
     refit : bool
@@ -65,12 +71,15 @@ def linear_fit(
     problem = Problem(
         timeline.values,
         timeline.weight,
+        missing,
         sizes.n_targets,
-        sizes.seq_len,
+        min(sizes.seq_len, _LONGEST),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
     )
-    origins = np.concatenate([part.thinned(_MAX_WINDOWS) for part in (inside, held_out)])
+    share = min(1.0, _MAX_WINDOWS / max(inside.count + held_out.count, 1))
+    parts = [part.thinned(math.ceil(share * part.count)) for part in (inside, held_out)]
+    origins = np.concatenate(parts)
     return fit_linear_path(problem, origins, timeline.steps_of(origins), tail=tail, refit=refit)
 
 
@@ -97,7 +106,7 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         n_inputs=n_inputs,
         n_groups=len(fit.own),
         mixed_len=mixed_rows(fit, n_inputs),
-        seq_len=sizes.seq_len,
+        seq_len=fit.own.shape[1],
         pred_len=sizes.pred_len,
     )
     load_linear(path, fit)
@@ -152,15 +161,15 @@ def choose_trust(
     -------
     float
         The share whose loss, relative to that of the linear path alone, is lowest on the stretch
-        where it is highest; 0 if any correction does harm somewhere, or if the stretches are
-        shorter than a forecast.
+        where it is highest; 0 if any correction does harm somewhere, or if the rows are too few
+        for two stretches that hold a forecast each.
     """
-    if len(steps) < _N_STRETCHES * held_out.source.pred_len:
-        return 0.0  # not one whole forecast to a stretch: that proves nothing
+    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    n_stretches = min(_N_STRETCHES, span // held_out.source.pred_len)
+    if n_stretches < 2:
+        return 0.0  # a stretch holds a whole forecast at least, and one stretch proves nothing
     error = as_loss(loss)
-    rank = np.empty(len(steps), dtype=np.int64)
-    rank[np.argsort(steps, kind="stable")] = np.arange(len(steps))
-    stretches = torch.from_numpy(rank * _N_STRETCHES // len(steps))
+    stretches = torch.from_numpy((steps - first) * n_stretches // span)
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
     for stretch, (batch, alone, together) in zip(
         torch.split(stretches, held_out.batch_size),
@@ -170,10 +179,10 @@ def choose_trust(
         weight = 1.0 if batch.weight is None else batch.weight
         for j, share in enumerate(_TRUSTS):
             losses = error(torch.lerp(alone, together, share), batch.target) * weight
-            total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).double().cpu())
+            total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
     total = total[total.sum(dim=1) > 0]
     if not len(total):
-        return _TRUSTS[-1]
+        return 0.0
     # Where the path alone has no error, any correction does infinite harm.
     worst = (total / total[:, :1]).nan_to_num(nan=1.0, posinf=math.inf).amax(dim=0)
     return _TRUSTS[int(worst.argmin())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -162,9 +162,14 @@ class Competition:
         if self.mixed is not None:
             self.mixed.add(windows)
 
-    def solve(self) -> Iterator[tuple[Candidate, Ridge]]:
+    def solve(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Ridge]]:
         """
         Solve for what the windows so far say.
+
+        Parameters
+        ----------
+        skip : sequence of Candidate, default=()
+            Those that need no solution.
 
         Yields
         ------
@@ -179,7 +184,7 @@ class Competition:
                 continue
             gram, cross = sums.means()
             for candidate in self.candidates:
-                if candidate.kind == kind:
+                if candidate.kind == kind and candidate not in skip:
                     used = self.features(candidate)
                     block = gram[:, used[:, None], used]
                     yield candidate, Ridge.from_means(block, cross[:, used])

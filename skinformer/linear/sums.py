@@ -41,6 +41,8 @@ class Problem(NamedTuple):
         Standardised rows, the targets first; NaN counts as the mean.
     weight : ndarray of shape (n_rows, n_targets), or None
         Weight of each truth, 0 where it is missing; None when all weigh 1.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        Where a truth was missing, so that `values` holds the one before it; None for nowhere.
     n_targets : int
         Number of first columns to forecast.
     seq_len, pred_len : int
@@ -52,6 +54,7 @@ class Problem(NamedTuple):
 
     values: npt.NDArray[np.floating]
     weight: npt.NDArray[np.floating] | None
+    missing: npt.NDArray[np.bool_] | None
     n_targets: int
     seq_len: int
     pred_len: int
@@ -76,7 +79,7 @@ def gather(problem: Problem, origins: Rows) -> Iterator[Windows]:
 
     Examples
     --------
-    >>> ramp = Problem(np.arange(9.0)[:, None], None, 1, 2, 1, effect=np.empty((0, 1)))
+    >>> ramp = Problem(np.arange(9.0)[:, None], None, None, 1, 2, 1, effect=np.empty((0, 1)))
     >>> [windows] = gather(ramp, np.array([4]))
     >>> windows.past.ravel(), windows.future.ravel(), windows.last.ravel()
     (array([-1.,  0.]), array([1.]), array([3.]))

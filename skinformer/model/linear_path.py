@@ -25,7 +25,7 @@ class LinearPath(nn.Module):
     mixed_len : int
         Last rows of all columns that are seen together; 0 for none.
     seq_len, pred_len : int
-        Steps of the window and of the forecast.
+        Last steps of a window that are seen, and steps of the forecast.
 
     Attributes
     ----------
@@ -111,7 +111,8 @@ class LinearPath(nn.Module):
             distance = past - last
             # Maps to the left, windows as columns: then a product rounds the same wherever in the
             # batch a window stands, which rows of a product do not.
-            own = self.own.transpose(1, 2) @ distance[..., targets].permute(2, 1, 0)
+            seen = distance[:, -self.own.shape[1] :, targets].permute(2, 1, 0)
+            own = self.own.transpose(1, 2) @ seen
             forecast = last[..., targets] + own.permute(
                 2, 1, 0
             )  # own: (n_targets, pred_len, batch)

@@ -2,6 +2,9 @@
 
 ``ŷ = x_L + (x - x_L) W``: a linear map of a window's distances from its last value. The normal
 equations are added up chunk by chunk in float64, so the windows never exist all at once.
+
+This is the benchmark's yardstick, apart from `skinformer.linear` on purpose: an estimator that was
+measured by its own code could share that code's mistakes.
 """
 
 from __future__ import annotations

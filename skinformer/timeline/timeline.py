@@ -55,6 +55,12 @@ class Table:
         """First row of each series, and the end; the rows must be sorted by series."""
         return runs(self.series, int(self.series.max(initial=-1)) + 1)
 
+    @property
+    def missing(self) -> npt.NDArray[np.bool_] | None:
+        """Where targets are missing, shape (n, n_targets); None where none is."""
+        missing = [np.isnan(column) for column in self.columns[: self.n_targets]]
+        return np.column_stack(missing) if any(part.any() for part in missing) else None
+
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Origins", "origins_between", "window_rows"]
+__all__ = ["Origins", "origins_between", "spread_places", "window_rows"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -65,6 +65,35 @@ def origins_between(low: Rows, high: Rows) -> Rows:
     return np.repeat(low - before, counts) + np.arange(counts.sum())
 
 
+def spread_places(count: int, n_most: int) -> Rows:
+    """
+    Choose places that are spread over all: one at random in each of so many equal runs.
+
+    At random, but always the same: places at equal distances would meet the same hour of each day.
+
+    Parameters
+    ----------
+    count : int
+        Places in all.
+    n_most : int
+        Places wanted at most.
+
+    Returns
+    -------
+    ndarray of int64, shape (min(count, n_most),)
+        Ascending numbers in 0 … count - 1.
+
+    Examples
+    --------
+    >>> spread_places(3, 5), len(spread_places(1000, 10))
+    (array([0, 1, 2]), 10)
+    """
+    if count <= n_most:
+        return np.arange(count)
+    inside = np.random.default_rng(0).random(n_most)
+    return ((np.arange(n_most) + inside) * (count / n_most)).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class Origins:
     """
@@ -78,8 +107,8 @@ class Origins:
     Examples
     --------
     >>> origins = Origins(np.array([2, 10]), np.array([4, 11]))
-    >>> origins.count, origins.take(np.array([0, 3])), origins.thinned(2)
-    (5, array([ 2, 10]), array([ 2, 11]))
+    >>> origins.count, origins.take(np.array([0, 3])), len(origins.thinned(2))
+    (5, array([ 2, 10]), 2)
     """
 
     low: Rows
@@ -112,7 +141,7 @@ class Origins:
 
     def thinned(self, n_most: int | None) -> Rows:
         """
-        Give all origins, or so many that are evenly spaced.
+        Give all origins, or so many that are spread over them.
 
         Parameters
         ----------
@@ -124,7 +153,4 @@ class Origins:
         ndarray of int64, shape (n,)
             In order.
         """
-        count = self.count
-        if n_most is None or count <= n_most:
-            return self.take(np.arange(count))
-        return self.take(np.linspace(0, count - 1, n_most).astype(np.int64))
+        return self.take(spread_places(self.count, self.count if n_most is None else n_most))

@@ -14,7 +14,7 @@ ORIGINS = np.arange(SEQ, N - PRED + 1)
 
 def make_problem(*, n_columns=COLUMNS, n_targets=TARGETS, seq_len=SEQ, n=N, weight=None):
     values = np.random.default_rng(0).normal(size=(n, n_columns)).cumsum(axis=0) / 4
-    return Problem(values, weight, n_targets, seq_len, PRED, np.empty((0, n_targets)))
+    return Problem(values, weight, None, n_targets, seq_len, PRED, np.empty((0, n_targets)))
 
 
 def trained(problem, origins=ORIGINS):

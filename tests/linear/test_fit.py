@@ -15,11 +15,15 @@ from skinformer.linear.sums import Problem, gather
 SEQ, PRED = 12, 4
 
 
-def make_problem(values, *, n_targets=1, n_known=0, weight=None, seq_len=SEQ, pred_len=PRED):
+def make_problem(
+    values, *, n_targets=1, n_known=0, weight=None, missing=None, seq_len=SEQ, pred_len=PRED
+):
     values = np.asarray(values, dtype=float)
     values = values[:, None] if values.ndim == 1 else values
     effect = np.zeros((n_known, n_targets))
-    return Problem(values, weight, n_targets, seq_len, pred_len, effect)
+    if missing is None and weight is not None:
+        missing = weight <= 0
+    return Problem(values, weight, missing, n_targets, seq_len, pred_len, effect)
 
 
 def origins_of(problem):

@@ -13,7 +13,7 @@ ORIGINS = np.arange(SEQ, N - PRED + 1)
 def make_problem(*, n_columns=3, weight=None, effect=(), seed=0):
     values = np.random.default_rng(seed).normal(size=(N, n_columns)).cumsum(axis=0)
     effect = np.asarray(effect, dtype=float).reshape(-1, TARGETS)
-    return Problem(values, weight, TARGETS, SEQ, PRED, effect)
+    return Problem(values, weight, None, TARGETS, SEQ, PRED, effect)
 
 
 def window_weights(seed=1):
@@ -244,7 +244,7 @@ def walk_of_sines(n):
 
 def map_of(weight, *, n=600, seq_len=8, values=None):
     values = walk_of_sines(n) if values is None else values
-    problem = Problem(values, weight, 1, seq_len, PRED, np.empty((0, 1)))
+    problem = Problem(values, weight, None, 1, seq_len, PRED, np.empty((0, 1)))
     out = added(ColumnSums(problem, per_column=False), problem, np.arange(seq_len, n - PRED + 1))
     return solved(out, 1e-6)[0]
 
