@@ -40,8 +40,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     seq_len : int, default=96
         Steps of the past that a forecast sees, at least 1.
     label_len : int or None, default=None
-        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of
-        `seq_len`.
+        Steps of the past that the decoder sees again, 0 … `seq_len`, in whole patches; None is
+        half of `seq_len`.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
     linear_path : bool, default=True
@@ -60,7 +60,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         The step between rows; None reads it off the index.
     calendar : "auto", list or None, default="auto"
         Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
-        are embedded: "auto" takes those that the step calls for and that vary in training.
+        are embedded: "auto" takes those that the step calls for and that vary in training; those
+        of the year from three years on.
     embeddings : tuple or list, default=()
         Vectors to learn besides those of calendar fields: "series", one for each series of a
         panel (series that training did not hold get their mean); "missing", one for each
@@ -171,8 +172,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     device_ : str
         Where it is.
     attention_ : str
-        What "auto" came to: "probsparse" on a CPU from 96 steps on, on CUDA from 4096; else
-        "dense".
+        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 4096; else
+        "dense". A token is a patch.
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
@@ -190,7 +191,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     n_iter_ : int
         Epochs run, with those of earlier fits after a warm start.
     best_loss_ : float
-        Loss of the weights kept: on validation rows if there are any.
+        Loss of the weights kept: on validation rows if there are any, with the Informer fully
+        trusted.
 
     See Also
     --------

@@ -210,17 +210,17 @@ def test_a_correction_of_a_perfect_path_is_not_trusted(perfect):
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae"])
-@pytest.mark.parametrize(("n_windows", "share"), [(1, 0.0), (4, 0.0), (11, 0.0), (12, 1.0)])
-def test_fewer_windows_than_four_forecasts_prove_nothing(n_windows, share, loss):
-    """Windows of 3 steps overlap: eleven of them are less than one forecast to a stretch."""
+@pytest.mark.parametrize(("n_windows", "share"), [(1, 0.0), (4, 0.0), (5, 0.0), (6, 1.0)])
+def test_fewer_windows_than_two_forecasts_prove_nothing(n_windows, share, loss):
+    """Windows of 3 steps overlap: five of them are less than two stretches of one."""
     assert Held(np.ones(n_windows)).trust(loss) == share
 
 
-@pytest.mark.parametrize(("n_rows", "trusted"), [(400, True), (190, True), (180, False)])
+@pytest.mark.parametrize(("n_rows", "trusted"), [(400, True), (120, True), (100, False)])
 def test_a_network_is_not_trusted_for_what_it_does_on_a_short_tail(
     small, frame, n_rows, trusted, monkeypatch
 ):
-    """A tenth is held out; below 16 windows, four times the horizon, luck looks like skill."""
+    """A tenth is held out; below 8 windows, twice the horizon, luck looks like skill."""
 
     def last_value_alone(competition, stretches, *, noise):  # so that any network is better
         n = len(competition.candidates)
@@ -286,8 +286,8 @@ def test_of_many_windows_some_are_learnt_evenly(options, frame, monkeypatch):
     monkeypatch.setattr(hybrid, "fit_linear_path", spy)
     options(early_stopping=False).fit(frame(200))
     assert len(set(seen[0].tolist())) == len(seen[0]) == 30
-    assert (seen[0][0], seen[0][-1]) == (SEQ, 200 - PRED)
-    assert np.ptp(np.diff(seen[0])) <= 1
+    gaps = np.diff(seen[0])
+    assert gaps.max() <= 2 * gaps.mean() + 2  # spread over all
 
 
 def test_the_path_at_the_end_is_the_one_fitted_to_all_rows(options, frame, monkeypatch):
