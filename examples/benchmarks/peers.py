@@ -1,4 +1,4 @@
-"""The same measurements of neuralforecast's Informer, for a Python that has it."""
+"""The same measurements of the Informers of neuralforecast and transformers, where they are."""
 
 from __future__ import annotations
 
@@ -49,20 +49,67 @@ def windows(n: int) -> tuple[dict[str, Any], Any]:
     return batch, torch.randn(n, COMMON["pred_len"], 1)
 
 
-def step(size: str) -> dict[str, float]:
-    """Time forward, backward, clipping and optimiser; its own gathering of windows is left out."""
+def neuralforecast_step(size: str) -> dict[str, float]:
+    """Time a step on ready windows; its own gathering is left out."""
     import torch
 
-    build(size)
+    def loss(model: Any) -> Any:
+        batch, truth = windows(COMMON["batch_size"])
+        return lambda: torch.nn.functional.mse_loss(model(batch), truth)
+
+    return _time_steps(build, loss, size)
+
+
+def transformers_step(size: str) -> dict[str, float]:
+    """Time a step of transformers' Informer: no guiding window, likelihood for a loss."""
+    import torch
+    from transformers import InformerConfig, InformerForPrediction
+
+    width, heads = SIZES[size]["d_model"], SIZES[size]["n_heads"]
+
+    def build_it(_: str) -> Any:
+        config = InformerConfig(
+            prediction_length=COMMON["pred_len"],
+            context_length=COMMON["seq_len"],
+            lags_sequence=[1],
+            num_time_features=1,
+            d_model=width,
+            encoder_layers=COMMON["n_encoder_layers"],
+            decoder_layers=COMMON["n_decoder_layers"],
+            encoder_attention_heads=heads,
+            decoder_attention_heads=heads,
+            encoder_ffn_dim=4 * width,
+            decoder_ffn_dim=4 * width,
+            dropout=COMMON["dropout"],
+            scaling=None,
+        )
+        return InformerForPrediction(config)
+
+    def loss(model: Any) -> Any:
+        n, past, future = COMMON["batch_size"], COMMON["seq_len"] + 1, COMMON["pred_len"]
+        batch = {"past_values": torch.randn(n, past), "future_values": torch.randn(n, future)}
+        batch |= {"past_observed_mask": torch.ones(n, past)}
+        batch |= {"past_time_features": torch.zeros(n, past, 1)}
+        batch |= {"future_time_features": torch.zeros(n, future, 1)}
+        return lambda: model(**batch).loss
+
+    return _time_steps(build_it, loss, size)
+
+
+def _time_steps(build_it: Any, make_loss: Any, size: str) -> dict[str, float]:
+    """Time forward, backward, clipping and optimiser: the median of single steps."""
+    import torch
+
+    build_it(size)
     before = peak_mb()
-    model = build(size).train()
+    model = build_it(size).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     seconds = []
     for _ in range(2 + STEPS[size]):
-        batch, truth = windows(COMMON["batch_size"])
+        loss = make_loss(model)
         started = time.perf_counter()
         optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(batch), truth).backward()
+        loss().backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         seconds.append(time.perf_counter() - started)
@@ -88,5 +135,10 @@ if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     name, *arguments = sys.argv[1:]
-    result = {"neuralforecast-step": step, "neuralforecast-predict": predict}[name](*arguments)
+    jobs = {
+        "neuralforecast-step": neuralforecast_step,
+        "neuralforecast-predict": predict,
+        "transformers-step": transformers_step,
+    }
+    result = jobs[name](*arguments)
     sys.stdout.write(json.dumps(result) + "\n")

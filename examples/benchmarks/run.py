@@ -1,8 +1,9 @@
 """Measure speed and memory, beside peers where they are installed.
 
 Run ``python examples/benchmarks/run.py``; ``--peer-python PATH`` names a Python that has
-neuralforecast. Every job runs in a process of its own, and the jobs that are compared take turns,
-so that a ratio survives a noisy machine. Prints tables; ``--output FILE`` saves every single run.
+neuralforecast and transformers. Every job runs in a process of its own, and the jobs that are
+compared take turns, so that a ratio survives a noisy machine. Prints tables; ``--output FILE``
+saves every single run.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Runner:
         runs: list[list[Result]] = [[] for _ in names]
         for _ in range(self.n_runs):
             for done, name in zip(runs, names, strict=True):
-                peer = name.startswith("neuralforecast")
+                peer = name.startswith(("neuralforecast", "transformers"))
                 if not peer or self.peer_python:
                     done.append(self.job(name, peer=peer, **options))
         for name, done in zip(names, runs, strict=True):
@@ -74,10 +75,13 @@ def steps(runner: Runner) -> list[list[Any]]:
     """Compare training steps of the two sizes."""
     rows = [["training step", "ms", "of neuralforecast's", "peak MB above imports"]]
     for size, precisions in (("A", ("fp32",)), ("B", ("fp32", "bf16"))):
-        names = [f"neuralforecast-step {size}", *(f"step {size} {p}" for p in precisions)]
-        peer, *ours = runner.medians(names)
-        if peer:
-            rows.append([f"neuralforecast, {size}", f"{peer['ms']:.0f}", "1", f"{peer['mb']:.0f}"])
+        names = [f"{peer}-step {size}" for peer in ("neuralforecast", "transformers")]
+        names += [f"step {size} {p}" for p in precisions]
+        peer, other, *ours = runner.medians(names)
+        for name, one in (("neuralforecast", peer), ("transformers", other)):
+            if one:
+                ratio = _ratio(one, peer, "ms")
+                rows.append([f"{name}, {size}", f"{one['ms']:.0f}", ratio, f"{one['mb']:.0f}"])
         for precision, one in zip(precisions, ours, strict=True):
             if one:
                 ratio = _ratio(one, peer, "ms")
@@ -164,7 +168,7 @@ def main() -> int:
     """Run the sections that were asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
-    parser.add_argument("--peer-python", help="a Python that has neuralforecast")
+    parser.add_argument("--peer-python", help="a Python that has the peers")
     parser.add_argument("--runs", type=int, default=5, help="of each job")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
     parser.add_argument("--output", type=Path, help="JSON file")
