@@ -54,6 +54,12 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
     -------
     ndarray of int64, shape (n_candidates,)
         Numbers of strengths.
+
+    Examples
+    --------
+    >>> stretch = Stretch(np.diag([4.0, 1.0]), np.array([1.0, 1.0]), truth=1.0)
+    >>> choose_strengths([stretch], n_strengths=2)  # errors 3 and 0
+    array([1])
     """
     errors = np.mean([stretch.errors() for stretch in stretches], axis=0)
     best: Ints = errors.reshape(-1, n_strengths).argmin(axis=1)
@@ -88,6 +94,12 @@ def choose_weights(
     over that of the best one, on the stretch where this is worst. The final ones minimise the
     mixture's mean relative error over the stretches plus 0.1 times their relative entropy to
     the first, by multiplicative steps.
+
+    Examples
+    --------
+    >>> equal = Stretch(np.eye(2), np.array([0.5, 0.5]), truth=1.0)  # two, with errors of their own
+    >>> choose_weights([equal], np.zeros(2, dtype=int), 1, doubts=np.zeros(2))
+    array([0.5, 0.5])
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([stretch.errors()[forecasts] for stretch in stretches])

@@ -104,6 +104,11 @@ class Ridge:
         -------
         ndarray of shape (n_groups, n_features, n_outputs)
             The maps.
+
+        Examples
+        --------
+        >>> Ridge.from_means(np.eye(2)[None], np.ones((1, 2, 1))).solve(1.0).ravel()
+        array([0.5, 0.5])
         """
         maps: Floats = self.vectors @ (self.cross / (self.values[:, :, None] + strength))
         return maps
