@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from skinformer.estimators.building import (
     resolve_device,
     trainer_settings,
 )
-from skinformer.estimators.callbacks import EpochTasks
+from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
@@ -43,7 +43,6 @@ from skinformer.timeline.split import training_rows, validation_start
 from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.precision import resolve_precision
-from skinformer.training.record import EpochRow, TrainingRecord
 from skinformer.training.trainer import train
 
 __all__ = ["BaseInformer"]
@@ -55,12 +54,6 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS
-    # The documentation is not published anywhere yet: the link is relative to the project.
-    _doc_link_module = "skinformer"
-    _doc_link_template = "docs/api.md#{anchor}"
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"anchor": type(self).__name__.lower()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
@@ -76,8 +69,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
             self.module_ = self.module_.to(self.device_)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """
         Train on the rows of a timeline.
 
@@ -105,12 +97,31 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             If the input is unfit; the message says what to type instead.
         FloatingPointError
             If training diverges.
+
+        Notes
+        -----
+        A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
+        it was.
         """
+        draft = self._unfitted()
+        draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
+        self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
+        return self
+
+    def _unfitted(self) -> Self:
+        """Give an estimator with the same parameters and settings, and no fitted state."""
+        draft = type(self).__new__(type(self))
+        draft.__dict__ = {k: v for k, v in vars(self).items() if not k.endswith("_")}
+        return draft
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
+        """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
         validation.check_sizes(self, list(FIELDS))
         table, self.roles_ = read_training(self, X, y, sample_weight)
         labelled = isinstance(X, pd.DataFrame | pd.Series)
-        self._training_digest = b"" if labelled else content_digest(X)
+        self._training_digest_ = b"" if labelled else content_digest(X)
         tail = self._validation_start(table)
         static = table.static_columns()
         rows = training_rows(table, tail, seq_len=self.seq_len)
@@ -129,10 +140,10 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         late = self._missing_end(table)
         missing = table.missing
         del table  # PERF: its steps are eight bytes a row
-        self._train(tail, missing, self._callback_data(X, y, sample_weight))
+        earlier = earlier if hasattr(earlier, "module_") else None
+        self._train(tail, missing, self._callback_data(X, y, sample_weight), earlier)
         if late is not None:
             self._forecast_missing_end(*late)
-        return self
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Give callbacks what scorers take: rows, their truth and their weights."""
@@ -150,16 +161,16 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         }
 
     def _train(
-        self, tail: int | None, missing: npt.NDArray[np.bool_] | None, data: dict[str, Any]
+        self,
+        tail: int | None,
+        missing: npt.NDArray[np.bool_] | None,
+        data: dict[str, Any],
+        earlier: BaseInformer | None,
     ) -> None:
-        """Build the module and train it, leaving torch's global generator alone."""
+        """Build the module and train it."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        earlier = getattr(self, "module_", None) if self.warm_start else None
-        devices = [self.device_] if self.device_.startswith("cuda") else []
         context = self._init_callback_context(max_subtasks=self.max_iter)
         inside, held_out = self._origins(tail)
-        self.__dict__.pop("trust_", None)  # of an earlier fit
-        self.__dict__.pop("linear_blend_", None)
         linear = None
         if self.linear_path:
             linear = linear_fit(
@@ -171,37 +182,43 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 tail=tail,
                 refit=self.early_stopping == "auto",
             )
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(seed)
-            self.module_ = self._build(linear, earlier, seed).to(self.device_)
-            training, validating = self._batches(inside, held_out, seed)
-            with EpochTasks(self, context, data) as on_epoch:
-                record = train(
-                    self.module_,
-                    training=training,
-                    validation=validating,
-                    settings=trainer_settings(self),
-                    roles=parameter_roles(self.module_),
-                    on_epoch=on_epoch,
-                    checkpoint=self.checkpoint,
-                    fingerprint={} if self.checkpoint is None else fingerprint(self),
-                )
+        self.module_ = self._build(linear, earlier, seed).to(self.device_)
+        training, validating = self._batches(inside, held_out, seed)
+        before = None if earlier is None else earlier.history_
+        with EpochTasks(self, context, data, before) as on_epoch:
+            record = train(
+                self.module_,
+                training=training,
+                validation=validating,
+                settings=trainer_settings(self),
+                roles=parameter_roles(self.module_),
+                on_epoch=on_epoch,
+                checkpoint=self.checkpoint,
+                fingerprint={} if self.checkpoint is None else fingerprint(self),
+            )
         if self.sizes_.n_series:
             self.module_.embed_unseen()
+        self.trust_: float = 1.0
+        self.linear_blend_: dict[str, float] = {}
         path = self.module_.linear_path
         if linear is not None and path is not None:
             self._join(path, linear, validating)
-        self._keep(record, warm=earlier is not None)
+        self.__dict__.update(training_course(record.rows, before))
+        self.best_loss_ = record.best_loss
 
     def _build(
-        self, linear: tuple[LinearFit, LinearFit] | None, earlier: Informer | None, seed: int
+        self,
+        linear: tuple[LinearFit, LinearFit] | None,
+        earlier: BaseInformer | None,
+        seed: int,
     ) -> Informer:
         """Build the module, with the weights of an earlier one after a warm start."""
         path = linear_module(self.sizes_, linear[0]) if linear is not None else None
         module = build_module(self, self.sizes_, linear_path=path, seed=seed)
         if earlier is not None:
-            validation.check_same_weights(earlier.state_dict(), module.state_dict())
-            module.load_state_dict(earlier.state_dict())
+            weights = earlier.module_.state_dict()
+            validation.check_same_weights(weights, module.state_dict())
+            module.load_state_dict(weights)
         if path is not None and linear is not None:
             load_linear(path, linear[0])  # again: an earlier module brought its own
         return module
@@ -213,7 +230,6 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         validating: WindowBatches | None,
     ) -> None:
         """Trust the network as far as it proved itself, and take the final linear path."""
-        self.trust_ = 1.0
         loss = self.loss
         # A quantile has no path to fall back to: ridges forecast means.
         if validating is not None and isinstance(loss, str):
@@ -221,20 +237,6 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             self.trust_ = choose_trust(self.module_, path, validating, steps=steps, loss=loss)
         load_linear(path, linear[1], trust=self.trust_)
         self.linear_blend_ = linear[1].blend
-
-    def _keep(self, record: TrainingRecord, *, warm: bool) -> None:
-        """Note the course of the training; a warm start continues the table."""
-        rows = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
-        before = [self.history_] if warm else []
-        self.history_: pd.DataFrame = pd.concat([*before, rows], ignore_index=True)
-        self.loss_curve_ = self.history_["loss"].tolist()
-        validated = bool(self.history_["validation_loss"].notna().any())
-        # In standardised units the loss is the unexplained share of the variance.
-        self.validation_scores_ = (
-            (1 - self.history_["validation_loss"]).tolist() if validated else None
-        )
-        self.n_iter_ = len(self.history_)
-        self.best_loss_ = record.best_loss
 
     def _validation_start(self, table: Table) -> int | None:
         """Find the step where the validation tail begins; None for no validation."""

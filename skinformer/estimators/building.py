@@ -117,7 +117,7 @@ def build_module(
     linear_path : LinearPath or None
         What the network corrects.
     seed : int
-        Seed of the key sampling; the weights are drawn from torch's global generator.
+        Seed of weights, dropout and key sampling.
 
     Returns
     -------

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
+import pandas as pd
 
 from skinformer.training.record import EpochRow
 
-__all__ = ["EpochTasks"]
+__all__ = ["EpochTasks", "training_course"]
 
 
 class EpochTasks:
@@ -27,18 +28,24 @@ class EpochTasks:
     data : dict
         ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
         weights, as the hooks get them.
+    before : DataFrame or None
+        Epochs of an earlier fit that this one goes on from.
 
     Notes
     -----
     A task begins where the one before it ended, so that progress bars time whole epochs. The
     hooks get an estimator ready to predict, whose network is a copy: what a callback keeps does
-    not change when training goes on.
+    not change when training goes on. It has the losses so far.
     """
 
-    def __init__(self, estimator: Any, context: Any, data: dict[str, Any]) -> None:
+    def __init__(
+        self, estimator: Any, context: Any, data: dict[str, Any], before: pd.DataFrame | None
+    ) -> None:
         self.estimator = estimator
         self.context = context
         self.data = data
+        self.before = before
+        self.rows: list[EpochRow] = []
         self.task: Any = None
 
     def __enter__(self) -> EpochTasks:
@@ -55,6 +62,7 @@ class EpochTasks:
 
     def __call__(self, row: EpochRow, module: Any) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
+        self.rows.append(row)
         if self.estimator.verbose:
             _write_line(self.estimator, row)
         stop = self._end(module)
@@ -72,14 +80,41 @@ class EpochTasks:
         return stop
 
     def _call_end(self, task: Any, module: Any) -> bool:
-        # A callback that draws random numbers must not change the training after it.
-        with torch.random.fork_rng(devices=[]):
-            stop = task.call_on_fit_task_end(
-                estimator=self.estimator,
-                reconstruction_attributes=lambda: {"module_": copy.deepcopy(module).eval()},
-                **self.data,
-            )
+        def reconstruction() -> dict[str, Any]:
+            course = training_course(self.rows, self.before)
+            return {"module_": copy.deepcopy(module).eval(), **course}
+
+        stop = task.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=reconstruction, **self.data
+        )
         return bool(stop)
+
+
+def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> dict[str, Any]:
+    """
+    Give the fitted attributes that tell the course of a training.
+
+    Parameters
+    ----------
+    rows : sequence of EpochRow
+        The epochs.
+    before : DataFrame or None
+        Epochs of an earlier fit that these went on from.
+
+    Returns
+    -------
+    dict
+        ``history_``, and its columns and length by the names that scikit-learn gives them.
+    """
+    table = pd.DataFrame(rows, columns=list(EpochRow._fields))
+    table = pd.concat([table] if before is None else [before, table], ignore_index=True)
+    validated = bool(table["validation_loss"].notna().any())
+    return {
+        "history_": table,
+        "loss_curve_": table["loss"].tolist(),
+        "validation_scores_": (-table["validation_loss"]).tolist() if validated else None,
+        "n_iter_": len(table),
+    }
 
 
 def _write_line(estimator: Any, row: EpochRow) -> None:

@@ -377,7 +377,7 @@ def _by_series(series: Rows) -> Any:
 def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> Rows:
     """Place rows without an index: the training array itself, else directly after history."""
     validation.check_panel(estimator.series_ is not None, False)
-    if content_digest(X) == estimator._training_digest:
+    if content_digest(X) == estimator._training_digest_:
         return np.arange(n_rows)
     clock, end = estimator.timeline_.clock, int(estimator.timeline_.end_step[0])
     if clock.dated:

@@ -178,16 +178,16 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     linear_blend_ : dict of str to float
-        Weight of each ridge in the linear path.
+        Weight of each ridge in the linear path; empty with ``linear_path=False``.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
-        1 without validation rows, and for quantiles.
+        1 without validation rows, for quantiles, and with ``linear_path=False``.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
         The training loss of each epoch.
     validation_scores_ : list of float or None
-        Share of the variance explained on the validation rows after each epoch.
+        Minus the validation loss of each epoch: the higher, the better.
     n_iter_ : int
         Epochs run, with those of earlier fits after a warm start.
     best_loss_ : float

@@ -6,15 +6,17 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from skinformer.model.dropout import repeated_draws
+
 __all__ = ["run_layer"]
 
 
 def run_layer(layer: nn.Module, *inputs: Tensor | None, recompute: bool, **options: Any) -> Tensor:
     """Run a layer, keeping its activations for the backward pass or only its inputs.
 
-    For the layers of encoder and decoder. A layer that draws numbers other than from torch's
-    global generators must be given them as an input, or the second run differs from the first:
-    the sampled keys of ProbSparse attention are.
+    For the layers of encoder and decoder. What a layer draws, other than by `Dropout`, must be
+    given to it as an input, or the second run differs from the first: the sampled keys of
+    ProbSparse attention are.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ def run_layer(layer: nn.Module, *inputs: Tensor | None, recompute: bool, **optio
 
     Notes
     -----
-    Gradients are the same bit for bit: the global generators, and with them dropout, are put
-    back for the second run, as is autocast. The layer's activations, O(length · (d_model + d_ff))
+    Gradients are the same bit for bit: the generators of dropout are put back for the second run,
+    as is autocast. The layer's activations, O(length · (d_model + d_ff))
     per window, are kept for one layer at a time instead of for all; a training step runs the
     layer's forward pass twice.
 
@@ -52,7 +54,8 @@ def run_layer(layer: nn.Module, *inputs: Tensor | None, recompute: bool, **optio
     >>> import torch
     >>> from torch import nn
     >>> from skinformer.model.checkpointing import run_layer
-    >>> layer = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+    >>> from skinformer.model.dropout import Dropout
+    >>> layer = nn.Sequential(nn.Linear(4, 4), Dropout(0.5))
     >>> x = torch.randn(2, 4, requires_grad=True)
     >>> run_layer(layer, x, recompute=True).sum().backward()
     >>> x.grad.shape
@@ -61,7 +64,13 @@ def run_layer(layer: nn.Module, *inputs: Tensor | None, recompute: bool, **optio
     if not (recompute and layer.training and torch.is_grad_enabled()):
         plain: Tensor = layer(*inputs, **options)
         return plain
+    draws: list[Tensor] = []
     recomputed: Tensor = checkpoint(
-        layer, *inputs, use_reentrant=False, preserve_rng_state=True, **options
+        layer,
+        *inputs,
+        use_reentrant=False,
+        preserve_rng_state=False,  # nothing draws from the global generators
+        context_fn=lambda: (repeated_draws(layer, draws), repeated_draws(layer, draws)),
+        **options,
     )
     return recomputed

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from skinformer.model.decoder import Decoder, DecoderLayer
 from skinformer.model.embedding import StepEmbedding
 from skinformer.model.encoder import Encoder, EncoderLayer
-from skinformer.model.initialization import initialize
+from skinformer.model.initialization import initialize, without_draws
 from skinformer.model.linear_path import KnownFuturePath, LinearPath
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
@@ -88,12 +88,12 @@ class Informer(nn.Module):
     window_norm : bool
         Whether each window is normalised by its own mean and deviation.
     init : {"normal", "xavier", "scaled"}
-        Initial weights; they are drawn from torch's global generator.
+        Initial weights.
     gradient_checkpointing : bool
         Whether encoder and decoder layers are run again in the backward pass instead of keeping
         their activations: less memory, more time, the same gradients. In training only.
     seed : int
-        Seed of the key sampling of "probsparse", at least 0.
+        Seed of the weights, of dropout and of the key sampling of "probsparse", at least 0.
 
     See Also
     --------
@@ -147,6 +147,7 @@ class Informer(nn.Module):
     torch.Size([4, 12, 1])
     """
 
+    @without_draws()
     def __init__(
         self,
         *,
@@ -206,13 +207,15 @@ class Informer(nn.Module):
         stack |= {"gradient_checkpointing": gradient_checkpointing}
         layers = _layers(EncoderLayer, n_encoder_layers, attention, seed, block)
         self.encoder = Encoder(layers=layers, distil=distil, **stack)
-        seed += n_encoder_layers  # layers sample their keys from seeds of their own
-        layers = _layers(DecoderLayer, n_decoder_layers, decoder_attention, seed, block)
+        # Layers sample their keys from seeds of their own.
+        layers = _layers(
+            DecoderLayer, n_decoder_layers, decoder_attention, seed + n_encoder_layers, block
+        )
         self.decoder = Decoder(layers=layers, **stack)
         self.projection = nn.Linear(d_model, n_targets * patch_len)
         self.linear_path = linear_path
         self.known_path = _known_path(n_known, n_targets)
-        initialize(self, init=init)
+        initialize(self, init=init, seed=seed)
         if linear_path is not None:
             nn.init.zeros_(self.projection.weight)
 

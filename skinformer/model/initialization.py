@@ -1,23 +1,75 @@
 """Initial values of the weights, by the class of the layer that owns them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from skinformer.model.decoder import Decoder
+from skinformer.model.dropout import Dropout
 from skinformer.model.encoder import Encoder
+from skinformer.model.key_sampler import make_generator
 from skinformer.model.linear import InputLinear, ResidualOutput
 from skinformer.model.linear_path import KnownFuturePath
 from skinformer.model.residual import Residual
 
-__all__ = ["initialize"]
+__all__ = ["initialize", "without_draws"]
 
 _STD = 0.02
 
+_Draw = Callable[..., torch.Tensor]
 
-def initialize(model: nn.Module, *, init: str) -> None:
-    """Set the initial weights of a model, in place.
+
+#: How torch's layers draw their weights.
+_DRAWS = {
+    nn.init.kaiming_uniform_,
+    nn.init.normal_,
+    nn.init.uniform_,
+    torch.Tensor.normal_,
+    torch.Tensor.uniform_,
+}
+
+
+class _WithoutDraws(TorchFunctionMode):
+    """Skip every draw that names no generator."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _DRAWS and kwargs.get("generator") is None:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def without_draws() -> Iterator[None]:
+    """Build layers without drawing from torch's global generator, in this thread alone.
+
+    Other threads may draw from it at the same time. Weights are undefined until `initialize` draws
+    them from a generator of its own.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from skinformer.model.initialization import without_draws
+    >>> before = torch.get_rng_state()
+    >>> with without_draws():
+    ...     _ = nn.Linear(4, 4)
+    >>> torch.equal(torch.get_rng_state(), before)
+    True
+    """
+    with _WithoutDraws():
+        yield
+
+
+def initialize(model: nn.Module, *, init: str, seed: int) -> None:
+    """Set the initial weights of a model and seed its dropout, in place.
 
     Norms and temperatures keep the values they are built with.
 
@@ -29,12 +81,14 @@ def initialize(model: nn.Module, *, init: str) -> None:
         Rule for linear and convolution weights: N(0, 0.02²); Xavier uniform; or Xavier uniform
         with the output matrix of each residual sublayer divided by the square root of the
         number of residual sublayers of its stack (2 per encoder layer, 3 per decoder layer).
+    seed : int
+        Seed of the weights and of the masks of dropout, at least 0.
 
     Notes
     -----
     Whatever the rule: biases are 0, embeddings N(0, 0.02²), the maps from data to the model's
-    width (`InputLinear`) Xavier uniform, the linear path of the covariates 0. Draws come from
-    torch's global generator.
+    width (`InputLinear`) Xavier uniform, the linear path of the covariates 0. No global generator
+    is read or moved.
 
     NOTE[DIFF]: C scales by 1/√(4·n_layers), for four residual sublayers in a layer of another
     architecture; here the sublayers are counted.
@@ -50,37 +104,28 @@ def initialize(model: nn.Module, *, init: str) -> None:
     >>> from torch import nn
     >>> from skinformer.model.initialization import initialize
     >>> layer = nn.Linear(4, 4)
-    >>> initialize(layer, init="normal")
+    >>> initialize(layer, init="normal", seed=0)
     >>> layer.bias.tolist()
     [0.0, 0.0, 0.0, 0.0]
     """
-    draws: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-        "normal": _normal,
-        "xavier": nn.init.xavier_uniform_,
-        "scaled": nn.init.xavier_uniform_,
-    }
+    generator = make_generator(seed)
+    xavier: _Draw = partial(nn.init.xavier_uniform_, generator=generator)
+    normal: _Draw = partial(nn.init.normal_, std=_STD, generator=generator)
+    draws = {"normal": normal, "xavier": xavier, "scaled": xavier}
     for module in model.modules():
-        _initialize_module(module, draw=draws[init])
+        if isinstance(module, KnownFuturePath):
+            nn.init.zeros_(module.weight)
+        elif isinstance(module, nn.Embedding):
+            normal(module.weight)
+        elif isinstance(module, nn.Linear | nn.Conv1d):
+            (xavier if isinstance(module, InputLinear) else draws[init])(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
     if init == "scaled":
         _scale_residual_outputs(model)
-
-
-def _normal(weight: torch.Tensor) -> torch.Tensor:
-    return nn.init.normal_(weight, std=_STD)
-
-
-def _initialize_module(module: nn.Module, *, draw: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    if isinstance(module, KnownFuturePath):
-        nn.init.zeros_(module.weight)
-    elif isinstance(module, nn.Embedding):
-        _normal(module.weight)
-    elif isinstance(module, nn.Linear | nn.Conv1d):
-        if isinstance(module, InputLinear):
-            nn.init.xavier_uniform_(module.weight)
-        else:
-            draw(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
+    dropouts = [module for module in model.modules() if isinstance(module, Dropout)]
+    for i, dropout in enumerate(dropouts, start=1):
+        dropout.generator = make_generator(seed, i)
 
 
 @torch.no_grad()

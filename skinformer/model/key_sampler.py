@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["KeySampler"]
+__all__ = ["KeySampler", "make_generator"]
 
 
 class KeySampler(nn.Module):
@@ -47,7 +47,7 @@ class KeySampler(nn.Module):
     def __init__(self, *, seed: int) -> None:
         super().__init__()
         self.seed = seed
-        self.generator = _generator(seed)
+        self.generator = make_generator(seed)
 
     def get_extra_state(self) -> Tensor:
         """Return the generator's state for the state dict.
@@ -87,13 +87,31 @@ class KeySampler(nn.Module):
         Tensor of shape (n_keys,), int64
             Distinct positions in [0, length).
         """
-        generator = self.generator if self.training else _generator(self.seed, length)
+        generator = self.generator if self.training else make_generator(self.seed, length)
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
         return torch.randperm(length, generator=generator)[:n_keys].to(device, non_blocking=True)
 
 
-def _generator(*entropy: int) -> torch.Generator:
+def make_generator(*entropy: int) -> torch.Generator:
+    """Make a generator on the CPU from several numbers.
+
+    Parameters
+    ----------
+    *entropy : int
+        At least 0 each; any other numbers give other draws.
+
+    Returns
+    -------
+    torch.Generator
+        Freshly seeded.
+
+    Examples
+    --------
+    >>> from skinformer.model.key_sampler import make_generator
+    >>> make_generator(0, 1).initial_seed() == make_generator(0, 2).initial_seed()
+    False
+    """
     # torch's CPU generator uses the low 32 bits of its seed; SeedSequence mixes all the bits
     # of all the numbers into them.
     seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])

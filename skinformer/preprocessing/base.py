@@ -28,12 +28,6 @@ class RowTransformer(TransformerMixin, BaseEstimator):
     True
     """
 
-    _doc_link_module = "skinformer"
-    _doc_link_template = "docs/api.md#{anchor}"
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"anchor": type(self).__name__.lower()}
-
     def __sklearn_tags__(self) -> Any:
         """Say that NaN passes through."""
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
 """One training batch, and what an object must offer to deliver batches."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, device
 
@@ -34,9 +34,9 @@ class Batch(NamedTuple):
 class Batches(Protocol):
     """A sized iterable of `Batch`; a training one shuffles anew in each iteration.
 
-    An object that shuffles should also have ``get_state()`` and ``set_state(state)``: the state of
-    its generator, in tensors and plain Python values. A checkpoint stores it, and a resumed fit
-    then sees the batches that an uninterrupted one would have seen.
+    See Also
+    --------
+    ShuffledBatches : Batches that a resumed fit sees again.
 
     Examples
     --------
@@ -53,6 +53,20 @@ class Batches(Protocol):
 
     def __iter__(self) -> Iterator[Batch]:
         """Iterate once over the batches."""
+
+
+@runtime_checkable
+class ShuffledBatches(Batches, Protocol):
+    """Batches with a generator whose state a checkpoint stores.
+
+    A resumed fit then sees the batches that an uninterrupted one would have seen.
+    """
+
+    def get_state(self) -> Any:
+        """Give the state of the generator, in tensors and plain Python values."""
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state that `get_state` gave."""
 
 
 def to_device(batch: Batch, *, device: device) -> Batch:

@@ -1,7 +1,7 @@
 """Training states on disk: written whole or not at all, read without running code."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -98,59 +98,3 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
             "differ. Delete the file, or give another checkpoint, to start afresh."
         )
     return state
-
-
-def random_states(*, device: torch.device, batches: object) -> dict[str, Any]:
-    """Return the states of all generators that the rest of a fit will draw from.
-
-    Parameters
-    ----------
-    device : torch.device
-        Where the module lives.
-    batches : object
-        The training batches; asked if it has ``get_state()``.
-
-    Returns
-    -------
-    dict
-        Keys "cpu", "device" and "batches"; None for what does not exist. Generators of the module
-        are part of its ``state_dict()``.
-
-    Examples
-    --------
-    >>> sorted(random_states(device=torch.device("cpu"), batches=[]))
-    ['batches', 'cpu', 'device']
-    """
-    get_state: Callable[[], Any] | None = getattr(batches, "get_state", None)
-    return {
-        "cpu": torch.get_rng_state(),
-        "device": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
-        "batches": None if get_state is None else get_state(),
-    }
-
-
-def set_random_states(states: Mapping[str, Any], *, device: torch.device, batches: Any) -> None:
-    """Put all generators back into stored states.
-
-    Parameters
-    ----------
-    states : mapping
-        From `random_states`.
-    device : torch.device
-        Where the module lives.
-    batches : object
-        The training batches, with ``set_state(state)`` if they had ``get_state()``.
-
-    Examples
-    --------
-    >>> states = random_states(device=torch.device("cpu"), batches=[])
-    >>> first = torch.rand(1)
-    >>> set_random_states(states, device=torch.device("cpu"), batches=[])
-    >>> bool(torch.rand(1) == first)
-    True
-    """
-    torch.set_rng_state(states["cpu"])
-    if states["device"] is not None and device.type == "cuda":
-        torch.cuda.set_rng_state(states["device"], device)
-    if states["batches"] is not None:
-        batches.set_state(states["batches"])

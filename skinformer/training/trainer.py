@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.training import checkpoint as checkpoints
-from skinformer.training.batch import Batch, Batches
+from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.losses import Loss, as_loss
 from skinformer.training.optimizers import (
     Roles,
@@ -49,8 +49,8 @@ def train(
 
     With validation batches the fit stops after ``n_iter_no_change`` epochs without an improvement
     and the module ends with the weights of its best epoch; without them it runs ``max_iter``
-    epochs and ends with the last weights. The module ends in evaluation mode. Dropout and the
-    like draw from torch's global generator: seed it inside ``torch.random.fork_rng``.
+    epochs and ends with the last weights. The module ends in evaluation mode. What it draws must
+    come from generators whose states are part of its state dict, or a resumed fit will not repeat.
 
     Parameters
     ----------
@@ -166,6 +166,11 @@ class _Fit:
         self.rows: list[EpochRow] = []
         self.step, self.n_skipped, self.stopped = 0, 0, ""
 
+    @property
+    def _shuffling(self) -> ShuffledBatches | None:
+        """The training batches, if they have a generator to store."""
+        return self.training if isinstance(self.training, ShuffledBatches) else None
+
     def multiplier(self, step: int) -> float:
         """Return the share of the peak learning rate at a step."""
         return learning_rate_multiplier(
@@ -211,7 +216,7 @@ class _Fit:
             "step": self.step,
             "n_skipped": self.n_skipped,
             "stopped": self.stopped,
-            "random": checkpoints.random_states(device=self.device, batches=self.training),
+            "batches": None if self._shuffling is None else self._shuffling.get_state(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -225,7 +230,8 @@ class _Fit:
         self.rows = [EpochRow(*row) for row in state["rows"]]
         self.step, self.n_skipped = state["step"], state["n_skipped"]
         self.stopped = state["stopped"]
-        checkpoints.set_random_states(state["random"], device=self.device, batches=self.training)
+        if self._shuffling is not None:
+            self._shuffling.set_state(state["batches"])
 
 
 def _epoch(fit: _Fit, *, validation: Batches | None) -> EpochRow:

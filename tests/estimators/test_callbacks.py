@@ -57,6 +57,16 @@ def test_every_epoch_is_a_task_with_a_model_ready_to_predict(df):
     np.testing.assert_array_equal(forecasts[2], final.predict(df))
 
 
+def test_the_hooks_see_the_losses_so_far(df):
+    """A callback that stops or plots by the loss must find it, epoch by epoch."""
+    spy = Spy()
+    final = InformerRegressor("load", max_iter=3, **SMALL).set_callbacks(spy).fit(df)
+    for epoch, model in enumerate(spy.models, start=1):
+        assert model.n_iter_ == epoch
+        assert model.loss_curve_ == final.loss_curve_[:epoch]
+        assert model.validation_scores_ == final.validation_scores_[:epoch]
+
+
 def test_the_hooks_get_the_target_in_frame_mode(df):
     """Scorers of callbacks want a y even where fit got none."""
     spy = Spy()

@@ -18,12 +18,13 @@ def df():
     return pd.DataFrame({"temp": rng.normal(size=90), "load": np.sin(np.arange(90))}, index=hours)
 
 
-def test_the_page_of_a_fitted_estimator_shows_what_it_learnt_and_links_its_docs(df):
-    """A notebook's reader sees parameters, fitted attributes and where to read on."""
-    page = estimator_html_repr(InformerRegressor(**SMALL).fit(df))
-    for part in ("seq_len", "n_iter_", "docs/api.md#informerregressor"):
-        assert part in page
-    assert "docs/api.md#calendarfeatures" in estimator_html_repr(CalendarFeatures())
+def test_the_page_of_a_fitted_estimator_shows_what_it_learnt_without_dead_links(df):
+    """A notebook's reader sees parameters and fitted attributes; no page is published to link."""
+    pages = [InformerRegressor(**SMALL).fit(df), CalendarFeatures().fit(df)]
+    pages = [estimator_html_repr(estimator) for estimator in pages]
+    assert "seq_len" in pages[0]
+    assert "n_iter_" in pages[0]
+    assert not any("Documentation for" in page for page in pages)
 
 
 def test_the_course_of_training_is_one_table(df):
@@ -38,7 +39,7 @@ def test_the_course_of_training_is_one_table(df):
         "seconds",
     ]
     assert model.loss_curve_ == model.history_["loss"].tolist()
-    assert model.validation_scores_ == (1 - model.history_["validation_loss"]).tolist()
+    assert model.validation_scores_ == (-model.history_["validation_loss"]).tolist()
     assert model.best_loss_ == model.history_["validation_loss"].min()
     blind = InformerRegressor(early_stopping=False, **SMALL).fit(df)
     assert blind.validation_scores_ is None

@@ -46,18 +46,31 @@ def test_evaluation_returns_the_input():
     assert Dropout(0.5).eval()(x) is x
 
 
-def test_global_seed_repeats_the_mask():
-    x = torch.ones(1000)
-    torch.manual_seed(3)
-    first = Dropout(0.5)(x)
-    torch.manual_seed(3)
-    assert torch.equal(first, Dropout(0.5)(x))
+def test_the_state_dict_repeats_the_mask():
+    """A resumed training draws the masks that an uninterrupted one would have drawn."""
+    dropout, x = Dropout(0.5), torch.ones(1000)
+    state = dropout.state_dict()
+    first, second = dropout(x), dropout(x)
+    assert not torch.equal(first, second)
+    dropout.load_state_dict(state)
+    assert torch.equal(dropout(x), first)
+
+
+def test_no_global_generator_is_read_or_moved():
+    """Fits in threads draw at the same time, and users count on their own seeds."""
+    x, masks = torch.ones(1000), []
+    for seed in (3, 4):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        masks.append(Dropout(0.5)(x))
+        assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(*masks)
 
 
 def test_type_is_kept():
     assert Dropout(0.5)(torch.ones(9, dtype=torch.bfloat16)).dtype == torch.bfloat16
 
 
-def test_other_devices_use_torch_dropout():
+def test_other_devices_draw_there():
     out = Dropout(0.5)(torch.ones(9, device="meta"))
     assert out.shape == (9,)

@@ -71,10 +71,7 @@ def test_rules_that_hold_for_every_init(informer, init):
 
 def test_scaled_divides_by_the_root_of_the_counted_sublayers(informer):
     """Two sublayers in an encoder layer and three in a decoder layer, two layers each."""
-    models = []
-    for init in ("xavier", "scaled"):
-        torch.manual_seed(0)
-        models.append(informer(init=init, **OPTIONS))
+    models = [informer(init=init, **OPTIONS) for init in ("xavier", "scaled")]
     expected = {}
     for stack in models[0].modules():
         if isinstance(stack, Encoder | Decoder):
@@ -87,13 +84,23 @@ def test_scaled_divides_by_the_root_of_the_counted_sublayers(informer):
         torch.testing.assert_close(scaled, plain * expected.get(id(plain), 1.0))
 
 
-def test_draws_come_from_the_global_generator(informer):
-    models = []
-    for _ in range(2):
-        torch.manual_seed(5)
-        models.append(informer(**OPTIONS))
-    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
-        assert torch.equal(one, other)
+def test_weights_depend_on_the_seed_alone(informer):
+    """Fits in threads draw at the same time; none may read or move what others draw from."""
+    before = torch.get_rng_state()
+    models = [informer(seed=seed, **OPTIONS) for seed in (5, 5, 6)]
+    assert torch.equal(torch.get_rng_state(), before)
+    weights = [torch.nn.utils.parameters_to_vector(model.parameters()) for model in models]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_no_weight_is_left_undefined(informer, monkeypatch):
+    """Layers are built without draws: a weight that nobody sets holds what was in the memory."""
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *a, **k: empty(*a, **k).fill_(torch.nan))
+    model = informer(**OPTIONS)
+    assert any(weight.numel() for weight in model.parameters())
+    assert all(weight.isfinite().all() for weight in model.parameters())
 
 
 def test_unknown_rule_is_refused(informer):

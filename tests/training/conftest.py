@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from skinformer.model.dropout import Dropout
 from skinformer.training.batch import Batch
 from skinformer.training.record import TrainerSettings
 
@@ -27,12 +28,12 @@ SETTINGS = TrainerSettings(
 
 
 class Toy(nn.Module):
-    """Five columns -> three values; dropout draws from torch's global generator."""
+    """Five columns -> three values; dropout draws from a generator of its own."""
 
     def __init__(self):
         super().__init__()
         self.hidden, self.out = nn.Linear(5, 16), nn.Linear(16, 3)
-        self.dropout = nn.Dropout(0.1)
+        self.dropout = Dropout(0.1)
 
     def forward(self, x):
         hidden = self.dropout(nn.functional.gelu(self.hidden(x)))

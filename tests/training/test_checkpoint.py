@@ -6,12 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 import skinformer
-from skinformer.training.checkpoint import load, random_states, save, set_random_states
+from skinformer.training.checkpoint import load, save
 from skinformer.training.trainer import train
 
 HERE = Path(__file__).parent
@@ -160,36 +159,3 @@ def test_a_file_cannot_run_code(tmp_path):
     with pytest.raises(Exception, match="is not a file that a fit wrote"):
         load(path, fingerprint={})
     assert path.exists()
-
-
-class Drawing:
-    """Batches that shuffle by NumPy: their state holds integers of 128 bits."""
-
-    def __init__(self):
-        self.generator = np.random.default_rng(0)
-
-    def get_state(self):
-        return self.generator.bit_generator.state
-
-    def set_state(self, state):
-        self.generator.bit_generator.state = state
-
-
-def test_all_generators_return_to_their_stored_states(tmp_path):
-    """NumPy's state survives the safe reader as well."""
-    batches, cpu = Drawing(), torch.device("cpu")
-    states = random_states(device=cpu, batches=batches)
-    save(tmp_path / "fit.pt", {"random": states, "fingerprint": {}})
-    first = torch.rand(3), batches.generator.random(3)
-    stored = load(tmp_path / "fit.pt", fingerprint={})["random"]
-    set_random_states(stored, device=cpu, batches=batches)
-    assert torch.equal(torch.rand(3), first[0])
-    assert np.array_equal(batches.generator.random(3), first[1])
-
-
-def test_batches_without_a_generator_are_fine():
-    """A list of batches has no state."""
-    cpu = torch.device("cpu")
-    states = random_states(device=cpu, batches=[])
-    assert states["batches"] is None
-    set_random_states(states, device=cpu, batches=[])
