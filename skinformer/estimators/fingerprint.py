@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.clock import wall_times
+from skinformer.timeline.timeline import Timeline
 
 __all__ = ["fingerprint"]
 
@@ -31,10 +36,24 @@ def fingerprint(estimator: Any) -> dict[str, str]:
     digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)
     scaler = estimator.scaler_
     rows = (timeline.values, timeline.weight, timeline.first_row, timeline.first_step)
-    for part in (scaler.mean, scaler.scale, *rows):
+    for part in (scaler.mean, scaler.scale, *rows, *_times(timeline)):
         if part is not None:
             digest.update(np.ascontiguousarray(part).data)
     parameters = estimator.get_params(deep=False)
     values = {name: repr(value) for name, value in parameters.items() if name not in _FREE}
     resolved = {"precision": estimator.precision_, "attention": estimator.attention_}
     return {**values, **resolved, "data": digest.hexdigest()}
+
+
+def _times(timeline: Timeline) -> Iterator[npt.NDArray[np.int64]]:
+    """
+    Give what the wall shows at each step, and the time passed.
+
+    The offsets of two calendars of holidays print alike, as `freq` and as a clock's; the dates
+    that they count do not.
+    """
+    labels = timeline.labels
+    if timeline.clock.dated:
+        yield wall_times(labels).as_unit("us").asi8
+    steps = np.arange(timeline.first_step.min(), timeline.end_step.max())
+    yield timeline.clock.elapsed(steps)

@@ -1,12 +1,22 @@
 """Training states on disk: written whole or not at all, read without running code."""
 
+import hashlib
 import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any
+from secrets import token_hex
+from struct import Struct
+from typing import Any, BinaryIO
 
 import torch
+
+FORMAT = 2  # of the file; 1 was torch's archive without a header
+_MAGIC = b"skinformer fit\r\n"
+_DIGEST_SIZE = 32
+_HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")  # magic, format, digest of the rest
+_BARE_ARCHIVE = b"PK\x03\x04"
 
 
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
@@ -19,10 +29,17 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     state : dict
         Tensors and plain Python values.
 
+    Raises
+    ------
+    OSError
+        If the file cannot be written: a full disk, a folder that is gone.
+
     Notes
     -----
     A temporary file in the same folder is flushed to the disk and renamed; a process that is
-    killed in between leaves the old state, and a hidden ``.tmp`` file.
+    killed in between leaves the old state, and a hidden ``.tmp`` file. The file begins with a
+    digest of all the rest, by which `load` knows damage. The digest is taken from the file: it
+    needs no second copy of the state in memory.
 
     Examples
     --------
@@ -34,16 +51,22 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     3
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     try:
-        with temporary.open("wb") as file:
-            torch.save(state, file)
+        with temporary.open("w+b") as file:
+            file.write(bytes(_HEADER.size))
+            _write_archive(file, state)
+            digest = _digest(file)
+            file.seek(0)
+            file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:  # Ctrl-C too: no stray file
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of a folder that is gone; the first error tells
+            temporary.unlink(missing_ok=True)
         raise
+    _sync_folder(path.parent)
 
 
 def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
@@ -65,7 +88,8 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
     Raises
     ------
     ValueError
-        If the stored fingerprint differs; the message names the parts. If the file is another's.
+        If the file is damaged, of another format or another's. If the stored fingerprint
+        differs; the message names the parts.
 
     Notes
     -----
@@ -82,15 +106,19 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
     ...
     ValueError: ... was written by another fit: parameters differ. ...
     """
-    try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        stored = state["fingerprint"]
-    except (UnpicklingError, RuntimeError, EOFError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"checkpoint={os.fspath(path)!r} is not a file that a fit wrote. Delete it, or give "
-            "another checkpoint, to start afresh."
-        ) from error
-    names = sorted({*stored, *fingerprint})
+    with Path(path).open("rb") as file:
+        fault = _fault(file)
+        if fault:
+            raise refusal(path, fault)
+        file.seek(_HEADER.size)
+        try:
+            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+            stored = dict(state["fingerprint"])
+            names = sorted({*stored, *fingerprint})
+        except MemoryError:  # says nothing about the file
+            raise
+        except Exception as error:  # a forged file can end in any
+            raise refusal(path, "it holds no state of a fit") from error
     differing = [name for name in names if stored.get(name) != fingerprint.get(name)]
     if differing:
         raise ValueError(
@@ -98,3 +126,81 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
             "differ. Delete the file, or give another checkpoint, to start afresh."
         )
     return state
+
+
+def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
+    """Make the error of a file from which no fit can go on.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    fault : str
+        What is wrong with it.
+
+    Returns
+    -------
+    ValueError
+        To be raised; it says what to do.
+
+    Examples
+    --------
+    >>> raise refusal("fit.pt", "it is empty")
+    Traceback (most recent call last):
+    ...
+    ValueError: checkpoint='fit.pt' is damaged or not a checkpoint of this version: it is empty. ...
+    """
+    return ValueError(
+        f"checkpoint={os.fspath(path)!r} is damaged or not a checkpoint of this version: {fault}. "
+        "Delete the file, or give another checkpoint, to start afresh."
+    )
+
+
+def _write_archive(file: BinaryIO, state: dict[str, Any]) -> None:
+    """Write a state as torch's archive."""
+    outside = sys.exception()
+    try:
+        torch.save(state, file)
+    except RuntimeError as error:
+        # Closing its archive torch fails once more, and hides what broke the write off: an OSError
+        # or Ctrl-C.
+        hidden = error.__context__
+        if hidden is None or hidden is outside:
+            raise
+        raise hidden from None
+
+
+def _digest(file: BinaryIO) -> bytes:
+    """Hash all of a file but its header."""
+    file.seek(_HEADER.size)
+    return hashlib.file_digest(
+        file,  # type: ignore[arg-type]
+        lambda: hashlib.blake2b(digest_size=_DIGEST_SIZE),
+    ).digest()
+
+
+def _fault(file: BinaryIO) -> str:
+    """Tell what is wrong with a file before anything in it is trusted; "" if nothing is."""
+    header = file.read(_HEADER.size)
+    if not header:
+        return "it is empty"
+    if header.startswith(_BARE_ARCHIVE):
+        return f"its format is 1, and this version reads {FORMAT}"
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
+        return "it does not begin like one"
+    _, version, digest = _HEADER.unpack(header)
+    if version != FORMAT:
+        return f"its format is {version}, and this version reads {FORMAT}"
+    return "" if digest == _digest(file) else "its content is not what was written"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlast a power failure."""
+    if os.name != "posix":  # elsewhere folders cannot be opened
+        return
+    with suppress(OSError):  # some network folders cannot be synced; the file is whole anyway
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

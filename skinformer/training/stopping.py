@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+_STORED = ("weights", "epoch", "loss", "n_waited")
+
 
 class BestWeights:
     """Keeps a copy of a module's best state.
@@ -77,7 +79,7 @@ class BestWeights:
         dict
             Tensors and plain values.
         """
-        return {k: getattr(self, k) for k in ("weights", "epoch", "loss", "n_waited")}
+        return {k: getattr(self, k) for k in _STORED}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a stored state.
@@ -87,8 +89,8 @@ class BestWeights:
         state : dict
             From `state_dict`.
         """
-        for key, value in state.items():
-            setattr(self, key, value)
+        for key in _STORED:
+            setattr(self, key, state[key])
 
 
 def copy_state(module: nn.Module) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The training loop: epochs of steps, early stopping, interruption, resuming."""
 
+import copy
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -30,6 +31,8 @@ from skinformer.training.stopping import BestWeights
 
 MAX_SKIPPED_STEPS = 5  # in a row
 SCALER_HALVINGS = 16  # from the gradient scaler's first scale, 2**16, to 1
+#: What taking over the state of another network ends in.
+_MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 
 OnEpoch = Callable[[EpochRow, nn.Module], bool]
 
@@ -42,7 +45,7 @@ def train(
     settings: TrainerSettings,
     roles: Roles,
     on_epoch: OnEpoch | None,
-    checkpoint: str | PathLike[str] | None,
+    checkpoint: str | os.PathLike[str] | None,
     fingerprint: Mapping[str, str],
 ) -> TrainingRecord:
     """Train a module in place.
@@ -69,7 +72,8 @@ def train(
         stops the fit.
     checkpoint : path-like or None
         File written after each epoch. If it exists, the fit continues from it, with the same
-        result, bit for bit, as if it had never been stopped.
+        result, bit for bit, as if it had never been stopped; or it is refused, and the module
+        stays as it is.
     fingerprint : mapping of str to str
         Hashes of data and parameters by name; a checkpoint with others is refused.
 
@@ -85,13 +89,15 @@ def train(
         then has its best weights so far.
     ValueError
         If a setting is unknown or impossible on the device, a parameter has no role, or the
-        checkpoint belongs to another fit.
+        checkpoint is damaged or belongs to another fit.
+    KeyboardInterrupt
+        After Ctrl-C before an epoch has ended. The module then has the weights it came with.
 
     Warns
     -----
     UserWarning
-        After Ctrl-C; the record is returned. The best weights so far are kept, or without
-        validation the current ones.
+        After Ctrl-C in a later epoch; the record is returned. The best weights so far are kept,
+        or without validation the current ones. Once, if the checkpoint cannot be written.
 
     Examples
     --------
@@ -110,7 +116,7 @@ def train(
     """
     fit = _Fit(module, training=training, settings=settings, roles=roles)
     if checkpoint is not None and Path(checkpoint).exists():
-        fit.load_state_dict(checkpoints.load(checkpoint, fingerprint=fingerprint))
+        fit.resume(checkpoint, fingerprint=fingerprint)
     try:
         while not fit.stopped:
             row = _epoch(fit, validation=validation)
@@ -118,17 +124,26 @@ def train(
             if on_epoch is not None and on_epoch(row, module) and not fit.stopped:
                 fit.stopped = "callback"
             if checkpoint is not None:
-                checkpoints.save(checkpoint, {**fit.state_dict(), "fingerprint": {**fingerprint}})
+                _write(fit, checkpoint, fingerprint=fingerprint)
+        return fit.close(restore_best=validation is not None)
+    except FloatingPointError:
+        fit.restore_best()
+        raise
     except KeyboardInterrupt:
+        if not fit.rows:  # nothing was learnt
+            fit.restore_best()
+            raise
         fit.stopped = "interrupted"
-        kept = "best weights so far" if validation is not None and fit.rows else "current weights"
-        warnings.warn(
-            f"training interrupted after {len(fit.rows)} epochs; the {kept} are kept.",
-            UserWarning,
-            stacklevel=2,
-        )
-    module.eval()
-    return fit.close(restore_best=validation is not None)
+        record = fit.close(restore_best=validation is not None)
+    finally:
+        module.eval()
+    kept = "current weights" if validation is None else "best weights so far"
+    warnings.warn(
+        f"training interrupted after {record.n_iter} epochs; the {kept} are kept.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return record
 
 
 class _How(TypedDict):
@@ -165,6 +180,7 @@ class _Fit:
         )
         self.rows: list[EpochRow] = []
         self.step, self.n_skipped, self.stopped = 0, 0, ""
+        self.unwritten = False  # whether a checkpoint could not be written
 
     @property
     def _shuffling(self) -> ShuffledBatches | None:
@@ -184,24 +200,31 @@ class _Fit:
 
     def finish_epoch(self, row: EpochRow, *, validated: bool) -> None:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
-        self.rows.append(row)
-        self.best.update(
+        best = copy.copy(self.best)
+        best.update(
             self.module,
             epoch=row.epoch,
             loss=row.validation_loss if validated else row.loss,
         )
-        if validated and self.best.exhausted:
-            self.stopped = "converged"
+        stopped = ""
+        if validated and best.exhausted:
+            stopped = "converged"
         elif row.epoch >= self.settings.max_iter:
-            self.stopped = "max_iter"
+            stopped = "max_iter"
+        # In one statement: Ctrl-C finds the whole epoch noted, or nothing of it.
+        self.best, self.rows, self.stopped = best, [*self.rows, row], stopped
+
+    def restore_best(self) -> None:
+        """Give the module its best weights so far: before the first epoch those it came with."""
+        self.module.load_state_dict(self.best.weights)
 
     def close(self, *, restore_best: bool) -> TrainingRecord:
         """Give the module its final weights and report."""
         record = TrainingRecord(rows=self.rows, stopped=self.stopped)
-        if restore_best and self.best.epoch:
-            self.module.load_state_dict(self.best.weights)
+        if restore_best:
+            self.restore_best()
             record.best_iter, record.best_loss = self.best.epoch, self.best.loss
-        elif self.rows:
+        else:
             record.best_iter, record.best_loss = len(self.rows), self.rows[-1].loss
         return record
 
@@ -219,11 +242,29 @@ class _Fit:
             "batches": None if self._shuffling is None else self._shuffling.get_state(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a stored state."""
+    def resume(self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
+        """Continue from a file, or raise and leave all as it was."""
+        state = checkpoints.load(path, fingerprint=fingerprint)
+        before = {**self.state_dict(), "module": self.best.weights}
+        try:
+            self._take(state)
+        except BaseException as error:  # Ctrl-C too: a module with weights of two fits is none
+            self._take(before)
+            if isinstance(error, _MISFITS) and not isinstance(error, torch.OutOfMemoryError):
+                raise checkpoints.refusal(path, "its state does not fit this network") from error
+            raise
+
+    def _take(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        for weights in (state["module"], state["best"]["weights"]):
+            if _forms(weights) != _forms(self.best.weights):
+                raise ValueError("the weights have other names, shapes or types")
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(stored)
+            for parameter, moments in optimizer.state.items():
+                if any(m.dim() and m.shape != parameter.shape for m in moments.values()):
+                    raise ValueError("the moments have other shapes")
         if self.scaler is not None:
             self.scaler.load_state_dict(state["scaler"])
         self.best.load_state_dict(state["best"])
@@ -232,6 +273,27 @@ class _Fit:
         self.stopped = state["stopped"]
         if self._shuffling is not None:
             self._shuffling.set_state(state["batches"])
+
+
+def _forms(weights: Mapping[str, Any]) -> dict[str, object]:
+    """Return what two states of one module have in common."""
+    return {k: (v.shape, v.dtype) if isinstance(v, Tensor) else type(v) for k, v in weights.items()}
+
+
+def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
+    """Write a checkpoint; a disk that is full costs the file, not the fit."""
+    try:
+        checkpoints.save(path, {**fit.state_dict(), "fingerprint": {**fingerprint}})
+    except OSError as error:
+        if not fit.unwritten:
+            fit.unwritten = True
+            warnings.warn(
+                f"checkpoint={os.fspath(path)!r} could not be written: {error}. Training goes on "
+                "and tries again after each epoch; the file holds the last epoch that could be "
+                "written.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _epoch(fit: _Fit, *, validation: Batches | None) -> EpochRow:
@@ -293,9 +355,7 @@ def _check_steps(fit: _Fit, steps: list[Tensor]) -> None:
 
 
 def _raise_diverged(fit: _Fit, *, step: int, loss: float, norm: float, validating: bool) -> None:
-    """Give the module its best weights so far and raise."""
-    fit.module.load_state_dict(fit.best.weights)
-    fit.module.eval()
+    """Raise the error of a fit that diverged; `train` then restores the best weights."""
     kept = f"epoch {fit.best.epoch}" if fit.best.epoch else "the start"
     raise FloatingPointError(
         f"training diverged at step {step + 1} of {fit.total_steps}: "

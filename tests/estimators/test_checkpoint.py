@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -51,6 +52,71 @@ def test_other_data_or_parameters_are_refused_by_name(tmp_path):
         model(path, max_iter=1).fit(rows() + 1)
 
 
+def dated(start="2024-01-01", freq="h", n=90, tz=None):
+    index = pd.date_range(start, periods=n, freq=freq, tz=tz)
+    return pd.Series(rows()[:n, 0], index=index, name="load")
+
+
+HOLIDAYS = [pd.offsets.CustomBusinessDay(holidays=[f"2024-01-0{day}"]) for day in (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({}, {"start": "2024-01-01 07:00"}),
+        ({}, {"freq": "2h"}),
+        ({"tz": "UTC"}, {"tz": "Asia/Tokyo", "start": "2024-01-01 09:00"}),
+        ({"freq": HOLIDAYS[0]}, {"freq": HOLIDAYS[1]}),
+    ],
+    ids=["later", "slower", "elsewhere", "other holidays"],
+)
+def test_the_same_values_at_other_times_are_other_data(tmp_path, first, then):
+    """The network learns hours and weekdays: its weights would forecast another calendar."""
+    path = tmp_path / "fit.pt"
+    estimator = model(path, max_iter=1)
+    estimator.set_params(freq=first.get("freq")).fit(dated(**first))
+    estimator.fit(dated(**first))
+    assert repr(HOLIDAYS[0]) == repr(HOLIDAYS[1])
+    estimator.set_params(freq=first.get("freq") and then["freq"])
+    with pytest.raises(ValueError, match=r"was written by another fit: data differ\."):
+        estimator.fit(dated(**then))
+
+
+def test_times_are_compared_in_any_unit_and_under_any_name(tmp_path):
+    """A file read again by another program is the same data."""
+    frame = dated().to_frame()
+    model(tmp_path / "fit.pt", max_iter=1).fit(frame)
+    again = frame.set_index(frame.index.as_unit("ns").rename("time"))
+    model(tmp_path / "fit.pt", max_iter=1).fit(again)
+
+
+@pytest.mark.parametrize("damage", ["bit", "end"])
+def test_a_damaged_file_is_refused(tmp_path, damage):
+    """One flipped bit gave other forecasts, a file cut off an error of the operating system."""
+    path = tmp_path / "fit.pt"
+    model(path, max_iter=1).fit(rows())
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 4
+    path.write_bytes(content if damage == "bit" else content[:-500])
+    message = r"is damaged or not a checkpoint of this version: its content is not what was written"
+    with pytest.raises(ValueError, match=message):
+        model(path, max_iter=1).fit(rows())
+
+
+def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
+    """Hours of training are worth more than their copy."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.warns(UserWarning, match=r"fit\.pt' could not be written: \[Errno 28\] No space"):
+        fitted = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    expected = model(max_iter=2).fit(rows())
+    np.testing.assert_array_equal(fitted.predict(rows()), expected.predict(rows()))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_checkpoint_needs_a_seed(tmp_path):
     """Without one the batches would be drawn anew."""
     with pytest.raises(ValueError, match=r"needs an int as random_state, not None"):
@@ -60,7 +126,8 @@ def test_a_checkpoint_needs_a_seed(tmp_path):
 def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
     """Never executed, and not a traceback of the unpickler."""
     (tmp_path / "junk.pt").write_bytes(b"not a checkpoint")
-    with pytest.raises(ValueError, match=r"junk\.pt' is not a file that a fit wrote\. Delete it"):
+    message = r"junk\.pt' is damaged or not a checkpoint of this version: it does not begin like"
+    with pytest.raises(ValueError, match=message):
         model(tmp_path / "junk.pt", max_iter=1).fit(rows())
 
 

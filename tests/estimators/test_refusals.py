@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 
 from skinformer import InformerRegressor
+from skinformer.training import trainer
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
 
@@ -121,6 +122,21 @@ def test_ctrl_c_changes_nothing_wherever_it_comes(place, fitted, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(panel * 1000)
     assert_same(results(model, panel), before) if fitted else assert_same(vars(model), before)
+
+
+def test_ctrl_c_in_the_first_epoch_changes_nothing(monkeypatch):
+    """Nothing was learnt yet that could be kept."""
+    panel = make_panel()
+    model = InformerRegressor(**P).fit(panel)
+    before = results(model, panel)
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainer, "_epoch", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(panel * 1000)
+    assert_same(results(model, panel), before)
 
 
 @pytest.mark.parametrize("call", ["update", "predict", "forecast", "score"])

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from skinformer.training.batch import Batch
-from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 
 
@@ -206,28 +205,36 @@ class Interrupting:
 
 
 @pytest.mark.parametrize(
-    ("epoch", "validated", "message"),
+    ("validated", "message"),
     [
-        (4, True, "training interrupted after 3 epochs; the best weights so far are kept."),
-        (4, False, "training interrupted after 3 epochs; the current weights are kept."),
-        (1, True, "training interrupted after 0 epochs; the current weights are kept."),
+        (True, "training interrupted after 3 epochs; the best weights so far are kept."),
+        (False, "training interrupted after 3 epochs; the current weights are kept."),
     ],
 )
-def test_ctrl_c_warns_and_keeps_the_model(fit, data, epoch, validated, message):
+def test_ctrl_c_warns_and_keeps_the_model(fit, data, validated, message):
     """As scikit-learn's own networks do."""
     training, validation = data()
     with pytest.warns(UserWarning, match=r"^" + message + "$"):
         module, record = fit(
-            training=Interrupting(training, epoch),
+            training=Interrupting(training, 4),
             validation=validation if validated else None,
             learning_rate=0.3,
         )
-    assert (record.stopped, record.n_iter) == ("interrupted", epoch - 1)
+    assert (record.stopped, record.n_iter) == ("interrupted", 3)
     assert not module.training
-    if validated and epoch > 1:
+    if validated:
         assert loss_of(module, validation) == pytest.approx(min(validation_losses(record)))
-    if epoch == 1:
-        assert record == TrainingRecord(stopped="interrupted")
+
+
+@pytest.mark.parametrize("validation", [True, None])
+def test_ctrl_c_in_the_first_epoch_ends_the_fit(fit, toy, data, validation):
+    """Nothing was learnt that could be kept: the module has the weights it came with."""
+    module, roles = toy()
+    training, _ = data()
+    with pytest.raises(KeyboardInterrupt):
+        fit(training=Interrupting(training, 1), validation=validation, module=(module, roles))
+    assert not module.training
+    assert same(module.parameters(), toy()[0].parameters())
 
 
 class Spoilt:

@@ -1,0 +1,275 @@
+"""Whatever is called in whatever order: a refusal changes nothing, and results repeat.
+
+``SKINFORMER_FUZZ_STEPS=50000 python -m pytest tests/test_state_machine.py`` runs more steps.
+"""
+
+import copy
+import io
+import os
+import pickle
+import warnings
+from unittest import mock
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from skinformer import InformerRegressor
+
+N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "2000"))
+STEPS_A_RUN = 50
+
+SMALL = {"seq_len": 8, "pred_len": 3, "d_model": 4, "n_heads": 1, "n_encoder_layers": 1}
+SMALL |= {"d_ff": 4, "max_iter": 1, "max_windows": 32, "random_state": 0}
+N_ROWS, N_LATER = 40, 24
+
+
+def wave(n, level, seed):
+    return level + np.sin(np.arange(n) / 2) + np.random.default_rng(seed).normal(size=n) / 9
+
+
+def dated(n=N_ROWS + N_LATER):
+    return pd.DataFrame({"load": wave(n, 5, 0)}, pd.date_range("2024", periods=n, freq="h"))
+
+
+def with_covariates():
+    df = dated()
+    return df.assign(temp=wave(len(df), 0, 1), price=np.arange(len(df)) % 7.0)[
+        ["temp", "price", "load"]
+    ]
+
+
+def panel(names=("a", "b", "c")):
+    parts = {name: dated() + 10.0**i for i, name in enumerate(names)}
+    return pd.concat(parts, names=["series", "time"])
+
+
+#: Frames to fit, whole: the first rows are fitted, later ones are for updates.
+FRAMES = {
+    "dated": dated(),
+    "covariates": with_covariates(),
+    "numbered": dated().reset_index(drop=True),
+    "panel": panel(),
+    "turned panel": panel(("c", "a")),
+}
+
+
+def rows(frame, start, stop):
+    """Cut the same places out of every series."""
+    if frame.index.nlevels == 1:
+        return frame.iloc[start:stop]
+    return frame.groupby(level=0, sort=False).nth(slice(start, stop))
+
+
+#: What makes a fit or an update refuse, early or late.
+SPOILED = {
+    "infinite": lambda X: X.assign(load=np.inf),
+    "backwards": lambda X: X[::-1],
+    "twice": lambda X: pd.concat([X, X]),
+    "text": lambda X: X.assign(load="many"),
+    "nothing": lambda X: X[:0],
+    "holes": lambda X: X.drop(X.index[[2]]),
+    "no columns": lambda X: X[[]],
+}
+BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]
+BAD_PARAMETERS += [{"learning_rate": 1e38, "linear_path": False}, {"early_stopping": "always"}]
+#: Where Ctrl-C strikes.
+PLACES = ["read_training", "fit_scaler", "build_timeline", "linear_fit", "build_module"]
+PLACES += ["train", "choose_trust"]
+
+
+class Machine(RuleBasedStateMachine):
+    """One estimator, and what it must go on answering."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = InformerRegressor(**SMALL)
+        self.name, self.end, self.expected = None, 0, None
+
+    @property
+    def fitted(self):
+        return self.name is not None
+
+    def answers(self):
+        """Ask everything public that a user could compare."""
+        frame = FRAMES[self.name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # held values, other timelines
+            future = self.model.make_future_frame(2)
+            return {
+                "predict": self.model.predict(rows(frame, 0, self.end)),
+                "later": self.model.predict(rows(frame, self.end, self.end + 5)),
+                "forecast": None if "price" in frame else self.model.forecast(horizon=4),
+                "future": future,
+                "trust": self.model.trust_,
+                "losses": self.model.loss_curve_,
+                "attributes": sorted(vars(self.model)),
+            }
+
+    def check(self):
+        """Compare what is answered now with what was answered before."""
+        if not self.fitted:
+            with pytest.raises(NotFittedError):
+                self.model.predict(FRAMES["dated"])
+            return
+        for name, now in self.answers().items():
+            before = self.expected[name]
+            if isinstance(before, pd.DataFrame):
+                pd.testing.assert_frame_equal(now, before, check_exact=True)
+            else:
+                np.testing.assert_array_equal(now, before, err_msg=name)
+
+    @initialize(warm=st.booleans())
+    def begin(self, warm):
+        self.model.set_params(warm_start=warm)
+
+    @rule(name=st.sampled_from(sorted(FRAMES)))
+    def fit(self, name):
+        known = ["price"] if name == "covariates" else None
+        X = rows(FRAMES[name], 0, N_ROWS)
+        self.model.set_params(known_future=known)
+        if (
+            self.model.warm_start
+            and self.fitted
+            and (name == "covariates") != (self.name == "covariates")
+        ):
+            with pytest.raises(ValueError, match="warm_start=True cannot go on"):
+                self.model.fit(X)
+            self.model.set_params(known_future=["price"] if self.name == "covariates" else None)
+            self.check()
+            return
+        assert self.model.fit(X) is self.model
+        self.name, self.end = name, N_ROWS
+        self.expected = self.answers()
+
+    @rule(name=st.sampled_from(sorted(FRAMES)), spoil=st.sampled_from(sorted(SPOILED)))
+    def refused_fit(self, name, spoil):
+        with pytest.raises((ValueError, TypeError)):
+            self.model.fit(SPOILED[spoil](rows(FRAMES[name], 0, N_ROWS)))
+        self.check()
+
+    @rule(name=st.sampled_from(sorted(FRAMES)), bad=st.sampled_from(BAD_PARAMETERS))
+    def fit_with_bad_parameters(self, name, bad):
+        before = {key: self.model.get_params()[key] for key in bad}
+        self.model.set_params(**bad)
+        with pytest.raises((ValueError, TypeError, FloatingPointError)):
+            self.model.fit(rows(FRAMES[name], 0, N_ROWS))
+        self.model.set_params(**before)
+        self.check()
+
+    @rule(name=st.sampled_from(sorted(FRAMES)), place=st.sampled_from(PLACES))
+    def interrupted_fit(self, name, place):
+        model = self.model.set_params(known_future=["price"] if name == "covariates" else None)
+        X = rows(FRAMES[name], 0, N_ROWS) * 1000
+        before = vars(model).copy()
+        with (
+            mock.patch(f"skinformer.estimators.base.{place}", side_effect=KeyboardInterrupt),
+            pytest.raises((KeyboardInterrupt, ValueError)),
+        ):
+            model.fit(X)
+        assert vars(model) == before
+        model.set_params(known_future=["price"] if self.name == "covariates" else None)
+        self.check()
+
+    @precondition(lambda self: self.fitted and self.end + 9 < N_ROWS + N_LATER)
+    @rule(n=st.integers(1, 4), gap=st.booleans())
+    def update(self, n, gap):
+        X = rows(FRAMES[self.name], self.end, self.end + n).copy()
+        if gap:
+            X.iloc[0, X.columns.get_loc("load")] = np.nan
+        assert self.model.update(X) is self.model
+        self.end += n
+        self.expected = self.answers()
+
+    @precondition(lambda self: self.fitted and self.end + 9 < N_ROWS + N_LATER)
+    @rule(spoil=st.sampled_from(["infinite", "twice", "text", "no columns"]), late=st.booleans())
+    def refused_update(self, spoil, late):
+        X = rows(FRAMES[self.name], self.end + late, self.end + 4)
+        with pytest.raises((ValueError, TypeError)):
+            self.model.update(SPOILED[spoil](X))
+        if late:
+            with pytest.raises(ValueError, match="follow the history directly"):
+                self.model.update(X)
+        self.check()
+
+    @precondition(lambda self: self.fitted)
+    @rule(ahead=st.integers(0, 9), n=st.integers(1, 9), seed=st.integers(0, 9))
+    def predict_in_any_order(self, ahead, n, seed):
+        X = rows(FRAMES[self.name], max(self.end - 12, 0), self.end + n)
+        shuffled = X.sample(frac=1, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            in_order = pd.Series(self.model.predict(X), X.index)
+            np.testing.assert_array_equal(self.model.predict(shuffled), in_order[shuffled.index])
+        self.check()
+
+    @precondition(lambda self: self.fitted)
+    @rule(call=st.sampled_from(["predict", "forecast", "score"]))
+    def refused_question(self, call):
+        with pytest.raises((ValueError, TypeError)):
+            getattr(self.model, call)(SPOILED["infinite"](FRAMES[self.name]))
+        self.check()
+
+    @precondition(lambda self: self.fitted)
+    @rule(how=st.sampled_from(["pickle", "copy", "deepcopy", "joblib"]))
+    def copy(self, how):
+        if how == "joblib":
+            file = io.BytesIO()
+            joblib.dump(self.model, file)
+            file.seek(0)
+            self.model = joblib.load(file)
+        elif how == "pickle":
+            self.model = pickle.loads(pickle.dumps(self.model))
+        else:
+            self.model = getattr(copy, how)(self.model)
+        self.check()
+
+    @precondition(lambda self: self.fitted)
+    @rule(
+        change=st.sampled_from(
+            [{"dropout": 0.5}, {"max_iter": 2}, {"loss": "mae"}, {"seq_len": 12}, {"pred_len": 5}]
+        )
+    )
+    def parameters_after_fit(self, change):
+        before = {key: self.model.get_params()[key] for key in change}
+        self.model.set_params(**change)
+        self.check()
+        self.model.set_params(**before)
+
+    @precondition(lambda self: self.fitted and self.end == N_ROWS and not self.model.warm_start)
+    @rule()
+    def a_clone_learns_the_same(self):
+        twin = clone(self.model)
+        assert not any(name.endswith("_") for name in vars(twin))
+        twin.fit(rows(FRAMES[self.name], 0, N_ROWS))
+        np.testing.assert_array_equal(
+            twin.predict(rows(FRAMES[self.name], 0, self.end)), self.expected["predict"]
+        )
+
+
+@pytest.mark.slow
+def test_no_order_of_calls_surprises():
+    """Refused, interrupted, copied, updated: what is answered depends on what succeeded alone."""
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=max(1, N_STEPS // STEPS_A_RUN),
+            stateful_step_count=STEPS_A_RUN,
+            deadline=None,
+            derandomize=N_STEPS == 2000,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
