@@ -18,7 +18,7 @@ TORCH_SAVE = torch.serialization.__file__
 
 
 class Lines:
-    """Counts the lines that run in some files, and presses Ctrl-C at one of them."""
+    """Counts the lines that run in files or functions, and presses Ctrl-C at one of them."""
 
     def __init__(self, *places, at=None):
         self.places, self.at, self.n = places, at, 0
@@ -32,7 +32,8 @@ class Lines:
         sys.settrace(self.before)
 
     def _trace(self, frame, event, argument):
-        if not frame.f_code.co_filename.startswith(self.places):
+        code = frame.f_code
+        if not code.co_filename.startswith(self.places) and code.co_qualname not in self.places:
             return None
         if event == "line":
             self.n += 1
@@ -125,11 +126,12 @@ def interrupt(fit, path, lines):
 
 
 def interrupt_at(fit, path, places, n_lines):
-    """Do so at some of all lines."""
+    """Do so at some of all lines, or at each."""
     with Lines(*places) as lines:
         fit.run(path, lines)
     path.unlink()
-    for at in random.Random(0).sample(range(1, lines.n + 1), n_lines):
+    every = range(1, lines.n + 1)
+    for at in every if n_lines is None else random.Random(0).sample(every, n_lines):
         interrupt(fit, path, Lines(*places, at=at))
 
 
@@ -137,6 +139,12 @@ def interrupt_at(fit, path, places, n_lines):
 def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path, n_lines):
     """Nobody knows what the machine is at when the user presses it."""
     interrupt_at(fit, tmp_path / "fit.pt", [OURS], n_lines)
+
+
+def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
+    """Half noted, the record would name an epoch that the model does not hold."""
+    noting = "_Fit.finish_epoch", "_Fit.close", "_Fit.restore_best", "_write"
+    interrupt_at(fit, tmp_path / "fit.pt", noting, None)
 
 
 @pytest.mark.parametrize("n_lines", [6, pytest.param(60, marks=pytest.mark.slow)])
