@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from skinformer.estimators import validation
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields
@@ -100,13 +101,23 @@ def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
         n_past=len(roles.past),
         n_known=len(roles.known),
         n_static=len(roles.static),
-        n_series=timeline.n_series if "series" in estimator.embeddings else 0,
+        n_series=_n_embedded(estimator.embeddings, timeline.n_series),
         calendar_fields=fields,
         seq_len=int(estimator.seq_len),
         pred_len=int(estimator.pred_len),
         patch_len=resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len),
         mean_step=_mean_step(timeline) if estimator.position == "continuous" else None,
     )
+
+
+def _n_embedded(embeddings: Any, n_series: int) -> int:
+    """Count the series that get a vector; one alone would be one more bias."""
+    if "series" not in embeddings:
+        return 0
+    if n_series == 1:
+        validation.warn_of_one_series(embeddings)
+        return 0
+    return n_series
 
 
 def _mean_step(timeline: Timeline) -> float:

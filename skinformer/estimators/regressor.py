@@ -83,7 +83,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Causal self-attention of the decoder. The choice of queries in "probsparse" still ranks
         across time.
     factor : float, default=5.0
-        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys.
+        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys. Without
+        effect on dense attention, which "auto" takes below 96 tokens on a CPU (`attention_`).
     qk_norm : bool, default=False
         Give queries and keys unit length, and each head a learnt temperature.
     output_gate : bool, default=False
