@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from skinformer.estimators import validation
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields
@@ -59,6 +60,19 @@ class ModelSizes(NamedTuple):
     mean_step: float | None = None
     """Mean length of a step, where positions are continuous in time."""
 
+    @property
+    def decoder_patch_len(self) -> int:
+        """
+        Decide how many steps make a token of the decoder.
+
+        Returns
+        -------
+        int
+            1 where columns known ahead vary: all values of a token reach all its forecasts, which
+            would depend on values of later steps, and on whether these were given at all.
+        """
+        return 1 if self.n_known > self.n_static else self.patch_len
+
 
 def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
     """
@@ -87,13 +101,23 @@ def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
         n_past=len(roles.past),
         n_known=len(roles.known),
         n_static=len(roles.static),
-        n_series=timeline.n_series if "series" in estimator.embeddings else 0,
+        n_series=_n_embedded(estimator.embeddings, timeline.n_series),
         calendar_fields=fields,
         seq_len=int(estimator.seq_len),
         pred_len=int(estimator.pred_len),
         patch_len=resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len),
         mean_step=_mean_step(timeline) if estimator.position == "continuous" else None,
     )
+
+
+def _n_embedded(embeddings: Any, n_series: int) -> int:
+    """Count the series that get a vector; one alone would be one more bias."""
+    if "series" not in embeddings:
+        return 0
+    if n_series == 1:
+        validation.warn_of_one_series(embeddings)
+        return 0
+    return n_series
 
 
 def _mean_step(timeline: Timeline) -> float:
@@ -124,7 +148,10 @@ def build_module(
     Informer
         In training mode, on the CPU.
     """
-    label_len = sizes.seq_len // 2 if estimator.label_len is None else estimator.label_len
+    label_len = estimator.label_len
+    if label_len is None:  # whole patches, so that none has to be filled up
+        half = sizes.seq_len // 2
+        label_len = half - half % sizes.decoder_patch_len
     fields = [FIELDS[name].size for name in sizes.calendar_fields]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
@@ -137,6 +164,7 @@ def build_module(
         label_len=int(label_len),
         pred_len=sizes.pred_len,
         patch_len=sizes.patch_len,
+        decoder_patch_len=sizes.decoder_patch_len,
         linear_path=linear_path,
         d_model=estimator.d_model,
         n_heads=estimator.n_heads,

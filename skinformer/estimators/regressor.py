@@ -40,8 +40,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     seq_len : int, default=96
         Steps of the past that a forecast sees, at least 1.
     label_len : int or None, default=None
-        Steps of the past that the decoder sees again, 0 … `seq_len`, in whole patches; None is
-        half of `seq_len`.
+        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
+        whole patches.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
     linear_path : bool, default=True
@@ -49,8 +49,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         and let the Informer correct it; see `linear_blend_`. Without it the Informer forecasts
         alone, as its authors had it.
     patch_len : int or None, default=None
-        Neighbouring steps that make one token of the Informer; None is ``seq_len // 24``, at
-        least 1 and at most 12.
+        Neighbouring steps that make one token of the Informer (of its decoder only where no column
+        is known ahead); None is ``seq_len // 24``, at least 1 and at most 12.
     known_future : list or None, default=None
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
@@ -83,7 +83,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Causal self-attention of the decoder. The choice of queries in "probsparse" still ranks
         across time.
     factor : float, default=5.0
-        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys.
+        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys. Without
+        effect on dense attention, which "auto" takes below 96 tokens on a CPU (`attention_`).
     qk_norm : bool, default=False
         Give queries and keys unit length, and each head a learnt temperature.
     output_gate : bool, default=False

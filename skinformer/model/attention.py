@@ -238,5 +238,6 @@ class MultiHeadAttention(nn.Module):
         return merged
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        heads = x.view(*x.shape[:2], self.n_heads, -1)  # (batch, length, n_heads, d_head)
+        d_head = x.shape[2] // self.n_heads
+        heads = x.view(*x.shape[:2], self.n_heads, d_head)  # (batch, length, n_heads, d_head)
         return heads.transpose(1, 2)  # (batch, n_heads, length, d_head)

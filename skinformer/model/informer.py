@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,9 @@ from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
 __all__ = ["Informer"]
+
+#: Values, calendar and times of steps (or of tokens), the last two where the module takes them.
+_Steps: TypeAlias = tuple[Tensor, Tensor | None, Tensor | None]
 
 
 class Informer(nn.Module):
@@ -43,7 +46,10 @@ class Informer(nn.Module):
     pred_len : int
         Steps to forecast, at least 1.
     patch_len : int
-        Neighbouring steps, of all columns, that make one token, at least 1.
+        Neighbouring steps, of all columns, that make one token of the encoder, at least 1.
+    decoder_patch_len : int
+        The same for the decoder. 1 where columns known ahead vary: a longer token would hand the
+        later values of its patch to the forecast of its earlier steps.
     linear_path : LinearPath or None
         Forecast that this network corrects: its projection then starts at zero, and the forecast
         is the path's plus the network's.
@@ -107,14 +113,16 @@ class Informer(nn.Module):
     path its forecast stands in the place of μ. Time and memory grow as n · ln(n) with
     "probsparse", as n² with "dense", n being the number of tokens, ⌈seq_len / patch_len⌉.
 
-    Patches are aligned at the origin; of ``label_len`` whole patches are used. A patch's calendar
-    and time are those of its first step.
+    Patches are aligned at the origin: a first patch of the window or of the guiding rows that is
+    not whole is filled up with zeros. A patch's calendar and time are those of its first step.
+    With ``decoder_patch_len=1`` and dense attention in the decoder no forecast depends on a value
+    known ahead of a later step.
 
     Times count from the first step of the horizon: with equal steps they are -seq_len, …, -1
-    and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Both embeddings add the number
-    of steps before the horizon, so that time -seq_len is position 0 of the encoder and -label_len
-    of the decoder. A year of seconds does not fit float32: whoever calls takes the origin off
-    first, in int64.
+    and 0, …, pred_len - 1, and "continuous" is then "sinusoidal". Encoder and decoder count
+    positions in tokens of their own. Both embeddings add the number of tokens before the horizon,
+    so that time -seq_len is position 0 of the encoder and -label_len of the decoder. A year of
+    seconds does not fit float32: whoever calls takes the origin off first, in int64.
 
     **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
     calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output
@@ -133,8 +141,8 @@ class Informer(nn.Module):
     >>> from skinformer.model.informer import Informer
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
-    ...     pred_len=12, patch_len=1, linear_path=None, d_model=16, n_heads=2,
-    ...     n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1,
+    ...     pred_len=12, patch_len=4, decoder_patch_len=1, linear_path=None, d_model=16,
+    ...     n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1,
     ...     activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
@@ -159,6 +167,7 @@ class Informer(nn.Module):
         label_len: int,
         pred_len: int,
         patch_len: int,
+        decoder_patch_len: int,
         linear_path: LinearPath | None,
         d_model: int,
         n_heads: int,
@@ -186,22 +195,25 @@ class Informer(nn.Module):
     ) -> None:
         super().__init__()
         _check_label_len(label_len, seq_len)
-        self.label_len, self.pred_len = label_len - label_len % patch_len, pred_len
-        self.n_known, self.patch_len = n_known, patch_len
-        n_inputs = (n_targets + n_past + n_known) * patch_len
-        embedding = partial(StepEmbedding, n_inputs=n_inputs, calendar_sizes=calendar_sizes)
-        embedding = partial(embedding, d_model=d_model, position=position, norm=norm)
-        embedding = partial(embedding, null_embedding=null_embedding)
+        self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
+        self.patch_len, self.decoder_patch_len = patch_len, decoder_patch_len
+        n_inputs = n_targets + n_past + n_known
+        embedding = partial(StepEmbedding, calendar_sizes=calendar_sizes, d_model=d_model)
+        embedding = partial(embedding, position=position, norm=norm, null_embedding=null_embedding)
         block: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "bias": bias}
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
         self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
-        n_seen, n_guiding = n_patches(seq_len, patch_len), self.label_len // patch_len
-        self.n_ahead = n_patches(pred_len, patch_len)
-        self.encoder_embedding = embedding(length=n_seen, origin=n_seen, n_masked=0)
-        n_masked = self.n_ahead if mask_embedding else 0
+        n_seen, n_guiding = n_patches(seq_len, patch_len), n_patches(label_len, decoder_patch_len)
+        self.n_ahead = n_patches(pred_len, decoder_patch_len)
+        self.encoder_embedding = embedding(
+            n_inputs=n_inputs * patch_len, length=n_seen, origin=n_seen, n_masked=0
+        )
         self.decoder_embedding = embedding(
-            length=n_guiding + self.n_ahead, origin=n_guiding, n_masked=n_masked
+            n_inputs=n_inputs * decoder_patch_len,
+            length=n_guiding + self.n_ahead,
+            origin=n_guiding,
+            n_masked=self.n_ahead if mask_embedding else 0,
         )
         stack: dict[str, Any] = {"d_model": d_model, "norm": norm}
         stack |= {"gradient_checkpointing": gradient_checkpointing}
@@ -212,7 +224,7 @@ class Informer(nn.Module):
             DecoderLayer, n_decoder_layers, decoder_attention, seed + n_encoder_layers, block
         )
         self.decoder = Decoder(layers=layers, **stack)
-        self.projection = nn.Linear(d_model, n_targets * patch_len)
+        self.projection = nn.Linear(d_model, n_targets * decoder_patch_len)
         self.linear_path = linear_path
         self.known_path = _known_path(n_known, n_targets)
         initialize(self, init=init, seed=seed)
@@ -256,21 +268,9 @@ class Informer(nn.Module):
         known = future[..., future.shape[-1] - self.n_known :]
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
-        tokens = merge_steps(past, self.patch_len, pad_front=True)
-        if past_time is not None and future_time is not None:  # in patches, as positions are
-            past_time, future_time = past_time / self.patch_len, future_time / self.patch_len
-        before = [starts(x, self.patch_len, pad_front=True) for x in (past_calendar, past_time)]
-        memory = self.encoder(self.encoder_embedding(tokens, *before))
-        guided = self._after_guiding_rows(past, future)
-        calendar = self._after_guiding_rows(past_calendar, future_calendar)
-        time = self._after_guiding_rows(past_time, future_time)
-        tokens = merge_steps(guided, self.patch_len, pad_front=False)
-        around = [starts(x, self.patch_len, pad_front=False) for x in (calendar, time)]
-        states = self.decoder(
-            self.decoder_embedding(tokens, *around), memory, pred_len=self.n_ahead
-        )
-        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_targets)
-        forecast = split_steps(forecast, self.patch_len, length=self.pred_len)
+        seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
+        tokens = _tokens(seen, self.patch_len, pad_front=True)
+        forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
         if self.window_norm is not None and statistics is not None:
             forecast = self.window_norm.undo(forecast, statistics, centre=start is None)
         if self.known_path is not None:
@@ -285,16 +285,40 @@ class Informer(nn.Module):
             if embedding.calendar is not None:
                 embedding.calendar.embed_unseen()
 
-    @overload
-    def _after_guiding_rows(self, past: Tensor, future: Tensor) -> Tensor: ...
-    @overload
-    def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None: ...
-    def _after_guiding_rows(self, past: Tensor | None, future: Tensor | None) -> Tensor | None:
-        """Join the last ``label_len`` rows of the past and the future."""
-        if past is None or future is None:
-            return None
-        guiding = past[:, past.shape[1] - self.label_len :]  # (batch, label_len, ...)
-        return torch.cat([guiding, future], dim=1)  # (batch, label_len + pred_len, ...)
+    def _decode(self, seen: _Steps, ahead: _Steps, memory: Tensor) -> Tensor:
+        """Decode the steps ahead, (batch, pred_len, n_targets)."""
+        # Each side by itself, as both are aligned at the origin: no token holds rows of both.
+        guiding = _last(seen, self.label_len)
+        before = _tokens(guiding, self.decoder_patch_len, pad_front=True)
+        after = _tokens(ahead, self.decoder_patch_len, pad_front=False)
+        pairs = zip(before, after, strict=True)
+        joined = [None if a is None or b is None else torch.cat([a, b], dim=1) for a, b in pairs]
+        embedded = self.decoder_embedding(*joined)  # (batch, n_guiding + n_ahead, d_model)
+        states = self.decoder(embedded, memory, pred_len=self.n_ahead)
+        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_targets)
+        return split_steps(forecast, self.decoder_patch_len, length=self.pred_len)
+
+
+def _last(steps: _Steps, length: int) -> _Steps:
+    """Take the last steps; a length of 0 is none of them, which a slice from -0 would not be."""
+    values, calendar, time = steps
+    first = values.shape[1] - length
+    return (
+        values[:, first:],
+        None if calendar is None else calendar[:, first:],
+        None if time is None else time[:, first:],
+    )
+
+
+def _tokens(steps: _Steps, patch_len: int, *, pad_front: bool) -> _Steps:
+    """Merge the values of steps into tokens, with the calendar and the time of each."""
+    values, calendar, time = steps
+    time = starts(time, patch_len, pad_front=pad_front)
+    return (
+        merge_steps(values, patch_len, pad_front=pad_front),
+        starts(calendar, patch_len, pad_front=pad_front),
+        None if time is None else time / patch_len,  # in tokens, as positions are
+    )
 
 
 def _check_label_len(label_len: int, seq_len: int) -> None:

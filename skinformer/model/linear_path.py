@@ -118,7 +118,7 @@ class LinearPath(nn.Module):
             )  # own: (n_targets, pred_len, batch)
             if self.mixed_len:
                 recent = distance[:, -self.mixed_len :].flatten(1)
-                features = torch.cat([recent, last[:, 0], last.new_ones(len(last), 1)], dim=1)
+                features = torch.cat([recent, last[:, 0], last.new_ones(last.shape[0], 1)], dim=1)
                 mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
                 forecast = forecast + mixed.T.reshape(forecast.shape)
             if self.n_known:

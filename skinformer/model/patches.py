@@ -60,7 +60,8 @@ def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
         return x
     missing = -x.shape[1] % patch_len
     x = F.pad(x, (0, 0, missing, 0) if pad_front else (0, 0, 0, missing))
-    return x.reshape(len(x), -1, patch_len * x.shape[2])
+    # shape[0], not len, and no -1: an exported network takes any batch, and none of 0 steps fails.
+    return x.reshape(x.shape[0], x.shape[1] // patch_len, patch_len * x.shape[2])
 
 
 def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
@@ -85,7 +86,8 @@ def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
     >>> split_steps(torch.arange(4.0).reshape(1, 2, 2), 2, length=3).flatten().tolist()
     [0.0, 1.0, 2.0]
     """
-    return x.reshape(len(x), x.shape[1] * patch_len, -1)[:, :length]
+    steps = x.reshape(x.shape[0], x.shape[1] * patch_len, x.shape[2] // patch_len)
+    return steps[:, :length]
 
 
 def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | None:

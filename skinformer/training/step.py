@@ -80,17 +80,17 @@ def accumulate_gradients(
 
 
 def clip_and_step(
-    optimizers: Iterable[Optimizer],
+    optimizers: Sequence[Optimizer],
     *,
     parameters: Iterable[nn.Parameter],
     max_norm: float | None,
     scaler: GradScaler | None,
 ) -> Tensor:
-    """Unscale, clip and take one step; none if the gradients are not finite.
+    """Unscale, clip and take one step with all optimisers; none if a gradient is not finite.
 
     Parameters
     ----------
-    optimizers : iterable of Optimizer
+    optimizers : sequence of Optimizer
         From `make_optimizers`.
     parameters : iterable of Parameter
         All trainable parameters.
@@ -116,17 +116,15 @@ def clip_and_step(
     >>> p.data
     tensor([0.5000])
     """
-    if scaler is None:
-        norm = clip_gradients(parameters, max_norm=max_norm)
-        step_if_finite(optimizers, norm=norm)
-        return norm
-    for optimizer in optimizers:
-        scaler.unscale_(optimizer)
+    if scaler is not None:
+        for optimizer in optimizers:
+            scaler.unscale_(optimizer)
     norm = clip_gradients(parameters, max_norm=max_norm)
-    # PERF: the scaler skips what is not finite by itself; for Muon it reads a flag on the host.
-    for optimizer in optimizers:
-        scaler.step(optimizer)
-    scaler.update()
+    # Not scaler.step: it asks each optimiser by itself, and one whose gradients did not overflow
+    # would step where another is held back.
+    step_if_finite(optimizers, norm=norm)
+    if scaler is not None:
+        scaler.update()
     return norm
 
 

@@ -144,6 +144,33 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
         np.testing.assert_array_equal(estimator.predict(X[:stop]), whole[:stop])
 
 
+@settings(QUICK, max_examples=15)
+@given(
+    mode=st.sampled_from(["frame", "features"]),
+    seq_len=st.integers(6, 12),
+    pred_len=st.integers(2, 9),
+    patch_len=st.integers(2, 9),
+    label_len=st.sampled_from([None, 0, 3, 6]),
+    random_state=st.integers(0, 100),
+    linear_path=st.booleans(),
+    window_norm=st.booleans(),
+    embeddings=st.sampled_from([(), ("mask",), ("mask", "missing")]),
+    position=st.sampled_from(["sinusoidal", "learned", "continuous"]),
+)
+def test_a_value_known_ahead_changes_no_earlier_forecast(frame, modes, mode, **parameters):
+    """A token of several steps would show the whole of it to the forecast of its first step."""
+    df = frame(N_ALL)
+    estimator = modes.fit(mode, df[:N_TRAIN], **parameters, early_stopping=False)
+    later = modes.X(mode, df)[N_TRAIN:]
+    whole = estimator.predict(later)
+    for stop in range(1, len(later)):
+        np.testing.assert_array_equal(estimator.predict(later[:stop]), whole[:stop])
+    changed = later.copy()
+    changed.iloc[-1, changed.columns.get_loc("price")] += 40
+    np.testing.assert_array_equal(estimator.predict(changed)[:-1], whole[:-1])
+    assert estimator.predict(changed)[-1] != whole[-1]
+
+
 def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
     """The scaler must not see the validation tail, or early stopping judges on seen data.
 

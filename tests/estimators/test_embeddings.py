@@ -1,5 +1,7 @@
 """Static covariates, learnt vectors of series and of missing values."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,3 +129,21 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
     later.loc[("a", slice("2024-01-02", None)), "temp"] = np.nan
     rows = panel.index.get_level_values(0) == "a"
     assert not np.allclose(model.predict(panel)[rows][-8:], model.predict(later)[rows][-8:])
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_one_series_is_not_told_apart_and_that_is_said(panel, labelled):
+    """A vector for the only series would be one more bias, and perhaps its label was forgotten."""
+    one = panel.loc[["a"]] if labelled else panel.loc["a"]
+    model = InformerRegressor(**SMALL, embeddings=["series", "mask"])
+    sentence = (
+        "embeddings=['series', 'mask'] asks for a vector of each series, but X holds one series: "
+        "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
+        "a MultiIndex (series, time), or leave 'series' out."
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(sentence)}$") as caught:
+        model.fit(one)
+    assert caught[0].filename == __file__
+    without = InformerRegressor(**SMALL, embeddings=["mask"]).fit(one)
+    np.testing.assert_array_equal(model.predict(one), without.predict(one))
+    assert model.module_.state_dict().keys() == without.module_.state_dict().keys()

@@ -1,5 +1,6 @@
 """Wrong input gets one clear sentence, and what to type instead: word for word."""
 
+import math
 import re
 
 import numpy as np
@@ -722,6 +723,23 @@ def test_parameters_that_do_not_fit_each_other_are_named(small, df):
         small(calendar=["hour", "moon"]).fit(df)
     small(label_len=12, d_model=10).fit(df)
     small(label_len=0).fit(df)
+
+
+@pytest.mark.parametrize("dropout", [0.9999999, 1 - 2**-17, math.nextafter(1 - 2**-16, 1)])
+def test_a_dropout_that_keeps_nothing_is_refused(small, df, dropout):
+    """A CPU rounds it to 1: the scale 1 / (1 - dropout) would divide by zero in training."""
+    with raises(
+        ValueError,
+        f"dropout={dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of 2**-16, "
+        "and nothing would be kept. Try dropout=0.5.",
+    ):
+        small(dropout=dropout).fit(df)
+
+
+def test_the_largest_dropout_allowed_works(small, df):
+    """The border of the check is that of the masks."""
+    estimator = small(dropout=1 - 2**-16).fit(df)
+    assert np.isfinite(estimator.predict(df)).all()
 
 
 @pytest.mark.parametrize("freq", ["moon", "x3"])

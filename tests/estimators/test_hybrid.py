@@ -97,7 +97,11 @@ def test_the_note_has_no_linear_path(small, frame):
     """The recipe is the source's network, and nothing beside it."""
     df = frame(80)
     estimator = InformerRegressor(
-        **NOTE | {"d_model": 8}, target="load", seq_len=SEQ, pred_len=PRED, n_heads=2, max_iter=1
+        **NOTE | {"d_model": 8, "n_heads": 2},
+        target="load",
+        seq_len=SEQ,
+        pred_len=PRED,
+        max_iter=1,
     ).fit(df)
     assert estimator.module_.linear_path is None
     assert not hasattr(estimator, "trust_")

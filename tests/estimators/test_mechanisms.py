@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer import InformerRegressor, recipes
+from skinformer import InformerRegressor
 from skinformer.estimators.building import resolve_attention
 from skinformer.model.informer import Informer
 
@@ -86,15 +86,6 @@ def test_every_mechanism_lowers_the_loss(df, choice):
     model = InformerRegressor(**(SMALL | parameters)).fit(df)
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     assert np.isfinite(model.predict(df)).all()
-
-
-@pytest.mark.parametrize("recipe", ["NOTE", "BF16"])
-def test_a_recipe_names_parameters_and_fits(df, recipe):
-    """A recipe is a plain dictionary of the estimator's own parameters."""
-    parameters = getattr(recipes, recipe)
-    assert set(parameters) <= set(InformerRegressor().get_params())
-    model = InformerRegressor(**(SMALL | parameters)).fit(df)
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
 def test_there_are_at_most_45_parameters():

@@ -30,6 +30,7 @@ MODEL = BLOCK | {
     "label_len": 12,
     "pred_len": 6,
     "patch_len": 1,
+    "decoder_patch_len": 1,
     "linear_path": None,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,

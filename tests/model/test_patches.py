@@ -2,6 +2,9 @@ from itertools import chain, product
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
 
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 
@@ -84,7 +87,8 @@ def test_missing_values_stay_in_their_place():
 @pytest.mark.parametrize("patch", [1, 2, 5, 6, 7, 48, 60])
 def test_a_network_of_any_patch_forecasts_every_step(informer, patch):
     """Patches that divide neither the window nor the horizon, and longer ones, are allowed."""
-    out = informer(patch_len=patch, n_known=1)(torch.randn(2, 48, 2), torch.randn(2, 6, 2))
+    model = informer(patch_len=patch, decoder_patch_len=patch, n_known=1)
+    out = model(torch.randn(2, 48, 2), torch.randn(2, 6, 2))
     assert out.shape == (2, 6, 1)
     assert out.isfinite().all()
 
@@ -92,7 +96,8 @@ def test_a_network_of_any_patch_forecasts_every_step(informer, patch):
 @pytest.mark.parametrize("patch", [2, 5])
 def test_the_last_step_of_the_window_reaches_the_forecast(informer, patch):
     """A remainder is filled up at the front: the newest rows are never cut off."""
-    model = informer(patch_len=patch, label_len=0, window_norm=False, attention="dense").eval()
+    options = {"patch_len": patch, "decoder_patch_len": patch, "label_len": 0}
+    model = informer(**options, window_norm=False, attention="dense").eval()
     past, future = torch.randn(1, 48, 1), torch.zeros(1, 6, 1)
     before = model(past, future)
     for step in (0, 47):
@@ -101,12 +106,76 @@ def test_the_last_step_of_the_window_reaches_the_forecast(informer, patch):
         assert not torch.equal(model(changed, future), before)
 
 
-@pytest.mark.parametrize("patch", [2, 3])
-def test_continuous_positions_of_equal_steps_are_the_sinusoidal_ones(informer, patch):
+@pytest.mark.parametrize(("patch", "decoder_patch"), [(2, 2), (3, 3), (4, 1)])
+def test_continuous_positions_of_equal_steps_are_the_sinusoidal_ones(
+    informer, patch, decoder_patch
+):
     """What the notes of the network say, and what holds without patches."""
     past, future = torch.randn(1, 48, 1), torch.zeros(1, 6, 1)
     times = torch.arange(-48.0, 0)[None], torch.arange(6.0)[None]
-    one = informer(patch_len=patch, attention="dense", position="sinusoidal").eval()
-    two = informer(patch_len=patch, attention="dense", position="continuous").eval()
+    options = {"patch_len": patch, "decoder_patch_len": decoder_patch, "attention": "dense"}
+    one, two = (informer(**options, position=p).eval() for p in ("sinusoidal", "continuous"))
     two.load_state_dict(one.state_dict())
     torch.testing.assert_close(two(past, future, None, None, *times), one(past, future))
+
+
+@pytest.mark.parametrize("label_len", range(10))
+@pytest.mark.parametrize("patch", [1, 4])
+def test_the_decoder_sees_the_guiding_rows_that_were_asked_for(informer, patch, label_len):
+    """Three rows in patches of four must not become none: the first patch is filled up."""
+    options = {"patch_len": 4, "decoder_patch_len": patch, "label_len": label_len}
+    model, seen = informer(**options, window_norm=False), []
+    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    past, future = torch.randn(2, 48, 1), torch.zeros(2, 6, 1)
+    model(past, future)
+    rows = seen[0].reshape(2, -1)[:, : n_patches(label_len, patch) * patch]
+    blank = torch.zeros(2, rows.shape[1] - label_len)
+    assert torch.equal(rows, torch.cat([blank, past[:, 48 - label_len :, 0]], dim=1))
+
+
+def test_a_token_of_the_decoder_stands_at_its_steps_calendar_and_time(informer, batch):
+    """With an encoder of patches and a decoder of steps each counts in its own."""
+    options = {"calendar_sizes": (24,), "position": "continuous", "label_len": 5}
+    model, seen = informer(**options, patch_len=4), []
+    for embedding in (model.encoder_embedding, model.decoder_embedding):
+        embedding.register_forward_pre_hook(lambda _, args: seen.append(args))
+    past, future, hours, hours_ahead, time, time_ahead = batch(**options)
+    model(past, future, hours, hours_ahead, time, time_ahead)
+    assert torch.equal(seen[0][1], hours[:, ::4])
+    assert torch.equal(seen[0][2], time[:, ::4] / 4)
+    assert torch.equal(seen[1][1], torch.cat([hours[:, -5:], hours_ahead], dim=1))
+    assert torch.equal(seen[1][2], torch.cat([time[:, -5:], time_ahead], dim=1))
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # they only build
+)
+@given(
+    patch_len=st.integers(1, 9),
+    pred_len=st.integers(1, 9),
+    label_len=st.integers(0, 12),
+    seed=st.integers(0, 2**31),
+    window_norm=st.booleans(),
+    mask_embedding=st.booleans(),
+    null_embedding=st.booleans(),
+    norm=st.sampled_from(["layer", "zc_rms"]),
+    position=st.sampled_from(["sinusoidal", "learned", "continuous"]),
+    n_decoder_layers=st.integers(1, 2),
+)
+def test_no_forecast_depends_on_a_value_known_ahead_of_a_later_step(informer, batch, seed, **drawn):
+    """A shorter frame must give the forecasts of the longer one; so must a missing value in it."""
+    torch.manual_seed(seed)
+    options = {"n_known": 2, "calendar_sizes": (24,), "seq_len": 12, **drawn}
+    model, inputs = informer(**options).eval(), batch(**options)
+    nn.init.normal_(model.known_path.weight)
+    past, future, *rest = inputs
+    before = model(past, future, *rest)
+    for step in range(1, drawn["pred_len"]):
+        later = future.clone()
+        later[:, step:, 1:] = torch.nan if drawn["null_embedding"] else 5.0
+        after = model(past, later, *rest)
+        assert torch.equal(after[:, :step], before[:, :step])
+        assert not torch.isclose(after[:, step:], before[:, step:]).all()

@@ -137,10 +137,6 @@ class FakeScaler:
             for p in group["params"]:
                 p.grad /= 8
 
-    def step(self, optimizer):
-        self.calls.append("step")
-        optimizer.step()
-
     def update(self):
         self.calls.append("update")
 
@@ -161,8 +157,67 @@ def test_clipping_sees_unscaled_gradients(toy):
             optimizers, parameters=module.parameters(), max_norm=0.1, scaler=scaler
         )
         results.append((norm, [p.detach() for p in module.parameters()]))
-    assert scaler.calls == ["unscale", "unscale", "step", "step", "update"]
+    assert scaler.calls == ["unscale", "unscale", "update"]
     torch.testing.assert_close(results[0], results[1])
+
+
+class Fp16:
+    """Muon and AdamW under torch's own scaler, which works on a CPU, too."""
+
+    def __init__(self, toy, *, scaled=True):
+        self.module, roles = toy()
+        self.module.eval()
+        self.optimizers = make_optimizers(
+            roles, optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
+        )
+        options = {"init_scale": 8.0, "growth_interval": 1}
+        self.scaler = torch.amp.GradScaler("cpu", **options) if scaled else None
+        torch.manual_seed(5)
+        self.batches, _ = full_and_quarters(weighted=False)
+
+    def step(self, *, overflow=None):
+        accumulate_gradients(self.module, self.batches, scaler=self.scaler, **HOW)
+        if overflow is not None:
+            overflow.grad.view(-1)[0] = math.inf
+        parameters = self.module.parameters()
+        how = {"parameters": parameters, "max_norm": 1.0, "scaler": self.scaler}
+        return clip_and_step(self.optimizers, **how)
+
+    def state(self):
+        """Give copies of weights, moments and step counts."""
+        moments = [x for o in self.optimizers for s in o.state.values() for x in s.values()]
+        return [x.detach().clone() for x in [*self.module.parameters(), *moments]]
+
+
+@pytest.mark.parametrize("on_cuda", [False, True], ids=["CPU", "as on CUDA"])
+@pytest.mark.parametrize("overflow", ["hidden.weight", "out.weight", "out.bias"])
+def test_an_overflow_of_one_gradient_holds_back_every_optimiser(
+    toy, overflow, on_cuda, monkeypatch
+):
+    """Muon's matrices without AdamW's rest, or the reverse, would take half a step."""
+    if on_cuda:
+        monkeypatch.setattr(
+            "skinformer.training.step.step_if_finite",
+            lambda all_, norm: [step_without_reading(one, norm=norm) for one in all_],
+        )
+    fit = Fp16(toy)
+    assert math.isfinite(float(fit.step()))  # so that there are moments
+    before, scale = fit.state(), fit.scaler.get_scale()
+    assert not math.isfinite(float(fit.step(overflow=fit.module.get_parameter(overflow))))
+    assert all(torch.equal(a, b) for a, b in zip(fit.state(), before, strict=True))
+    assert fit.scaler.get_scale() == scale / 2  # whichever overflowed
+    fit.step()
+    assert not any(torch.equal(a, b) for a, b in zip(fit.state(), before, strict=True))
+
+
+def test_steps_under_a_scale_are_those_without(toy):
+    """Scaling is to change what fp16 can hold, not what is learnt; without overflow it grows."""
+    scaled, plain = Fp16(toy), Fp16(toy, scaled=False)
+    for _ in range(3):
+        scaled.step()
+        plain.step()
+    assert scaled.scaler.get_scale() == 64.0
+    torch.testing.assert_close(scaled.state(), plain.state())
 
 
 def test_the_mean_loss_weighs_values_not_batches():

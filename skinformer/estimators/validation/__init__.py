@@ -42,6 +42,7 @@ from skinformer.estimators.validation.parameters import (
     check_rows_not_horizon,
     check_same_weights,
     check_sizes,
+    warn_of_one_series,
 )
 from skinformer.estimators.validation.rolling import (
     check_after_training,
@@ -133,4 +134,5 @@ __all__ = [
     "warn_of_held_values",
     "warn_of_leaks",
     "warn_of_lost_index",
+    "warn_of_one_series",
 ]

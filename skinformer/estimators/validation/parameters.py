@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -25,6 +26,7 @@ __all__ = [
     "check_horizon",
     "check_same_weights",
     "check_sizes",
+    "warn_of_one_series",
 ]
 
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -79,6 +81,9 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+#: What `Dropout` rounds its probability to on a CPU.
+_DROPOUT_STEP = 2**-16
+
 #: What `embeddings` may hold.
 EMBEDDINGS = ("series", "missing", "mask")
 
@@ -112,6 +117,7 @@ def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
             f"each head gets d_model / n_heads features. Try d_model="
             f"{-(-estimator.d_model // estimator.n_heads) * estimator.n_heads}."
         )
+    _check_dropout(estimator.dropout)
     _check_target(estimator.target)
     _check_device(estimator.device)
     check_calendar("calendar", estimator.calendar, calendar_fields)
@@ -133,6 +139,15 @@ def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
             f"checkpoint={str(estimator.checkpoint)!r} needs an int as random_state, not "
             f"{estimator.random_state!r}: a fit that goes on must shuffle as it did before. Pass "
             "random_state=0."
+        )
+
+
+def _check_dropout(dropout: float) -> None:
+    """Raise if a dropout below 1 would drop everything all the same."""
+    if dropout > 1 - _DROPOUT_STEP:
+        raise ValueError(
+            f"dropout={dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
+            "2**-16, and nothing would be kept. Try dropout=0.5."
         )
 
 
@@ -236,6 +251,17 @@ def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
             "warm_start=True cannot go on from weights of another network: columns, lengths or "
             "sizes have changed since the last fit. Set warm_start=False or fit a clone."
         )
+
+
+def warn_of_one_series(embeddings: Any) -> None:
+    """Warn that series are to be told apart where there is one."""
+    warnings.warn(
+        f"embeddings={embeddings!r} asks for a vector of each series, but X holds one series: "
+        "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
+        "a MultiIndex (series, time), or leave 'series' out.",
+        UserWarning,
+        stacklevel=7,  # past `fit` and the wrapper inside it
+    )
 
 
 def check_both_sides(some_truth: bool) -> None:

@@ -1,0 +1,51 @@
+"""An exported network takes batches of any size: no shape of the example is frozen into it."""
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim, export
+
+from skinformer.model.linear_path import LinearPath
+
+DEFAULT = {"attention": "dense", "patch_len": 4, "decoder_patch_len": 4, "seq_len": 50}
+DEFAULT |= {"label_len": 20, "calendar_sizes": (24, 7), "n_past": 1}
+KNOWN = {"n_known": 2, "decoder_patch_len": 1}
+MODERN = {"activation": "swiglu", "norm": "zc_rms", "qk_norm": True, "output_gate": True}
+MODERN |= {"bias": False, "mask_embedding": True, "null_embedding": True}
+CONTINUOUS = {"position": "continuous", "window_norm": False, "n_decoder_layers": 2}
+
+
+def path(options):
+    """Make a linear path whose maps are not zero."""
+    n_known = options.get("n_known", 0)
+    made = LinearPath(
+        n_targets=1,
+        n_known=n_known,
+        n_inputs=2 + n_known,
+        n_groups=1,
+        mixed_len=8,
+        seq_len=50,
+        pred_len=6,
+    )
+    for weight in made.buffers():
+        nn.init.normal_(weight)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("options", "linear"),
+    [({}, True), (KNOWN | MODERN, True), (CONTINUOUS, False)],
+    ids=["default", "modern and known ahead", "continuous, alone"],
+)
+def test_an_exported_network_forecasts_batches_of_any_size(informer, batch, options, linear):
+    """A network is deployed for batches that its example did not have."""
+    options = DEFAULT | options
+    model = informer(**options, linear_path=path(options) if linear else None).eval()
+    nn.init.normal_(model.projection.weight)  # beside a path it starts at 0
+    arguments = batch(batch_size=3, **options)
+    names = ["past", "future", "past_calendar", "future_calendar", "past_time", "future_time"]
+    dynamic = {name: {0: Dim("batch")} for name in names[: len(arguments)]}
+    program = export(model, arguments, dynamic_shapes=dynamic).module()
+    for size in (1, 2, 7, 32):
+        inputs = batch(batch_size=size, **options)
+        torch.testing.assert_close(program(*inputs), model(*inputs))
