@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -24,7 +25,7 @@ def picture_path(output: Path, name: str) -> Path:
     path = (output if is_picture else output / name).resolve()
     try:  # now, not after the training
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
+        TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise OSError(f"--output {output}: cannot be written: {error.strerror}.") from None
     return path

@@ -3,7 +3,8 @@
 Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 96 192 --columns M``; ``--data
 bundled`` takes the series that comes with the package. Every column is standardised by its training
 rows; errors are averaged over all windows (stride 1, none dropped), steps and columns of the test
-rows in that unit. The same path measures the references.
+rows in that unit. The same path measures the references. A missing value is left out of the error;
+as context the estimator fills it as it always does, and the references see the value before it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.tseries.api import guess_datetime_format
 
 from skinformer import recipes
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
-from skinformer.timeline.clock import is_dated
+from skinformer.timeline.clock import clock_for, infer_step, is_dated
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
 __all__ = ["Split", "load_series", "main", "measure", "rows_of_a_day", "split_rows"]
@@ -57,10 +59,54 @@ def load_series(path: str | Path) -> pd.DataFrame:
     -------
     DataFrame of shape (n_rows, n_columns)
         Under a DatetimeIndex.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it holds no rows, or anything but times in order and numbers.
     """
-    frame = pd.read_csv(path, index_col=0)
-    frame.index = pd.to_datetime(frame.index)
+    try:
+        frame = pd.read_csv(path, index_col=0)
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame()
+    if frame.empty:
+        raise ValueError("there are no values: the first column is time, the others are numbers.")
+    for name, column in frame.items():
+        if not pd.api.types.is_numeric_dtype(column):
+            bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+            raise ValueError(f"column {name!r} holds {bad.iloc[0]!r}, which is no number.")
+    frame.index = _times(frame.index.astype(str), frame.index.name)
     return frame
+
+
+def _times(labels: pd.Index, name: Any) -> pd.DatetimeIndex:
+    """Read times, each a step after the one before it."""
+    if guess_datetime_format(labels[0]) is None:
+        raise ValueError(f"the first column must be time, {labels[0]!r} is no date.")
+    try:
+        times = pd.to_datetime(labels, errors="coerce")
+    except ValueError:  # offsets that change with daylight saving
+        times = pd.to_datetime(labels, errors="coerce", utc=True)
+    if times.hasnans:
+        raise ValueError(f"the first column must be time, {labels[times.isna()][0]!r} is no date.")
+    back = np.flatnonzero(times[1:] <= times[:-1])
+    if len(back):
+        early, late = times[back[0]], times[back[0] + 1]
+        raise ValueError(f"{late} stands after {early}: sort the rows, each time must come once.")
+    step = infer_step(times, None)
+    if step is None:
+        gaps = times[1:] - times[:-1]
+        raise ValueError(f"the steps between rows differ, from {gaps.min()} to {gaps.max()}.")
+    clock = clock_for(times, step)
+    holes = np.flatnonzero(np.diff(clock.steps(times)) != 1)
+    if len(holes):
+        raise ValueError(
+            f"{times[holes[0]]} and {times[holes[0] + 1]} are more than a step ({clock.step_name}) "
+            "apart: put rows between them, which may be empty behind their time."
+        )
+    return pd.DatetimeIndex(times, name=name)
 
 
 def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
@@ -82,6 +128,11 @@ def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2))
     Split
         Row numbers.
 
+    Raises
+    ------
+    ValueError
+        If the shares leave a part without rows, or the series is too short for its borders.
+
     Examples
     --------
     >>> split_rows("ETTh1", 17420)
@@ -89,9 +140,21 @@ def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2))
     """
     if name.startswith("ETT"):
         month = _MONTH * (4 if name.startswith("ETTm") else 1)
-        return Split(12 * month, 16 * month, 20 * month)
+        split = Split(12 * month, 16 * month, 20 * month)
+        if n_rows < split.test:
+            raise ValueError(
+                f"{name} has {n_rows} rows, its published borders need {split.test}: give the "
+                "whole series, or another name to split it by shares."
+            )
+        return split
     train, test = shares
-    return Split(int(n_rows * train), n_rows - int(n_rows * test), n_rows)
+    split = Split(int(n_rows * train), n_rows - int(n_rows * test), n_rows)
+    if not 0 < split.train < split.validation < n_rows:
+        raise ValueError(
+            f"shares={train:g} {test:g} of {n_rows} rows must leave some to train on, to validate "
+            "on (what lies between) and to test on; such as 0.7 0.2."
+        )
+    return split
 
 
 def measure(
@@ -124,13 +187,19 @@ def measure(
         One row per method: mse and mae (standardised units), and of the model the seconds of fit
         and of all forecasts, the process's peak memory so far in MB, how far the Informer was
         trusted and how many epochs it had.
+
+    Raises
+    ------
+    ValueError
+        If a part of the rows is too short, or holds no values.
     """
-    train = frame.to_numpy(dtype=np.float64)[: split.train]
-    deviation = train.std(axis=0)
-    scaled = (frame - train.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    day = rows_of_a_day(frame.index)
+    _check_parts(frame, split, horizon, day if references else None)
+    train = frame.iloc[: split.train]
+    deviation = train.std(ddof=0)
+    scaled = (frame - train.mean()) / deviation.where(deviation > 0, 1)
     origins = np.arange(split.validation, split.test - horizon + 1)
-    values = scaled.to_numpy()
-    truth = values[origins[:, None] + np.arange(horizon)]
+    truth = scaled.to_numpy()[origins[:, None] + np.arange(horizon)]
     started = time.perf_counter()
     model = InformerRegressor(
         list(frame.columns),
@@ -149,12 +218,12 @@ def measure(
     rows = {name: row | facts for name, row in rows.items()}
     if not references:
         return pd.DataFrame.from_dict(rows, orient="index")
+    values = scaled.ffill().fillna(0).to_numpy()  # 0 is the training mean
     rows["last value"] = _errors(np.repeat(values[origins - 1][:, None], horizon, axis=1), truth)
-    day = rows_of_a_day(frame.index)
     places = origins[:, None] - day + np.arange(horizon) % day
     rows[f"last {day} rows"] = _errors(values[places], truth)
     started = time.perf_counter()
-    ridge, name = _best_ridge(values, split, horizon)
+    ridge, name = _best_ridge(values, scaled.to_numpy(), split, horizon)
     rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -189,13 +258,37 @@ _LOOK_BACKS = (24, 96, 336, 512, 720)
 _STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
 
 
-def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
+def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | None) -> None:
+    """Raise if a part is too short for its windows or lacks values; `day` is a reference's."""
+    for part, n_rows in (("validation", split.validation - split.train), ("test", split.test)):
+        n_rows -= split.validation if part == "test" else 0
+        if n_rows < horizon:
+            raise ValueError(
+                f"horizon={horizon} is longer than the {n_rows} {part} rows: give a shorter one, "
+                "or more rows."
+            )
+    needed = max(4 * (_LOOK_BACKS[0] + horizon), 0 if day is None else day)
+    if day is not None and split.train < needed:
+        raise ValueError(
+            f"{split.train} training rows are too few: the references need {needed} for "
+            f"horizon={horizon}. Give a shorter one, or more rows."
+        )
+    empty = frame.columns[frame.iloc[: split.train].isna().all()]
+    if len(empty):
+        raise ValueError(f"column {empty[0]!r} has no value in the {split.train} training rows.")
+    for part, rows in (("validation", slice(*split[:2])), ("test", slice(*split[1:]))):
+        if frame.iloc[rows].isna().all(axis=None):
+            raise ValueError(f"the {part} rows hold no value to measure by.")
+
+
+def _best_ridge(values: Floats, actual: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
     """Forecast the test windows by the ridge that is best on the validation windows.
 
-    Its look-back, strength and sharing are chosen there; it is fitted on the training rows.
+    Its look-back, strength and sharing are chosen there; it is fitted on the training rows. In
+    `values` what `actual` misses is filled.
     """
     held_out = np.arange(split.train, split.validation - horizon + 1)
-    truth = values[held_out[:, None] + np.arange(horizon)]
+    truth = actual[held_out[:, None] + np.arange(horizon)]
     best: tuple[float, Floats, str] | None = None
     for seq_len in (n for n in _LOOK_BACKS if n + horizon <= split.train // 4):
         train = np.arange(seq_len, split.train - horizon + 1)
@@ -207,17 +300,13 @@ def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str
                 if best is None or error < best[0]:
                     sharing = "one map" if shared else "a map per column"
                     best = error, maps, f"ridge ({seq_len} rows, {sharing}, {alpha:g})"
-    if best is None:
-        raise ValueError(
-            f"horizon={horizon} is too long for {split.train} training rows: the shortest ridge "
-            f"needs {4 * (_LOOK_BACKS[0] + horizon)}. Choose a shorter one."
-        )
+    assert best is not None  # _check_parts
     test = np.arange(split.validation, split.test - horizon + 1)
     return forecast_linear(best[1], values, test), best[2]
 
 
 def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:
-    error = forecast - truth
+    error = (forecast - truth)[~np.isnan(truth)]
     return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
 
 
@@ -235,39 +324,88 @@ def main(arguments: list[str] | None = None) -> int:
     int
         Exit status.
     """
+    parser = _make_parser()
+    options = parser.parse_args(arguments)
+    try:
+        _run(options)
+    except (OSError, ValueError, FloatingPointError) as error:
+        reason = " ".join(str(error).split())
+        parser.error(f"--data {options.data}: {getattr(error, 'strerror', None) or reason}")
+    return 0
+
+
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
-    parser.add_argument("--horizon", required=True, type=int, nargs="+", help="steps forecast")
+    parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
     parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
     parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
-    parser.add_argument("--parameters", type=json.loads, default={}, help="of the model, as JSON")
+    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
     parser.add_argument(
         "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
     )
     parser.add_argument(
         "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
     )
-    parser.add_argument("--output", type=Path, help="JSON file for the results")
-    options = parser.parse_args(arguments)
-    if options.data != "bundled" and not Path(options.data).exists():
-        parser.error(f"--data {options.data}: no such file")
+    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+#: Parameters of the model that the protocol sets, and the options by which.
+_SET_BY = {
+    "random_state": "--seed",
+    "pred_len": "--horizon",
+    "target": "--columns",
+    "early_stopping": "the protocol",
+    "validation_fraction": "--shares",
+}
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Read parameters of the model from JSON."""
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text} is no JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise argparse.ArgumentTypeError(f'{text} must name its values, as {{"seq_len": 720}}')
+    known = InformerRegressor().get_params()
+    for name in given:
+        if name not in known:
+            raise argparse.ArgumentTypeError(
+                f"InformerRegressor has no parameter {name!r}; it has {', '.join(sorted(known))}"
+            )
+        if name in _SET_BY:
+            raise argparse.ArgumentTypeError(f"{name!r} is set by {_SET_BY[name]}")
+    return given
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} must be a file in a folder that exists")
+    return path
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Measure every horizon with every seed, and print and keep each result at once."""
     name, frame = _load(options.data)
     frame = frame.iloc[:, -1:] if options.columns == "S" else frame
     split = split_rows(name, len(frame), tuple(options.shares))
     recipe = getattr(recipes, options.recipe) if options.recipe else {}
-    if "random_state" in options.parameters:
-        parser.error("--parameters: give the seeds by --seed, not as random_state.")
-    sys.stdout.write(f"commit {_commit()}\n")
+    commit = _commit()
+    sys.stdout.write(f"commit {commit}\n")
     results = []
     for horizon, seed in itertools.product(options.horizon, options.seed):
         parameters = recipe | {"random_state": seed} | options.parameters
-        table = measure(
-            frame,
-            split,
-            horizon=horizon,
-            parameters=parameters,
-            references=seed == options.seed[0],
-        )
+        references = seed == options.seed[0]
+        table = measure(frame, split, horizon=horizon, parameters=parameters, references=references)
         sys.stdout.write(
             f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
         )
@@ -276,9 +414,8 @@ def main(arguments: list[str] | None = None) -> int:
         results.append({"horizon": horizon, "parameters": parameters, "results": rows})
         if options.output:  # after each, so that a stopped run keeps what it has
             facts = {"data": name, "columns": options.columns, "split": split._asdict()}
-            facts |= {"commit": _commit()}
+            facts |= {"commit": commit}
             options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
-    return 0
 
 
 def _load(data: str) -> tuple[str, pd.DataFrame]:

@@ -164,6 +164,7 @@ def test_pictures_go_to_a_folder_that_git_ignores(example):
 def test_output_names_a_folder_or_a_picture(example, tmp_path, output, expected):
     """Else matplotlib writes a folder's name with .png behind it."""
     assert example.picture_path(tmp_path / output, "a.png") == tmp_path / expected
+    assert not (tmp_path / expected).exists()  # a run that fails leaves no empty picture
 
 
 def test_a_picture_that_cannot_be_written_is_told_before_training(example, write, rows, capsys):
