@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.benchmark import load_series, main, measure, split_rows
+from skinformer.benchmark import load_series, measure, split_rows
+from skinformer.benchmark.__main__ import main
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 
@@ -166,6 +167,7 @@ def replaced(place, column, value):
         (lambda frame: "date,a\n", (), "there are no values: the first column is time, the ot"),
         (lambda frame: "date\n2024-01-01\n", (), "there are no values: the first column is time"),
         (lambda frame: "a,b\n1,2\n1,2,3,4\n", (), "Expected 2 fields in line 3, saw 4"),
+        (lambda frame: "date;Größe", (), "the file is not in UTF-8: save it so, or unpack it."),
         (replaced(3, 0, "x"), (), "column 'a' holds 'x', which is no number."),
         (lambda frame: frame.to_csv(index=False), (), "the first column must be time, '50.0' is n"),
         (lambda frame: as_text(frame).replace("2024-01-02 03", "n"), (), "time, 'n:00:00' is no"),
@@ -231,7 +233,7 @@ def replaced(place, column, value):
 def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, message):
     """A traceback tells a stranger nothing."""
     path = tmp_path / "load.csv"
-    path.write_text(text(frame))
+    path.write_text(text(frame), encoding="latin-1")
     options = ["--horizon", "6", "--parameters", json.dumps(SMALL), *options]
     with pytest.raises(SystemExit, match="2"):
         main(["--data", str(path), *options])

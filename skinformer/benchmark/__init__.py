@@ -9,28 +9,21 @@ as context the estimator fills it as it always does, and the references see the 
 
 from __future__ import annotations
 
-import argparse
-import itertools
-import json
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.tseries.api import guess_datetime_format
 
-from skinformer import recipes
-from skinformer.datasets import load_auckland_pedestrians
+from skinformer.benchmark.series import load_series
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
-from skinformer.timeline.clock import clock_for, infer_step, is_dated
+from skinformer.timeline.clock import is_dated
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
-__all__ = ["Split", "load_series", "main", "measure", "rows_of_a_day", "split_rows"]
+__all__ = ["Split", "load_series", "measure", "rows_of_a_day", "split_rows"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -44,69 +37,6 @@ class Split(NamedTuple):
     train: int
     validation: int
     test: int
-
-
-def load_series(path: str | Path) -> pd.DataFrame:
-    """
-    Read a series from a CSV file whose first column is its time.
-
-    Parameters
-    ----------
-    path : path-like
-        File, may be compressed.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Under a DatetimeIndex.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it holds no rows, or anything but times in order and numbers.
-    """
-    try:
-        frame = pd.read_csv(path, index_col=0)
-    except pd.errors.EmptyDataError:
-        frame = pd.DataFrame()
-    if frame.empty:
-        raise ValueError("there are no values: the first column is time, the others are numbers.")
-    for name, column in frame.items():
-        if not pd.api.types.is_numeric_dtype(column):
-            bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
-            raise ValueError(f"column {name!r} holds {bad.iloc[0]!r}, which is no number.")
-    frame.index = _times(frame.index.astype(str), frame.index.name)
-    return frame
-
-
-def _times(labels: pd.Index, name: Any) -> pd.DatetimeIndex:
-    """Read times, each a step after the one before it."""
-    if guess_datetime_format(labels[0]) is None:
-        raise ValueError(f"the first column must be time, {labels[0]!r} is no date.")
-    try:
-        times = pd.to_datetime(labels, errors="coerce")
-    except ValueError:  # offsets that change with daylight saving
-        times = pd.to_datetime(labels, errors="coerce", utc=True)
-    if times.hasnans:
-        raise ValueError(f"the first column must be time, {labels[times.isna()][0]!r} is no date.")
-    back = np.flatnonzero(times[1:] <= times[:-1])
-    if len(back):
-        early, late = times[back[0]], times[back[0] + 1]
-        raise ValueError(f"{late} stands after {early}: sort the rows, each time must come once.")
-    step = infer_step(times, None)
-    if step is None:
-        gaps = times[1:] - times[:-1]
-        raise ValueError(f"the steps between rows differ, from {gaps.min()} to {gaps.max()}.")
-    clock = clock_for(times, step)
-    holes = np.flatnonzero(np.diff(clock.steps(times)) != 1)
-    if len(holes):
-        raise ValueError(
-            f"{times[holes[0]]} and {times[holes[0] + 1]} are more than a step ({clock.step_name}) "
-            "apart: put rows between them, which may be empty behind their time."
-        )
-    return pd.DatetimeIndex(times, name=name)
 
 
 def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
@@ -310,131 +240,6 @@ def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:
     return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """
-    Run the benchmark from the command line.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
-    parser = _make_parser()
-    options = parser.parse_args(arguments)
-    try:
-        _run(options)
-    except (OSError, ValueError, FloatingPointError) as error:
-        reason = " ".join(str(error).split())
-        parser.error(f"--data {options.data}: {getattr(error, 'strerror', None) or reason}")
-    return 0
-
-
-def _make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
-    parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
-    parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
-    parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
-    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
-    parser.add_argument(
-        "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
-    )
-    parser.add_argument(
-        "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
-    )
-    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
-    return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
-
-
-#: Parameters of the model that the protocol sets, and the options by which.
-_SET_BY = {
-    "random_state": "--seed",
-    "pred_len": "--horizon",
-    "target": "--columns",
-    "early_stopping": "the protocol",
-    "validation_fraction": "--shares",
-}
-
-
-def _parameters(text: str) -> dict[str, Any]:
-    """Read parameters of the model from JSON."""
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text} is no JSON: {error}") from None
-    if not isinstance(given, dict):
-        raise argparse.ArgumentTypeError(f'{text} must name its values, as {{"seq_len": 720}}')
-    known = InformerRegressor().get_params()
-    for name in given:
-        if name not in known:
-            raise argparse.ArgumentTypeError(
-                f"InformerRegressor has no parameter {name!r}; it has {', '.join(sorted(known))}"
-            )
-        if name in _SET_BY:
-            raise argparse.ArgumentTypeError(f"{name!r} is set by {_SET_BY[name]}")
-    return given
-
-
-def _new_file(text: str) -> Path:
-    path = Path(text)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} must be a file in a folder that exists")
-    return path
-
-
-def _run(options: argparse.Namespace) -> None:
-    """Measure every horizon with every seed, and print and keep each result at once."""
-    name, frame = _load(options.data)
-    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
-    split = split_rows(name, len(frame), tuple(options.shares))
-    recipe = getattr(recipes, options.recipe) if options.recipe else {}
-    commit = _commit()
-    sys.stdout.write(f"commit {commit}\n")
-    results = []
-    for horizon, seed in itertools.product(options.horizon, options.seed):
-        parameters = recipe | {"random_state": seed} | options.parameters
-        references = seed == options.seed[0]
-        table = measure(frame, split, horizon=horizon, parameters=parameters, references=references)
-        sys.stdout.write(
-            f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
-        )
-        sys.stdout.flush()
-        rows = table.to_dict(orient="index")
-        results.append({"horizon": horizon, "parameters": parameters, "results": rows})
-        if options.output:  # after each, so that a stopped run keeps what it has
-            facts = {"data": name, "columns": options.columns, "split": split._asdict()}
-            facts |= {"commit": commit}
-            options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
-
-
-def _load(data: str) -> tuple[str, pd.DataFrame]:
-    if data == "bundled":
-        return data, load_auckland_pedestrians()
-    return Path(data).name.split(".")[0], load_series(data)
-
-
-def _commit() -> str | None:
-    """Tell which version of the code was measured, where the package lies in a git checkout."""
-    folder = Path(__file__).parent
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return found.stdout.strip()
-
-
 def _peak_memory() -> float:
     """Give the most memory that the process has held, imports included, in MB; NaN on Windows."""
     try:
@@ -443,7 +248,3 @@ def _peak_memory() -> float:
         return float("nan")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
