@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -14,6 +15,20 @@ from sklearn.preprocessing import StandardScaler
 from skinformer import InformerRegressor, SlidingWindow
 from skinformer.display import ForecastDisplay
 from skinformer.evaluation import SeasonalNaive, backtest, skip_missing
+
+OUTPUT = Path(__file__).resolve().parent / "output"  # git ignores it
+
+
+def picture_path(output: Path, name: str) -> Path:
+    """Give the file of a picture: `output` if it names a picture, else `name` in that folder."""
+    is_picture = output.suffix.lower() in {".png", ".pdf", ".svg"} and not output.is_dir()
+    path = (output if is_picture else output / name).resolve()
+    try:  # now, not after the training
+        path.parent.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(f"--output {output}: cannot be written: {error.strerror}.") from None
+    return path
 
 
 def make_rivals(
@@ -40,19 +55,21 @@ def compare(
     """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
     targets, pred_len = informer.target, informer.pred_len
     results = {"InformerRegressor": backtest(informer, test)}
-    truth = train[targets].ffill().bfill()  # the ridge needs every value; Informers do not
+    by_series = {"level": 0} if train.index.nlevels > 1 else {"by": lambda _: 0}
+    truth = train[targets]  # the ridge needs every value; Informers do not
+    truth = truth.groupby(**by_series).ffill().groupby(**by_series).bfill()
     for name, rival in rivals.items():
         rival.fit(train, truth)
         results[name] = backtest(rival, test, test[targets], horizon=pred_len)
     return results
 
 
-def error_table(results: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Tabulate the mean absolute error of each model, for every target and for all."""
+def error_table(results: Mapping[str, pd.DataFrame], by: str = "target") -> pd.DataFrame:
+    """Tabulate the mean absolute error of each model, for every target or series and for all."""
     table, error = pd.DataFrame(index=list(results)), skip_missing(mean_absolute_error)
     for name, result in results.items():
-        for target, rows in result.groupby("target", sort=False):
-            table.loc[name, target] = error(rows["actual"], rows["forecast"])
+        for part, rows in result.groupby(by, sort=False):
+            table.loc[name, part] = error(rows["actual"], rows["forecast"])
         table.loc[name, "all"] = error(result["actual"], result["forecast"])
     return table
 

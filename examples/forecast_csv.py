@@ -10,144 +10,136 @@ numbers. Prints the errors over the last rows and saves a picture::
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 import pandas as pd
-from comparison import compare, error_table, make_rivals, save_picture
+from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
+from csv_cells import InputError
+from csv_timeline import read_timeline
 
 from skinformer import InformerRegressor
 
 
-class InputError(Exception):
-    """What is wrong with the file or the options, in one line for the user."""
-
-
 def parse_options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Forecast a column of a CSV with an Informer.")
-    parser.add_argument("path", type=Path, help="the CSV, with a header")
-    parser.add_argument("--target", help="column to forecast (default: the last one)")
-    parser.add_argument("--time", help="column of dates (default: the first that parses)")
-    parser.add_argument("--freq", help="step between rows, such as h or MS (default: read off)")
-    parser.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
-    parser.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
-    parser.add_argument("--test", type=int, help="rows to test on (default: 4 forecasts)")
-    parser.add_argument("--epochs", type=int, default=10, help="of training, at most")
-    parser.add_argument("--output", type=Path, default=Path("forecast.png"), help="the picture")
+    parser.add_argument("path", type=Path, help="the CSV")
+    parser.add_argument("--target", help="column to forecast (default: the last of numbers)")
+    parser.add_argument("--series", help="column that tells apart several series in one file")
+    sizes = parser.add_argument_group("sizes")
+    sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
+    sizes.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
+    sizes.add_argument("--test", type=int, help="rows to test on (default: 4 forecasts)")
+    sizes.add_argument("--epochs", type=int, default=10, help="of training, at most")
+    form = parser.add_argument_group("form of the file, where it does not show by itself")
+    form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
+    form.add_argument("--decimal", choices=[".", ","], help="sign before decimals")
+    form.add_argument(
+        "--dayfirst", action=argparse.BooleanOptionalAction, help="01/02/2024 is in February"
+    )
+    form.add_argument(
+        "--time", action="append", help="column of dates; once more for the time of day"
+    )
+    form.add_argument("--freq", help="step between rows, such as h, D or MS")
+    form.add_argument(
+        "--duplicates", choices=["mean", "first", "last"], help="what to keep of rows of one time"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, help="folder, or file, of the picture"
+    )
     return parser.parse_args(argv)
 
 
-def read_frame(path: Path, time: str | None) -> pd.DataFrame:
-    """Read the file and make its dates the index."""
-    try:
-        frame = pd.read_csv(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file.") from None
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path}: the file is empty.") from None
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: cannot be read as a CSV: {_one_line(error)}") from None
-    if frame.empty:
-        raise InputError(f"{path}: the file has a header but no rows.")
-    if time is not None and time not in frame:
-        raise InputError(f"--time {time}: no such column; there are {_names(frame)}.")
-    for name in frame.columns if time is None else [time]:
-        dates = parse_dates(frame[name])
-        if dates is not None:
-            return frame.drop(columns=name).set_index(dates.rename(name))
-    looked_at = f"columns {_names(frame)}" if time is None else f"column {time!r}"
-    raise InputError(f"{path}: no dates in {looked_at}. Write them as 2024-12-31 23:00.")
+def separator(text: str) -> str:
+    sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(text, text)
+    if len(sep) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one sign, or the word tab")
+    return sep
 
 
-def parse_dates(column: pd.Series) -> pd.DatetimeIndex | None:
-    """Read a column as dates, or give None; numbers are no dates."""
-    if pd.api.types.is_numeric_dtype(column):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # pandas says which format it guessed
-        for utc in (False, True):  # offsets that change with daylight saving need UTC
-            try:
-                return pd.DatetimeIndex(pd.to_datetime(column, utc=utc))
-            except (ValueError, TypeError):
-                continue
-    return None
-
-
-def choose_target(frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
-    """Keep the numeric columns, the target last."""
-    numeric = frame.select_dtypes("number")
-    if target is None and not len(numeric.columns):
-        raise InputError(f"no column of numbers to forecast; there are {_names(frame)}.")
-    target = frame.columns[-1] if target is None else target
-    if target not in frame:
-        raise InputError(f"--target {target}: no such column; there are {_names(frame)}.")
-    if target not in numeric:
-        bad = frame[target][pd.to_numeric(frame[target], errors="coerce").isna()].dropna()
-        example = f", such as {bad.iloc[0]!r}" if len(bad) else ""
-        raise InputError(
-            f"--target {target}: the column holds values that are no numbers{example}."
-        )
-    left_out = [name for name in frame if name not in numeric]
-    if left_out:
-        print(f"left out, not numeric: {left_out}")
-    return numeric[[name for name in numeric if name != target] + [target]]
-
-
-def check_and_split(
-    frame: pd.DataFrame, options: argparse.Namespace
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Check the sizes asked for and keep the last rows for the test."""
+def check_sizes(options: argparse.Namespace) -> int:
+    """Check the sizes asked for and give the number of rows to test on."""
     for name in ("seq_len", "pred_len", "test", "epochs"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be at least 1.")
-    n_test = 4 * options.pred_len if options.test is None else options.test
+    return 4 * options.pred_len if options.test is None else options.test
+
+
+def split(
+    frame: pd.DataFrame, n_test: int, options: argparse.Namespace
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Keep the last rows, of each series, for the test."""
     needed = options.seq_len + options.pred_len + n_test
-    if len(frame) < needed:
+    why = (
+        f"--seq-len {options.seq_len} + --pred-len {options.pred_len} + {n_test} rows to test on "
+        f"= {needed} are needed"
+    )
+    if options.series is None:
+        if len(frame) < needed:
+            raise InputError(f"{len(frame)} rows are too few: {why}; lower --seq-len or --test.")
+        return frame[:-n_test], frame[-n_test:]
+    n_rows = frame.groupby(level=0).size()
+    if n_rows.max() < needed:
         raise InputError(
-            f"{options.path}: {len(frame)} rows are too few: --seq-len {options.seq_len} + "
-            f"--pred-len {options.pred_len} + {n_test} rows to test on = {needed} are needed."
+            f"{n_rows.max()} rows in the longest series are too few: {why}; lower --seq-len or "
+            "--test."
         )
-    if not options.output.absolute().parent.is_dir():  # before training, not after it
-        raise InputError(f"--output {options.output}: its folder does not exist.")
-    return frame[:-n_test], frame[-n_test:]
+    short = list(n_rows.index[n_rows < needed])
+    if short:
+        print(f"left out, series of fewer than {needed} rows: {short}")
+    frame = frame[~frame.index.get_level_values(0).isin(short)]
+    place = frame.groupby(level=0).cumcount(ascending=False)
+    return frame[place >= n_test], frame[place < n_test]
 
 
-def rows_of_a_week(index: pd.DatetimeIndex, pred_len: int) -> int | None:
+def check_values(train: pd.DataFrame, test: pd.DataFrame, target: str) -> None:
+    """Raise where a column has nothing to learn from, or the target nothing to test on."""
+    for name in train:
+        if train[name].isna().all():
+            raise InputError(f"column {name!r} is empty in all rows to train on; lower --test.")
+    if test[target].isna().all():
+        raise InputError(f"column {target!r} is empty in all rows to test on; raise --test.")
+
+
+def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
     """Count the rows of a week; None if the step does not divide it or forecasts are longer."""
-    rows = pd.Timedelta(weeks=1) / pd.Series(index).diff().median()
-    return round(rows) if rows >= max(2, pred_len) and rows == round(rows) else None
+    week = pd.date_range("2024-01-01", "2024-01-08", freq=step)
+    rows = len(week) - 1
+    return rows if week[-1] == pd.Timestamp("2024-01-08") and rows >= max(2, pred_len) else None
 
 
 def run(options: argparse.Namespace) -> None:
-    frame = choose_target(read_frame(options.path, options.time), options.target)
+    n_test = check_sizes(options)
+    picture = picture_path(options.output, f"{options.path.name.split('.')[0]}.png")
+    frame, step = read_timeline(options)
     target = frame.columns[-1]
-    train, test = check_and_split(frame, options)
+    train, test = split(frame, n_test, options)
+    check_values(train, test, target)
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
+    sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
         target=[target],
-        seq_len=options.seq_len,
-        pred_len=options.pred_len,
-        freq=options.freq,
+        freq=step,
+        embeddings=["missing"] if frame.drop(columns=target).isna().any(axis=None) else [],
         max_iter=options.epochs,
         random_state=0,
         verbose=1,
+        **sizes,
     ).fit(train)
-    season = rows_of_a_week(frame.index, options.pred_len)
-    rivals = make_rivals(
-        [target], seq_len=options.seq_len, pred_len=options.pred_len, season=season
-    )
+    rivals = make_rivals([target], season=rows_of_a_week(step, options.pred_len), **sizes)
     results = compare(informer, rivals, train, test)
-    print(f"\nMean absolute error of {target!r} over the last {len(test)} rows:\n")
-    print(error_table(results)["all"].rename("MAE").to_frame().to_string())
-    save_picture(
-        results["InformerRegressor"],
-        options.output,
-        target=target,
-        title=f"{target}: forecast {options.pred_len} rows at a time",
-        ylabel=target,
-    )
-    print(f"\nForecast against actual: {options.output.resolve()}")
+    print(f"\nMean absolute error of {target!r} over the last {n_test} rows:\n")
+    table = error_table(results, "target" if options.series is None else "series")
+    if options.series is None or len(table.columns) > 7:  # too wide for a screen
+        table = table["all"].rename("MAE").to_frame()
+    print(table.to_string(float_format="{:.5g}".format))
+    result, title = results["InformerRegressor"], target
+    if options.series is not None:  # one of them shows what a forecast looks like
+        result = result[result["series"] == result["series"].iloc[0]]
+        title = f"{target} of {result['series'].iloc[0]}"
+    title += f": forecast {options.pred_len} rows at a time"
+    save_picture(result, picture, target=target, title=title, ylabel=target)
+    print(f"\nForecast against actual: {picture}")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -155,18 +147,10 @@ def main(argv: list[str] | None = None) -> int:
     options = parse_options(argv)
     try:
         run(options)
-    except (InputError, ValueError) as error:
-        print(f"forecast_csv: {_one_line(error)}", file=sys.stderr)
+    except (InputError, OSError, ValueError, ArithmeticError) as error:
+        print(f"forecast_csv: {options.path}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
-
-
-def _names(frame: pd.DataFrame) -> str:
-    return ", ".join(map(repr, frame.columns))
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@ Forecast pedestrians in Auckland
 ================================
 
 Trains an Informer on two years of hourly counts of eight streets, forecasts the last four weeks
-a day at a time, and compares it with three rivals. Takes about a minute on two cores::
+a day at a time, and compares it with three rivals. Takes about a minute on two cores, and saves a
+picture under ``examples/output``, or where you say::
 
-    python examples/plot_quickstart.py [--output forecast.png]
+    python examples/plot_quickstart.py [--output FOLDER]
 """
 
 import argparse
 from pathlib import Path
 
-from comparison import compare, error_table, make_rivals, save_picture
+from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
 
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
@@ -22,9 +23,13 @@ TEST_ROWS = 4 * WEEK
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Forecast pedestrians in Auckland.")
-    parser.add_argument("--output", type=Path, default=Path("forecast.png"), help="the picture")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder or file of the picture")
     parser.add_argument("--epochs", type=int, default=10, help="of training, at most")
     args = parser.parse_args(argv)
+    try:
+        picture = picture_path(args.output, "quickstart.png")
+    except OSError as error:
+        parser.error(str(error))
 
     # %%
     # One row an hour, one column a street. The last four weeks are kept for the test: no model
@@ -58,12 +63,12 @@ def main(argv: list[str] | None = None) -> None:
     # One street. The last week is not like others: Christmas.
     save_picture(
         results["InformerRegressor"],
-        args.output,
+        picture,
         target="45 Queen Street",
         title="45 Queen Street: each day, forecast at the midnight before",
         ylabel="pedestrians per hour",
     )
-    print(f"\nForecast against actual: {args.output.resolve()}")
+    print(f"\nForecast against actual: {picture}")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.benchmark import load_series, main, measure, split_rows
+from skinformer.benchmark import load_series, measure, split_rows
+from skinformer.benchmark.__main__ import main
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 
+DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
 SMALL = {"seq_len": 12, "d_model": 8, "n_heads": 2, "max_iter": 1}
 DATA = Path(
     os.environ.get("SKINFORMER_BENCH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -111,11 +113,172 @@ def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
     assert (used["init"], used["window_norm"]) == ("normal", True)
 
 
-def test_a_missing_file_is_one_line(capsys):
-    """A wrong path is a mistake of the user's, not a traceback."""
+def test_missing_values_are_left_out_of_every_error(frame):
+    """Real series have holes; NaN would spread from one of them to all numbers."""
+    split = split_rows("any", len(frame))
+    holes = frame.copy()
+    holes.iloc[[0, 5, 60, split.train + 3, split.validation + 7, -2], 1] = np.nan
+    table = measure(holes, split, horizon=6, parameters=SMALL)
+    assert np.isfinite(table[["mse", "mae"]]).all(axis=None)
+    train = holes[: split.train]
+    scaled = (holes - train.mean()) / train.std(ddof=0)
+    seen, truth = scaled.ffill().to_numpy(), scaled.to_numpy()
+    errors = [
+        (seen[origin - 1] - truth[origin + step]) ** 2
+        for origin in range(split.validation, split.test - 6 + 1)
+        for step in range(6)
+    ]
+    assert table.loc["last value", "mse"] == pytest.approx(np.nanmean(errors))
+
+
+def test_a_series_without_holes_is_measured_as_if_holes_were_unknown(frame):
+    """Nothing may change for the published series, which have none."""
+    split = split_rows("any", len(frame))
+    values = frame.to_numpy()
+    train = values[: split.train]
+    scaled = (values - train.mean(axis=0)) / train.std(axis=0)
+    places = np.arange(split.validation, split.test - 5)[:, None] + np.arange(6)
+    table = measure(frame, split, horizon=6, parameters=SMALL)
+    error = np.abs(scaled[places - 24] - scaled[places]).mean()
+    assert table.loc["last 24 rows", "mae"] == pytest.approx(error)
+
+
+def as_text(frame, change=None):
+    return (frame if change is None else change(frame)).to_csv()
+
+
+def shorter(n_rows):
+    return lambda frame: as_text(frame[:n_rows])
+
+
+def replaced(place, column, value):
+    def change(frame):
+        cells = frame.astype(object)
+        cells.iloc[place, column] = value
+        return as_text(cells)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (lambda frame: "", (), "there are no values: the first column is time, the others are"),
+        (lambda frame: "date,a\n", (), "there are no values: the first column is time, the ot"),
+        (lambda frame: "date\n2024-01-01\n", (), "there are no values: the first column is time"),
+        (lambda frame: "a,b\n1,2\n1,2,3,4\n", (), "Expected 2 fields in line 3, saw 4"),
+        (lambda frame: "date;Größe", (), "the file is not in UTF-8: save it so, or unpack it."),
+        (replaced(3, 0, "x"), (), "column 'a' holds 'x', which is no number."),
+        (lambda frame: frame.to_csv(index=False), (), "the first column must be time, '50.0' is n"),
+        (lambda frame: as_text(frame).replace("2024-01-02 03", "n"), (), "time, 'n:00:00' is no"),
+        (lambda frame: as_text(frame[::-1]), (), "10:00:00 stands after 2024-01-13 11"),
+        (lambda frame: as_text(frame.iloc[[0, 1, 1, 2]]), (), "sort the rows, each time must come"),
+        (
+            lambda frame: as_text(frame.drop(index=frame.index[[7, 290]])),
+            (),
+            "2024-01-01 06:00:00 and 2024-01-01 08:00:00 are more than a step (h) apart: put rows "
+            "between them, which may be empty behind their time.",
+        ),
+        (
+            lambda frame: as_text(frame.set_index(frame.index[:1].append(frame.index[1:] + DAY))),
+            (),
+            "are more than a step",
+        ),
+        (
+            lambda frame: as_text(
+                frame.set_index(frame.index.where(np.arange(300) != 7, frame.index + HALF))
+            ),
+            (),
+            "the steps between rows differ, from 0 days 00:30:00 to 0 days 01:30:00.",
+        ),
+        (shorter(9), (), "horizon=6 is longer than the 2 validation rows: give a shorter one, or"),
+        (shorter(100), (), "70 training rows are too few: the references need 120 for horizon=6."),
+        (shorter(1), (), "shares=0.7 0.2 of 1 rows must leave some to train on, to validate on ("),
+        (as_text, ("--horizon", "61"), "horizon=61 is longer than the 30 validation rows: give"),
+        (
+            as_text,
+            ("--horizon", "31", "--shares", "0.5", "0.1"),
+            "horizon=31 is longer than the 30 test rows: give a shorter one, or more rows.",
+        ),
+        (
+            as_text,
+            ("--shares", "0.7", "0.4"),
+            "shares=0.7 0.4 of 300 rows must leave some to train",
+        ),
+        (
+            as_text,
+            ("--shares", "0.7", "0.3"),
+            "shares=0.7 0.3 of 300 rows must leave some to train",
+        ),
+        (as_text, ("--shares", "0.7", "-1"), "shares=0.7 -1 of 300 rows must leave some to train"),
+        (
+            lambda frame: as_text(frame[210:].reindex(frame.index)),
+            (),
+            "column 'a' has no value in the 210 training rows.",
+        ),
+        (
+            lambda frame: as_text(frame[:240].reindex(frame.index)),
+            (),
+            "the test rows hold no value to measure by.",
+        ),
+        (as_text, ("--parameters", '{"seq_len": 300}'), "n_samples=240 is too few: seq_len=300 + "),
+        (
+            as_text,
+            ("--parameters", '{"d_model": 0}'),
+            "The 'd_model' parameter of InformerRegressor",
+        ),
+        (as_text, ("--seed", "-1"), "The 'random_state' parameter of InformerRegressor must be"),
+    ],
+)
+def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, message):
+    """A traceback tells a stranger nothing."""
+    path = tmp_path / "load.csv"
+    path.write_text(text(frame), encoding="latin-1")
+    options = ["--horizon", "6", "--parameters", json.dumps(SMALL), *options]
     with pytest.raises(SystemExit, match="2"):
-        main(["--data", "no_such.csv", "--horizon", "6"])
-    assert "no_such.csv: no such file" in capsys.readouterr().err
+        main(["--data", str(path), *options])
+    error = capsys.readouterr().err
+    assert message in error
+    assert f"error: --data {path}: " in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--horizon", "0"), "argument --horizon: '0' is no whole number of at least 1"),
+        (("--parameters", "{seq_len: 3}"), "argument --parameters: {seq_len: 3} is no JSON: Expec"),
+        (("--parameters", "3"), '3 must name its values, as {"seq_len": 720}'),
+        (("--parameters", '{"seq": 3}'), "has no parameter 'seq'; it has activation, attention,"),
+        (("--parameters", '{"pred_len": 3}'), "'pred_len' is set by --horizon"),
+        (("--parameters", '{"random_state": 3}'), "'random_state' is set by --seed"),
+        (
+            ("--output", "no/such/result.json"),
+            "no/such/result.json must be a file in a folder that",
+        ),
+    ],
+)
+def test_bad_options_are_one_sentence(capsys, options, message):
+    """They are told before the data is read."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["--data", "bundled", "--horizon", "6", *options])
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_path_that_is_no_file_is_one_sentence(tmp_path, capsys):
+    """A wrong path is a mistake of the user's, not a traceback."""
+    for path, message in [
+        (tmp_path / "none.csv", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+    ]:
+        with pytest.raises(SystemExit, match="2"):
+            main(["--data", str(path), "--horizon", "6"])
+        assert capsys.readouterr().err.endswith(f"error: --data {path}: {message}\n")
+
+
+def test_a_short_series_under_a_published_name_is_refused():
+    """Its test rows would be none, and the error that of nothing."""
+    with pytest.raises(ValueError, match=r"ETTh1 has 500 rows, its published borders need 14400:"):
+        split_rows("ETTh1", 500)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
-"""The CSV example: a picture for a good file, one line and status 2 for a bad one."""
+"""The CSV example: it reads what is plain, says what it did, and asks for the rest in one line."""
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +14,21 @@ QUICK = ("--seq-len", "24", "--pred-len", "6", "--epochs", "1")
 
 
 @pytest.fixture(scope="module")
-def example():
-    """Import the script as Python does when it is run: its folder comes first."""
+def modules():
+    """Import the scripts as Python does when they are run: their folder comes first."""
     sys.path.insert(0, str(SCRIPT.parent))
     try:
+        import csv_cells
+        import csv_timeline
         import forecast_csv
     finally:
         sys.path.remove(str(SCRIPT.parent))
-    return forecast_csv
+    return forecast_csv, csv_timeline, csv_cells
+
+
+@pytest.fixture
+def example(modules):
+    return modules[0]
 
 
 @pytest.fixture(scope="module")
@@ -28,99 +36,478 @@ def rows():
     hours = pd.date_range("2024-01-01", periods=200, freq="h")
     rng = np.random.default_rng(0)
     load = 50 + 10 * np.sin(hours.hour * 2 * np.pi / 24) + rng.normal(size=200)
-    return pd.DataFrame({"id": range(200), "when": hours, "place": "here", "load": load})
+    return pd.DataFrame({"id": range(200), "when": hours, "place": "here", "load": load.round(2)})
 
 
 @pytest.fixture
 def write(tmp_path):
-    def write(rows):
+    def write(rows, encoding="utf-8"):
         path = tmp_path / "data.csv"
-        if isinstance(rows, str):
-            path.write_text(rows, encoding="utf-8")
-        else:
-            rows.to_csv(path, index=False)
+        if isinstance(rows, pd.DataFrame):
+            rows = rows.to_csv(index=False)
+        path.write_bytes(rows if isinstance(rows, bytes) else rows.encode(encoding))
         return path
 
     return write
+
+
+@pytest.fixture
+def read(modules, write):
+    """Read a file without training on it."""
+    forecast_csv, csv_timeline, _ = modules
+
+    def read(text, *options, encoding="utf-8"):
+        options = forecast_csv.parse_options([str(write(text, encoding)), *options])
+        return csv_timeline.read_timeline(options)[0]
+
+    return read
+
+
+def lines(rows, form, header=""):
+    """Write each row of when and load by a function."""
+    body = [form(when, load) for when, load in zip(rows["when"], rows["load"], strict=True)]
+    return "\n".join([*([header] if header else []), *body, ""])
+
+
+def comma(number):
+    return f"{number:.2f}".replace(".", ",")
+
+
+# A whole run
 
 
 @pytest.mark.slow
 def test_good_file_gives_a_table_and_a_picture(write, rows, tmp_path):
     """As a user runs it: another folder, another process, all defaults but the sizes."""
     write(rows)
-    command = [sys.executable, "-W", "error", str(SCRIPT), "data.csv", *QUICK]
+    command = [sys.executable, "-W", "error", str(SCRIPT), "data.csv", *QUICK, "--output", "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for name in ("InformerRegressor", "last value", "ridge on lags", "place", "epoch 1/1"):
+    for name in ("InformerRegressor", "last value", "ridge on lags", "place", "epoch 1/1", "MAE"):
         assert name in done.stdout
-    assert str(tmp_path / "forecast.png") in done.stdout
-    assert (tmp_path / "forecast.png").read_bytes().startswith(b"\x89PNG")
+    picture = tmp_path / "out" / "data.png"
+    assert done.stdout.endswith(f"Forecast against actual: {picture}\n")
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_missing_values_of_the_target_are_taken(example, write, rows, tmp_path, capsys):
+def test_bad_file_gives_one_line_and_no_traceback(write, tmp_path):
+    """As a user meets it; a traceback tells a stranger nothing."""
+    write("when;load\n2024-01-01;5\nyesterday 2;6\n2024-01-03;7\n")
+    command = [sys.executable, str(SCRIPT), "data.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    message = "line 3: 'yesterday 2' in column 'when' is no date; write dates as 2024-12-31 23:00."
+    assert (done.returncode, done.stderr) == (2, f"forecast_csv: data.csv: {message}\n")
+
+
+@pytest.mark.slow
+def test_missing_values_of_all_columns_are_taken(example, write, rows, tmp_path, capsys):
     """Gaps in measurements are the rule in files from outside."""
-    holes = rows.drop(columns="id")
+    holes = rows.astype({"id": float})
     holes.loc[[0, 50, 190], "load"] = np.nan
-    path = write(holes)
-    assert example.main([str(path), *QUICK, "--output", str(tmp_path / "p.png")]) == 0
-    assert "nan" not in capsys.readouterr().out.lower()
+    holes.loc[[0, 60, 195], "id"] = np.nan
+    path = write(holes.drop(index=[77]))
+    assert example.main([str(path), *QUICK, "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "nan" not in printed.out.lower()
+    assert "empty rows put where steps had none: 1, first 2024-01-04 05:00:00\n" in printed.out
+    assert printed.err == ""
 
 
 @pytest.mark.slow
 def test_a_week_of_rows_adds_the_seasonal_rival(example, write, rows, tmp_path, capsys):
     """Daily rows have a week of seven."""
     daily = rows.assign(when=pd.date_range("2024-01-01", periods=200, freq="D"))
-    options = [*QUICK, "--output", str(tmp_path / "p.png")]
-    assert example.main([str(write(daily)), *options]) == 0
+    assert example.main([str(write(daily)), *QUICK, "--output", str(tmp_path)]) == 0
     assert "weekly seasonal naive" in capsys.readouterr().out
 
 
-def test_dates_with_changing_offsets_are_read(example):
+@pytest.mark.slow
+def test_several_series_are_forecast_side_by_side(example, write, rows, tmp_path, capsys):
+    """A long table is what most databases export; too short a series must not stop the others."""
+    parts = [rows.assign(place="here"), rows[:150].assign(place="there"), rows[:9]]
+    parts[2] = parts[2].assign(place="short")
+    path = write(pd.concat(parts))
+    options = [*QUICK, "--series", "place", "--output", str(tmp_path)]
+    assert example.main([str(path), *options]) == 0
+    printed = capsys.readouterr().out
+    assert "left out, series of fewer than 54 rows: ['short']\n" in printed
+    assert [line.split() for line in printed.splitlines() if "there" in line][-1] == [
+        "here",
+        "there",
+        "all",
+    ]
+
+
+def test_the_rows_of_a_week(example):
+    """A week of working days has five rows, not seven; months have no week."""
+    step = pd.tseries.frequencies.to_offset
+    found = {name: example.rows_of_a_week(step(name), 3) for name in ("h", "D", "B", "MS", "5h")}
+    assert found == {"h": 168, "D": 7, "B": 5, "MS": None, "5h": None}
+
+
+# Where the picture goes
+
+
+def test_pictures_go_to_a_folder_that_git_ignores(example):
+    """A run must leave the checkout as it was."""
+    output = example.parse_options(["data.csv"]).output
+    assert output == SCRIPT.parent / "output"
+    ignored = (SCRIPT.parent.parent / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert "examples/output/" in ignored
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [("", "a.png"), ("new/folder", "new/folder/a.png"), ("b.svg", "b.svg"), ("v1.2", "v1.2/a.png")],
+)
+def test_output_names_a_folder_or_a_picture(example, tmp_path, output, expected):
+    """Else matplotlib writes a folder's name with .png behind it."""
+    assert example.picture_path(tmp_path / output, "a.png") == tmp_path / expected
+    assert not (tmp_path / expected).exists()  # a run that fails leaves no empty picture
+
+
+def test_a_picture_that_cannot_be_written_is_told_before_training(example, write, rows, capsys):
+    """Minutes of training would be lost."""
+    path = write(rows)
+    assert example.main([str(path), "--output", str(path / "x")]) == 2
+    assert capsys.readouterr().err.endswith("cannot be written: Not a directory.\n")
+
+
+# What is plain is read
+
+
+@pytest.mark.parametrize(
+    ("header", "form"),
+    [
+        ("Zeit;Last", lambda when, load: f"{when:%d.%m.%Y %H:%M};{comma(load)}"),
+        ("", lambda when, load: f"{when:%d.%m.%Y %H:%M};{comma(load)}"),
+        ("t;load;", lambda when, load: f"{when:%d/%m/%y %H:%M};{comma(load)};"),
+        ("t\tload", lambda when, load: f"{when:%Y-%m-%dT%H:%M:%S}\t{comma(load)}"),
+        ("t|load", lambda when, load: f"{when:%Y/%m/%d %H:%M}|{load:.2f}\n"),
+        ('"t","load"', lambda when, load: f'"{when:%m/%d/%Y %I:%M %p}","{comma(load)}"'),
+        ("place,t,load", lambda when, load: f"here,{when:%d-%b-%Y %H:%M},{load}"),
+        ("t,load", lambda when, load: f'"{when:%B %d, %Y %H:%M}",{load}'),
+        ("All in kW\n\nt;unit;load\n;;kW", lambda when, load: f"{when};x;{load}"),
+    ],
+)
+def test_forms_that_the_whole_file_makes_plain(read, rows, header, form):
+    """The forms in which spreadsheets of the world save the same table."""
+    rows = rows.assign(when=rows["when"] + pd.Timedelta(days=7))  # beyond the 12th
+    frame = read(lines(rows, form, header))
+    np.testing.assert_array_equal(frame.iloc[:, -1], rows["load"])
+    assert list(frame.index) == list(rows["when"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "gzip"])
+def test_encodings(read, rows, encoding, monkeypatch):
+    """Excel writes the first three."""
+    text = lines(rows, lambda when, load: f"{when};{load}", "t;Größe")
+    if encoding == "gzip":
+        text, encoding = gzip.compress(text.encode()), None
+    assert list(read(text, encoding=encoding)) == ["Größe"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["1.234,5", "987"], [1234.5, 987]),
+        (["1,234.5", "1,234"], [1234.5, 1234]),
+        (["1.234.567", "1.234"], [1234567, 1234]),
+        (["1'234.5", "0.125"], [1234.5, 0.125]),
+        (["1 234,5", "−2"], [1234.5, -2]),
+        (["1\u00a0234", "5e3"], [1234, 5000]),
+        (["0,125", "1,234"], [0.125, 1.234]),
+        (["12345.678", "1.234"], [12345.678, 1.234]),
+        (["1.5", "-"], [1.5, np.nan]),
+    ],
+)
+def test_decimals_and_thousands(read, cells, numbers):
+    """A thousandfold error in the data is the worst that a reader can do."""
+    frame = read(f"t;load\n2024-01-01;{cells[0]}\n2024-01-02;{cells[1]}\n")
+    np.testing.assert_array_equal(frame["load"], numbers)
+
+
+@pytest.mark.parametrize(
+    ("cells", "freq"),
+    [
+        (["2024-01", "2024-02", "2024-04"], "MS"),
+        (["Jan 2024", "February 2024", "Apr-2024"], "MS"),
+        (["2024Q1", "2024-Q2", "2024 Q4"], "QS"),
+    ],
+)
+def test_months_and_quarters(read, cells, freq):
+    """They begin at their first day; one that lacks gets an empty row."""
+    frame = read("t,load\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert list(frame.index) == list(pd.date_range("2024-01-01", periods=4, freq=freq))
+    assert list(frame["load"].isna()) == [False, False, True, False]
+
+
+def test_a_sum_at_the_end_is_left_out_and_told(read, capsys):
+    """It is no step of time, and a hundred times as large as one."""
+    frame = read("t;a;load\n2024-01-01;1;2\n2024-01-02;1;2\nTotal;2;4\n;;9\n")
+    assert list(frame["load"]) == [2, 2]
+    assert capsys.readouterr().out == "left out, without a date: lines 4, 5\n"
+
+
+def test_rows_are_put_in_order_and_gaps_filled(read, rows, capsys):
+    """Newest first is as common as oldest first."""
+    frame = read(rows.drop(index=[5, 6])[::-1].to_csv(index=False))
+    assert list(frame.index) == list(rows["when"])
+    assert list(np.flatnonzero(frame["load"].isna())) == [5, 6]
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "rows brought into the order of time",
+        "empty rows put where steps had none: 2, first 2024-01-01 05:00:00",
+    ]
+
+
+def test_working_days_leave_no_weekends_to_fill(read, rows):
+    """A filled weekend would be two sevenths of made-up rows; a holiday is one row."""
+    days = pd.bdate_range("2024-01-01", periods=200)
+    frame = read(rows.assign(when=days).drop(index=30).to_csv(index=False))
+    assert list(frame.index) == list(days)
+
+
+def test_dates_with_offsets_are_read(read):
     """A file of local time over a daylight-saving change holds two offsets."""
-    dates = example.parse_dates(pd.Series(["2024-04-07T02:00+13:00", "2024-04-07T02:00+12:00"]))
-    assert dates[1] - dates[0] == pd.Timedelta(hours=1)
+    changes = ["2024-04-07T02:00+13:00", "2024-04-07T02:00+12:00", "2024-04-07T03:00+12:00"]
+    frame = read("t,load\n" + "".join(f"{change},1\n" for change in changes))
+    assert list(frame.index) == list(
+        pd.date_range("2024-04-06 13:00", periods=3, freq="h", tz="UTC")
+    )
 
 
-def test_numbers_are_no_dates(example):
-    """They would be read as nanoseconds since 1970."""
-    assert example.parse_dates(pd.Series([1, 2, 3])) is None
+def test_the_time_of_day_may_have_its_own_column(read, rows):
+    """Loggers write it so."""
+    text = lines(rows, lambda when, load: f"{when:%Y-%m-%d};{when:%H:%M};{load}", "day;clock;load")
+    frame = read(text, "--time", "day", "--time", "clock")
+    assert list(frame.index) == list(rows["when"])
+
+
+def test_lines_that_repeat_another_are_left_out_and_told(read, capsys):
+    """Exports that overlap hold rows twice."""
+    frame = read("t;load\n2024-01-01;1\n2024-01-02;2\n2024-01-02;2\n")
+    assert list(frame["load"]) == [1, 2]
+    assert capsys.readouterr().out == "left out, the same as an earlier line: line 4\n"
+
+
+@pytest.mark.parametrize(("keep", "value"), [("mean", 3), ("first", 2), ("last", 4)])
+def test_duplicates_are_kept_as_told(read, keep, value):
+    """What several rows of one time mean only the user knows."""
+    frame = read("t;load\n2024-01-01;1\n2024-01-02;2\n2024-01-02;4\n", "--duplicates", keep)
+    assert list(frame["load"]) == [1, value]
+
+
+def test_other_columns_are_left_out_with_a_reason(read, capsys):
+    """One wrong cell must not take a column away unseen."""
+    read("t;a;b;c;load\n2024-01-01;1;;x;5\n2024-01-02;n.v.;;y;6\n2024-01-03;3;;z;6\n")
+    assert capsys.readouterr().out.splitlines() == [
+        "left out, column 'a': 'n.v.' (line 3) is no number",
+        "left out, column 'b': empty",
+        "left out, column 'c': 'x' (line 2) is no number",
+    ]
+
+
+# What could be read in two ways is asked for
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "index", "load"),
+    [
+        ("t;load\n01/02/2024;1\n02/02/2024;2\n", "--dayfirst", "2024-02-01", 1),
+        ("t;load\n02/01/2024;1\n02/02/2024;2\n", "--no-dayfirst", "2024-02-01", 1),
+        ("t;load\n2024-02-01;1.234\n2024-02-02;2.345\n", "--decimal=,", "2024-02-01", 1234),
+        ('t,load\n2024-02-01,"1,234"\n2024-02-02,1\n', "--decimal=.", "2024-02-01", 1234),
+        ("t load\n2024-02-01 1\n2024-02-02 2\n", "--sep=space", "2024-02-01", 1),
+        ("t\tload\n2024-02-01\t1\n2024-02-02\t2\n", r"--sep=\t", "2024-02-01", 1),
+    ],
+)
+def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load):
+    """A guess would be wrong half of the time, and nobody would see it."""
+    if "sep" not in option:
+        with pytest.raises(modules[2].InputError, match=option[:9].strip("=,.").replace("-no", "")):
+            read(text)
+    frame = read(text, option)
+    assert frame.index[0] == pd.Timestamp(index)
+    assert frame["load"].iloc[0] == load
 
 
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         (lambda rows: "", (), "the file is empty."),
+        (lambda rows: "\n,,\n", (), "the file holds separators only."),
+        (lambda rows: b"PK\x03\0", (), "this is no text; save a spreadsheet as CSV first."),
+        (lambda rows: b"\x1f\x8b1", (), "the file cannot be read: "),
         (lambda rows: "when,load\n", (), "the file has a header but no rows."),
-        (lambda rows: 'a\n"b', (), "cannot be read as a CSV: "),
-        (lambda rows: rows.drop(columns="when"), (), "no dates in columns 'id', 'place', 'load'."),
-        (lambda rows: rows, ("--time", "load"), "no dates in column 'load'."),
+        (
+            lambda rows: 'a,b\n"b',
+            (),
+            'a quotation mark (") after line 1 is not closed at the separator.',
+        ),
+        (
+            lambda rows: "when,load\n2024-01-01,5\n2024-01-02,5,5\n",
+            (),
+            "line 3 has 3 values, line 1 has 2, parted at ','; give another separator by --sep, "
+            "or mend the line.",
+        ),
+        (lambda rows: "a,a\n1,2\n", (), "line 1 calls two columns 'a'; rename one of them."),
+        (
+            lambda rows: rows.drop(columns="when"),
+            (),
+            "no dates in the columns 'id', 'place', 'load'; write them as 2024-12-31 23:00, or "
+            "name their column by --time.",
+        ),
+        (
+            lambda rows: rows,
+            ("--time", "load"),
+            "line 2: '50.13' in column 'load' is no date (and 199 more like it); write",
+        ),
         (lambda rows: rows, ("--time", "hour"), "--time hour: no such column; there are 'id', "),
-        (lambda rows: rows, ("--target", "l"), "--target l: no such column; there are 'id', "),
-        (lambda rows: rows, ("--target", "place"), "holds values that are no numbers, such as 'h"),
-        (lambda rows: rows[["when", "place"]], (), "no column of numbers to forecast;"),
-        (lambda rows: rows[:50], (), "50 rows are too few: --seq-len 24 + --pred-len 6 + 24 rows"),
+        (lambda rows: rows, ("--target", "l"), "--target l: no such column; there are 'id', 'when"),
+        (lambda rows: rows, ("--series", "l"), "--series l: no such column; there are 'id', 'when"),
+        (
+            lambda rows: rows,
+            ("--series", "load", "--target", "load"),
+            "--target load: the same column as --series.",
+        ),
+        (
+            lambda rows: rows,
+            ("--target", "place"),
+            "line 2: 'here' in --target place is no number (and 199 more like it); leave a cell "
+            "empty where the value is missing.",
+        ),
+        (
+            lambda rows: rows.assign(load=[*rows["load"].astype(str)[:-1], "5 kW"]),
+            (),
+            "line 201: '5 kW' in --target load is no number; leave a cell empty where the value",
+        ),
+        (
+            lambda rows: rows.assign(load=[*rows["load"][:-1], "1,5"]),
+            (),
+            "'1,5' (line 201) has a decimal comma, '50.13' (line 2) a decimal point; say by",
+        ),
+        (lambda rows: rows[["when", "place"]], (), "no column of numbers to forecast; there are"),
+        (lambda rows: rows.assign(load=""), ("--target", "load"), "load: the column is empty."),
+        (
+            lambda rows: rows.assign(when=["2024-02-30", *rows["when"].astype(str)[1:]]),
+            (),
+            "line 2: '2024-02-30' in column 'when' is no date; write dates as",
+        ),
+        (
+            lambda rows: rows.assign(when=["2024-01-01", "", *rows["when"].astype(str)[2:]]),
+            (),
+            "line 3: an empty cell in column 'when' is no date; write dates as",
+        ),
+        (
+            lambda rows: "t,load\n31/01/2024,1\n01/31/2024,2\n",
+            (),
+            "'31/01/2024' (line 2) has the day first, '01/31/2024' (line 3) the month; write all",
+        ),
+        (
+            lambda rows: "t,load\n01/31/2024,1\n",
+            ("--dayfirst",),
+            "line 2: '01/31/2024' in column 't' is no date; write",
+        ),
+        (
+            lambda rows: "t,load\n2024-01-31,1\n2024-02-01 00:00Z,1\n",
+            (),
+            "'2024-01-31' (line 2) has no offset from UTC, other dates have one; write",
+        ),
+        (
+            lambda rows: rows.assign(load=range(200), when=rows["when"].dt.floor("2h")),
+            (),
+            "lines 2 and 3 are both of 2024-01-01 00:00:00 (and 99 more like it); say which to "
+            "keep by --duplicates mean, first or last.",
+        ),
+        (
+            lambda rows: rows.assign(
+                clock=rows["when"].dt.strftime("%H:%M"), when=rows["when"].dt.floor("D")
+            )[["when", "clock", "id"]],
+            (),
+            "if 'clock' is the time of day, add --time 'when' --time 'clock'.",
+        ),
+        (
+            lambda rows: pd.concat([rows, rows.assign(place="there", load=1)]),
+            (),
+            "if 'place' names several series, add --series 'place'.",
+        ),
+        (
+            lambda rows: rows.assign(place=["", *rows["place"][1:]]),
+            ("--series", "place"),
+            "line 2: the column --series place is empty.",
+        ),
+        (
+            lambda rows: "t,load\n2024-01-01,1\n2024-01-02,1\n2024-01-03,1\n2024-01-03 05:00,1\n",
+            (),
+            "rows are mostly 1 days apart, but 05:00:00 before 2024-01-03 05:00:00; name the step",
+        ),
+        (lambda rows: "t,load\n2024-01-01,1\n", (), "all rows are of one time."),
+        (
+            lambda rows: rows,
+            ("--freq", "D"),
+            "01:00:00 lies between two steps of 'D' (and 190 more",
+        ),
+        (lambda rows: rows, ("--freq", "min"), "11741 of 11941 steps of 'min' have no row, the fi"),
+        (
+            lambda rows: rows,
+            ("--freq", "zzz"),
+            "--freq zzz: no step; there are min, h, D, B, W, MS",
+        ),
+        (
+            lambda rows: rows,
+            ("--freq=-1h",),
+            "--freq -1h: no step; there are min, h, D, B, W, MS",
+        ),
+        (
+            lambda rows: rows[:50],
+            (),
+            "50 rows are too few: --seq-len 24 + --pred-len 6 + 24 rows to test on = 54 are "
+            "needed; lower --seq-len or --test.",
+        ),
+        (
+            lambda rows: rows[:50],
+            ("--series", "place"),
+            "50 rows in the longest series are too few: --seq-len 24",
+        ),
         (lambda rows: rows, ("--test", "0"), "--test 0: must be at least 1."),
-        (lambda rows: rows, ("--output", "no/such/p.png"), "its folder does not exist."),
-        (lambda rows: rows.drop(index=[7, 9]), (), "X.index lacks 2 timestamps, the first 2024"),
-        (lambda rows: rows[::-1], (), "X.index is not in time order"),
-        (lambda rows: rows, ("--freq", "D"), "X.index does not lie on freq='D'"),
-        (lambda rows: rows, ("--freq", "zzz"), "Invalid frequency: zzz"),
+        (
+            lambda rows: rows.assign(load=[*rows["load"][:170], *[""] * 30]),
+            ("--target", "load"),
+            "column 'load' is empty in all rows to test on; raise --test.",
+        ),
+        (
+            lambda rows: rows.assign(id=[*[""] * 190, *rows["id"][190:]]),
+            (),
+            "column 'id' is empty in all rows to train on; lower --test.",
+        ),
     ],
 )
 def test_bad_input_gives_one_line_and_status_2(
-    example, write, rows, capsys, change, options, message
+    example, write, rows, tmp_path, capsys, change, options, message
 ):
-    """A traceback tells a stranger nothing."""
+    """A user of the command line needs advice for the command line."""
     path = write(change(rows))
-    assert example.main([str(path), *QUICK, *options]) == 2
+    assert example.main([str(path), *QUICK, "--output", str(tmp_path), *options]) == 2
     error = capsys.readouterr().err
     assert message in error
-    assert error.startswith("forecast_csv: ")
+    assert error.startswith(f"forecast_csv: {path}: ")
     assert error.count("\n") == 1
+    assert not any(word in error for word in ("X.", "pd.", "np.", "index", "None"))
 
 
-def test_missing_file_gives_one_line_and_status_2(example, tmp_path, capsys):
+def test_a_path_that_is_no_file_gives_one_line_and_status_2(example, tmp_path, capsys):
     """The commonest mistake of all."""
-    assert example.main([str(tmp_path / "none.csv")]) == 2
-    assert capsys.readouterr().err.endswith("none.csv: no such file.\n")
+    for path, message in [
+        (tmp_path / "none.csv", "no such file."),
+        (tmp_path, "this is a folder; name a file in it."),
+    ]:
+        assert example.main([str(path), "--output", str(tmp_path)]) == 2
+        assert capsys.readouterr().err == f"forecast_csv: {path}: {message}\n"
+
+
+def test_a_separator_is_one_sign(example, capsys):
+    """The parser says so with status 2 itself."""
+    with pytest.raises(SystemExit, match="2"):
+        example.parse_options(["data.csv", "--sep", "semicolon"])
+    assert "'semicolon' is not one sign, or the word tab" in capsys.readouterr().err

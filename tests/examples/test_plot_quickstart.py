@@ -26,13 +26,21 @@ def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, ca
     """Everything but the length of the training is as in the README."""
     counts = load_auckland_pedestrians()[-1400:]
     monkeypatch.setattr(quickstart, "load_auckland_pedestrians", lambda: counts)
-    path = tmp_path / "picture.png"
-    quickstart.main(["--output", str(path), "--epochs", "1"])
+    quickstart.main(["--output", str(tmp_path / "new"), "--epochs", "1"])
+    path = tmp_path / "new" / "quickstart.png"
     printed = capsys.readouterr().out
     assert "728 hours to train on, 672 to test on, 8 streets" in printed
     table = {line[:23].strip(): line[23:] for line in printed.splitlines() if line[23:].strip()}
     for name in ("InformerRegressor", "last value", "weekly seasonal naive", "ridge on lags"):
         assert float(table[name]) > 0
     assert float(table["weekly seasonal naive"]) == pytest.approx(90.1)  # as with all rows
-    assert str(path.resolve()) in printed
+    assert printed.endswith(f"Forecast against actual: {path.resolve()}\n")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_that_cannot_be_written_is_told_before_training(quickstart, tmp_path, capsys):
+    """A minute of training would be lost."""
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match="2"):
+        quickstart.main(["--output", str(tmp_path / "file" / "x")])
+    assert "cannot be written: Not a directory." in capsys.readouterr().err

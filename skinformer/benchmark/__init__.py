@@ -3,32 +3,27 @@
 Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 96 192 --columns M``; ``--data
 bundled`` takes the series that comes with the package. Every column is standardised by its training
 rows; errors are averaged over all windows (stride 1, none dropped), steps and columns of the test
-rows in that unit. The same path measures the references.
+rows in that unit. The same path measures the references. A missing value is left out of the error;
+as context the estimator fills it as it always does, and the references see the value before it.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
-import json
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer import recipes
-from skinformer.datasets import load_auckland_pedestrians
+from skinformer.benchmark.series import load_series
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 from skinformer.timeline.clock import is_dated
 from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
-__all__ = ["Split", "load_series", "main", "measure", "rows_of_a_day", "split_rows"]
+__all__ = ["Split", "load_series", "measure", "rows_of_a_day", "split_rows"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -42,25 +37,6 @@ class Split(NamedTuple):
     train: int
     validation: int
     test: int
-
-
-def load_series(path: str | Path) -> pd.DataFrame:
-    """
-    Read a series from a CSV file whose first column is its time.
-
-    Parameters
-    ----------
-    path : path-like
-        File, may be compressed.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Under a DatetimeIndex.
-    """
-    frame = pd.read_csv(path, index_col=0)
-    frame.index = pd.to_datetime(frame.index)
-    return frame
 
 
 def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
@@ -82,6 +58,11 @@ def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2))
     Split
         Row numbers.
 
+    Raises
+    ------
+    ValueError
+        If the shares leave a part without rows, or the series is too short for its borders.
+
     Examples
     --------
     >>> split_rows("ETTh1", 17420)
@@ -89,9 +70,21 @@ def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2))
     """
     if name.startswith("ETT"):
         month = _MONTH * (4 if name.startswith("ETTm") else 1)
-        return Split(12 * month, 16 * month, 20 * month)
+        split = Split(12 * month, 16 * month, 20 * month)
+        if n_rows < split.test:
+            raise ValueError(
+                f"{name} has {n_rows} rows, its published borders need {split.test}: give the "
+                "whole series, or another name to split it by shares."
+            )
+        return split
     train, test = shares
-    return Split(int(n_rows * train), n_rows - int(n_rows * test), n_rows)
+    split = Split(int(n_rows * train), n_rows - int(n_rows * test), n_rows)
+    if not 0 < split.train < split.validation < n_rows:
+        raise ValueError(
+            f"shares={train:g} {test:g} of {n_rows} rows must leave some to train on, to validate "
+            "on (what lies between) and to test on; such as 0.7 0.2."
+        )
+    return split
 
 
 def measure(
@@ -124,13 +117,19 @@ def measure(
         One row per method: mse and mae (standardised units), and of the model the seconds of fit
         and of all forecasts, the process's peak memory so far in MB, how far the Informer was
         trusted and how many epochs it had.
+
+    Raises
+    ------
+    ValueError
+        If a part of the rows is too short, or holds no values.
     """
-    train = frame.to_numpy(dtype=np.float64)[: split.train]
-    deviation = train.std(axis=0)
-    scaled = (frame - train.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    day = rows_of_a_day(frame.index)
+    _check_parts(frame, split, horizon, day if references else None)
+    train = frame.iloc[: split.train]
+    deviation = train.std(ddof=0)
+    scaled = (frame - train.mean()) / deviation.where(deviation > 0, 1)
     origins = np.arange(split.validation, split.test - horizon + 1)
-    values = scaled.to_numpy()
-    truth = values[origins[:, None] + np.arange(horizon)]
+    truth = scaled.to_numpy()[origins[:, None] + np.arange(horizon)]
     started = time.perf_counter()
     model = InformerRegressor(
         list(frame.columns),
@@ -149,12 +148,12 @@ def measure(
     rows = {name: row | facts for name, row in rows.items()}
     if not references:
         return pd.DataFrame.from_dict(rows, orient="index")
+    values = scaled.ffill().fillna(0).to_numpy()  # 0 is the training mean
     rows["last value"] = _errors(np.repeat(values[origins - 1][:, None], horizon, axis=1), truth)
-    day = rows_of_a_day(frame.index)
     places = origins[:, None] - day + np.arange(horizon) % day
     rows[f"last {day} rows"] = _errors(values[places], truth)
     started = time.perf_counter()
-    ridge, name = _best_ridge(values, split, horizon)
+    ridge, name = _best_ridge(values, scaled.to_numpy(), split, horizon)
     rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -189,13 +188,37 @@ _LOOK_BACKS = (24, 96, 336, 512, 720)
 _STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
 
 
-def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
+def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | None) -> None:
+    """Raise if a part is too short for its windows or lacks values; `day` is a reference's."""
+    for part, n_rows in (("validation", split.validation - split.train), ("test", split.test)):
+        n_rows -= split.validation if part == "test" else 0
+        if n_rows < horizon:
+            raise ValueError(
+                f"horizon={horizon} is longer than the {n_rows} {part} rows: give a shorter one, "
+                "or more rows."
+            )
+    needed = max(4 * (_LOOK_BACKS[0] + horizon), 0 if day is None else day)
+    if day is not None and split.train < needed:
+        raise ValueError(
+            f"{split.train} training rows are too few: the references need {needed} for "
+            f"horizon={horizon}. Give a shorter one, or more rows."
+        )
+    empty = frame.columns[frame.iloc[: split.train].isna().all()]
+    if len(empty):
+        raise ValueError(f"column {empty[0]!r} has no value in the {split.train} training rows.")
+    for part, rows in (("validation", slice(*split[:2])), ("test", slice(*split[1:]))):
+        if frame.iloc[rows].isna().all(axis=None):
+            raise ValueError(f"the {part} rows hold no value to measure by.")
+
+
+def _best_ridge(values: Floats, actual: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
     """Forecast the test windows by the ridge that is best on the validation windows.
 
-    Its look-back, strength and sharing are chosen there; it is fitted on the training rows.
+    Its look-back, strength and sharing are chosen there; it is fitted on the training rows. In
+    `values` what `actual` misses is filled.
     """
     held_out = np.arange(split.train, split.validation - horizon + 1)
-    truth = values[held_out[:, None] + np.arange(horizon)]
+    truth = actual[held_out[:, None] + np.arange(horizon)]
     best: tuple[float, Floats, str] | None = None
     for seq_len in (n for n in _LOOK_BACKS if n + horizon <= split.train // 4):
         train = np.arange(seq_len, split.train - horizon + 1)
@@ -207,95 +230,14 @@ def _best_ridge(values: Floats, split: Split, horizon: int) -> tuple[Floats, str
                 if best is None or error < best[0]:
                     sharing = "one map" if shared else "a map per column"
                     best = error, maps, f"ridge ({seq_len} rows, {sharing}, {alpha:g})"
-    if best is None:
-        raise ValueError(
-            f"horizon={horizon} is too long for {split.train} training rows: the shortest ridge "
-            f"needs {4 * (_LOOK_BACKS[0] + horizon)}. Choose a shorter one."
-        )
+    assert best is not None  # _check_parts
     test = np.arange(split.validation, split.test - horizon + 1)
     return forecast_linear(best[1], values, test), best[2]
 
 
 def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:
-    error = forecast - truth
+    error = (forecast - truth)[~np.isnan(truth)]
     return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """
-    Run the benchmark from the command line.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
-    parser.add_argument("--horizon", required=True, type=int, nargs="+", help="steps forecast")
-    parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
-    parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
-    parser.add_argument("--parameters", type=json.loads, default={}, help="of the model, as JSON")
-    parser.add_argument(
-        "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
-    )
-    parser.add_argument(
-        "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
-    )
-    parser.add_argument("--output", type=Path, help="JSON file for the results")
-    options = parser.parse_args(arguments)
-    if options.data != "bundled" and not Path(options.data).exists():
-        parser.error(f"--data {options.data}: no such file")
-    name, frame = _load(options.data)
-    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
-    split = split_rows(name, len(frame), tuple(options.shares))
-    recipe = getattr(recipes, options.recipe) if options.recipe else {}
-    if "random_state" in options.parameters:
-        parser.error("--parameters: give the seeds by --seed, not as random_state.")
-    sys.stdout.write(f"commit {_commit()}\n")
-    results = []
-    for horizon, seed in itertools.product(options.horizon, options.seed):
-        parameters = recipe | {"random_state": seed} | options.parameters
-        table = measure(
-            frame,
-            split,
-            horizon=horizon,
-            parameters=parameters,
-            references=seed == options.seed[0],
-        )
-        sys.stdout.write(
-            f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
-        )
-        sys.stdout.flush()
-        rows = table.to_dict(orient="index")
-        results.append({"horizon": horizon, "parameters": parameters, "results": rows})
-        if options.output:  # after each, so that a stopped run keeps what it has
-            facts = {"data": name, "columns": options.columns, "split": split._asdict()}
-            facts |= {"commit": _commit()}
-            options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
-    return 0
-
-
-def _load(data: str) -> tuple[str, pd.DataFrame]:
-    if data == "bundled":
-        return data, load_auckland_pedestrians()
-    return Path(data).name.split(".")[0], load_series(data)
-
-
-def _commit() -> str | None:
-    """Tell which version of the code was measured, where the package lies in a git checkout."""
-    folder = Path(__file__).parent
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return found.stdout.strip()
 
 
 def _peak_memory() -> float:
@@ -306,7 +248,3 @@ def _peak_memory() -> float:
         return float("nan")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,280 @@
+"""From a file to cells, and from cells to numbers and dates.
+
+What the whole file makes plain is read off it: separator, decimal sign, order of day and month.
+What could be read in two ways is asked for, and what cannot be read is named with its line: the
+index of every table here holds line numbers.
+"""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SEPARATORS = "\t;|,"  # the comma comes last: it parts decimals, too
+EMPTY = ["", "-", "--", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None"]
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+MOMENT = re.compile(
+    r"(?P<date>.+?)(?:(?:T|[ ,]+)(?P<hour>\d{1,2}):(?P<rest>\d\d(?::\d\d(?:\.\d+)?)?)"
+    r"(?: ?(?P<half>[AP])M)?\s*(?P<zone>Z|UTC|[-+]\d\d:?\d\d)?)?",
+    re.IGNORECASE,
+)
+_NAME = rf"(?P<name>{'|'.join(MONTHS)})[a-z]*"
+DATES = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
+        r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)",
+        r"(?P<year>\d{4})[-/](?P<month>\d{1,2})",
+        r"(?P<month>\d{1,2})[-/](?P<year>\d{4})",
+        r"(?P<year>\d{4})[- ]?Q(?P<quarter>[1-4])",
+        rf"(?:(?P<day>\d{{1,2}})[-. ]+)?{_NAME}[-., ]+(?P<year>\d{{4}})",
+        rf"{_NAME}\.? +(?P<day>\d{{1,2}}),? +(?P<year>\d{{4}})",
+        r"(?P<first>\d{1,2})([-/.])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)",
+    )
+]
+
+
+class InputError(Exception):
+    """What is wrong with the file or the options, in one line for the user."""
+
+
+def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str]:
+    """Read a file as cells of text, NaN where empty; give its separator, too."""
+    text = _decode(path)
+    sep = _find_separator(text) if sep is None else sep
+    rows = _without_title(_split(text, sep))
+    line, names = next(iter(rows.items()))
+    if any(split_date(cell) for cell in names):
+        print("no header: the columns are called 1, 2 and so on, from the left")
+        names = [str(i + 1) for i in range(len(names))]
+    else:
+        names = [name or str(i + 1) for i, name in enumerate(names)]
+        del rows[line]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"line {line} calls two columns {twice[0]!r}; rename one of them.")
+    if not rows:
+        raise InputError("the file has a header but no rows.")
+    for number, row in rows.items():
+        if len(row) > len(names):
+            raise InputError(
+                f"line {number} has {len(row)} values, line {line} has {len(names)}, parted at "
+                f"{sep!r}; give another separator by --sep, or mend the line."
+            )
+    table = [row + [""] * (len(names) - len(row)) for row in rows.values()]
+    cells = pd.DataFrame(table, index=list(rows), columns=names, dtype="str")
+    return cells.mask(cells.isin(EMPTY)), sep
+
+
+def _decode(path: Path) -> str:
+    """Read the text of a file, whatever its encoding; it may be compressed by gzip."""
+    if path.is_dir():
+        raise InputError("this is a folder; name a file in it.")
+    try:
+        raw = path.read_bytes()
+        raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+    except FileNotFoundError:
+        raise InputError("no such file.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the file cannot be read: {reason}.") from None
+    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
+    try:
+        text = raw.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+        print("not in UTF-8: read as Latin-1")
+    if "\0" in text:
+        raise InputError("this is no text; save a spreadsheet as CSV first.")
+    if not text.strip():
+        raise InputError("the file is empty.")
+    return text
+
+
+def _find_separator(text: str) -> str:
+    """Find what parts most lines alike; csv.Sniffer takes the comma of decimals for it."""
+    shares = {}
+    for sep in SEPARATORS:
+        try:
+            widths = [len(row) for row in islice(_reader(text, sep), 1000) if any(row)]
+        except csv.Error:
+            continue  # the quotation marks fit another separator, or none
+        width, count = Counter(widths or [1]).most_common(1)[0]
+        shares[sep] = count / len(widths) if width > 1 else 0
+        if shares[sep] > 0.8:  # not all: there may be a title, or a sum at the end
+            return sep
+    return max(shares, key=shares.__getitem__) if any(shares.values()) else ","
+
+
+def _reader(text: str, sep: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
+
+
+def _split(text: str, sep: str) -> dict[int, list[str]]:
+    """Give the cells of each line that has any, without empty ones at its end."""
+    rows: dict[int, list[str]] = {}
+    reader = _reader(text, sep)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            while cells and not cells[-1]:
+                cells.pop()
+            if cells:
+                rows[reader.line_num] = cells
+    except csv.Error:
+        place = f"after line {max(rows)}" if rows else "in line 1"
+        raise InputError(f'a quotation mark (") {place} is not closed at the separator.') from None
+    if not rows:
+        raise InputError("the file holds separators only.")
+    return rows
+
+
+def _without_title(rows: dict[int, list[str]]) -> dict[int, list[str]]:
+    """Leave out lines of one cell above a table of several columns."""
+    if max(map(len, rows.values())) == 1:
+        return rows
+    title = list(takewhile(lambda line: len(rows[line]) == 1, rows))
+    if title:
+        print(f"left out, above the table: {list_lines(title)}")
+    return {line: row for line, row in rows.items() if line not in title}
+
+
+def find_decimal(cells: pd.DataFrame, sep: str) -> str:
+    """Tell the decimal sign of a file: 1,5 and 1.234,5 have one reading only, 1.234 has two."""
+    every = pd.concat([cells[name].dropna() for name in cells]).sort_index(kind="stable")
+    comma, point = is_number(every, ","), is_number(every, ".")
+    with_comma, with_point = every[comma & ~point], every[point & ~comma]
+    unclear = every[comma & point & every.str.contains("[.,]")]
+    if len(with_comma) and len(with_point):
+        raise InputError(
+            f"{first_cell(with_comma)} has a decimal comma, {first_cell(with_point)} a decimal "
+            "point; say by --decimal , or --decimal . which sign is meant, and mend the others."
+        )
+    if len(with_comma):
+        return ","
+    if len(with_point) or not len(unclear) or (sep == "," and not unclear.str.contains(",").any()):
+        return "."
+    raise InputError(
+        f"{first_cell(unclear)} may have decimals or thousands; say by --decimal , or --decimal . "
+        "which sign comes before decimals in this file."
+    )
+
+
+def is_number(cells: pd.Series, decimal: str) -> pd.Series:
+    """Tell which cells are numbers, their thousands parted or not."""
+    point, other = re.escape(decimal), {".": ",", ",": "."}[decimal]
+    thousands = (
+        rf"[1-9]\d{{0,2}}(?P<part>[{other}'\u2019 \u00a0\u202f])\d{{3}}(?:(?P=part)\d{{3}})*"
+    )
+    pattern = rf"[-+−]?(?=.*\d)(?:{thousands}|\d*)(?:{point}\d*)?(?:[eE][-+]?\d+)?"
+    return cells.map(lambda cell: isinstance(cell, str) and bool(re.fullmatch(pattern, cell)))
+
+
+def read_numbers(cells: pd.Series, decimal: str) -> pd.Series:
+    """Read the cells that are numbers; the others are NaN."""
+    text = cells[is_number(cells, decimal)].str.replace("−", "-")
+    text = text.str.replace(rf"[^-+0-9eE{decimal}]", "", regex=True).str.replace(decimal, ".")
+    numbers = text.astype(np.float64)
+    return numbers[numbers.abs() < 1e100].reindex(cells.index)  # larger ones have no square
+
+
+def split_date(cell: str) -> dict[str, str | None] | None:
+    """Name the parts of a cell that has the form of a date, with or without a time of day."""
+    moment = MOMENT.fullmatch(cell)
+    for pattern in DATES if moment else ():
+        if date := pattern.fullmatch(moment["date"]):
+            return moment.groupdict() | date.groupdict()
+    return None
+
+
+def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
+    """Read cells as dates, each of which must be one."""
+    parts = cells.map(split_date, na_action="ignore")
+    bad = cells[parts.isna()]
+    if not len(bad):
+        if dayfirst is None:
+            dayfirst = _day_comes_first(cells, parts)
+        _check_zones(cells, parts)
+        iso = parts.map(lambda part: _iso(part, dayfirst=dayfirst))
+        utc = len({part["zone"] for part in parts}) > 1  # as of summer and winter time
+        dates = pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=utc)
+        bad = cells[dates.isna()]
+    if len(bad):
+        value = "an empty cell" if pd.isna(bad.iloc[0]) else repr(bad.iloc[0])
+        raise InputError(
+            f"line {bad.index[0]}: {value} in column {cells.name!r} is no date"
+            f"{and_more(len(bad))}; write dates as 2024-12-31 23:00."
+        )
+    return pd.DatetimeIndex(dates, name=cells.name)
+
+
+def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:
+    """Write the parts of a date as 2024-12-31T23:00."""
+    month, day = part.get("month"), part.get("day") or 1
+    if "first" in part:
+        month, day = (part["first"], part["second"])[:: -1 if dayfirst else 1]
+    elif "name" in part:
+        month = MONTHS.index(part["name"][:3].lower()) + 1
+    elif "quarter" in part:
+        month = 3 * int(part["quarter"]) - 2
+    hour = int(part["hour"] or 0)
+    if part["half"]:
+        hour = hour % 12 + 12 * (part["half"] in "pP")
+    zone = (part["zone"] or "").upper().replace("UTC", "Z")
+    year = int(part["year"])
+    if len(part["year"]) == 2:
+        year += 2000 if year < 69 else 1900  # as POSIX has it
+    return f"{year:04}-{int(month):02}-{int(day):02}T{hour:02}:{part['rest'] or '00'}{zone}"
+
+
+def _day_comes_first(cells: pd.Series, parts: pd.Series) -> bool | None:
+    """Tell the order of day and month by a day after the 12th; None where no date needs it."""
+    parts = parts[parts.map(lambda part: "first" in part)]
+    first = cells[parts[parts.map(lambda part: int(part["first"]) > 12)].index]
+    second = cells[parts[parts.map(lambda part: int(part["second"]) > 12)].index]
+    if len(first) and len(second):
+        raise InputError(
+            f"{first_cell(first)} has the day first, {first_cell(second)} the month; write all "
+            "dates in one order, best as 2024-12-31."
+        )
+    if len(parts) and not len(first) and not len(second):
+        raise InputError(
+            f"{first_cell(cells[parts.index])} may begin with the day or the month, and no day "
+            "after the 12th tells; add --dayfirst or --no-dayfirst."
+        )
+    return bool(len(first)) if len(parts) else None
+
+
+def _check_zones(cells: pd.Series, parts: pd.Series) -> None:
+    """Raise if some dates have an offset such as +02:00 and others have none."""
+    naive = cells[parts.map(lambda part: part["zone"] is None)]
+    if 0 < len(naive) < len(cells):
+        raise InputError(
+            f"{first_cell(naive)} has no offset from UTC{and_more(len(naive))}, other dates have "
+            "one; write all dates with it or all without."
+        )
+
+
+def first_cell(cells: pd.Series) -> str:
+    """Quote the first of some cells with its line."""
+    return f"{cells.iloc[0]!r} (line {cells.index[0]})"
+
+
+def and_more(count: int) -> str:
+    """Tell how many lines have the same fault as the one that is named."""
+    return f" (and {count - 1} more like it)" if count > 1 else ""
+
+
+def list_lines(lines: Sequence[int]) -> str:
+    """List the numbers of lines, but not hundreds."""
+    more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:5]))}{more}"

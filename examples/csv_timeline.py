@@ -1,0 +1,223 @@
+"""From the cells of a CSV to a timeline: numbers under a regular index of time.
+
+Rows are brought into order, and steps without a row get an empty one; both is told. If the file
+holds several series, the index is (series, time).
+"""
+
+import argparse
+
+import pandas as pd
+from csv_cells import (
+    InputError,
+    and_more,
+    find_decimal,
+    first_cell,
+    is_number,
+    list_lines,
+    read_cells,
+    read_dates,
+    read_numbers,
+    split_date,
+)
+
+STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
+
+
+def read_timeline(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.offsets.BaseOffset]:
+    """Read the file that the options name, the target last; give the step between rows, too."""
+    cells, sep = read_cells(options.path, options.sep)
+    series = [options.series] if options.series else []
+    _check_named(cells, options)
+    other = cells.drop(columns=[*series, *([options.target] if options.target else [])])
+    time = options.time or [_find_dates(other)]
+    when = _without_remarks(cells[time[0]].str.cat(cells[time[1:]], sep=" "))
+    when.name, cells = " ".join(time), cells.loc[when.index]
+    dates = pd.Series(read_dates(when, options.dayfirst), index=cells.index, name=when.name)
+    others = cells.drop(columns=time + series)
+    values = _read_values(others, options.target, options.decimal, sep)
+    parts = {}
+    for name, lines in _lines_of_series(cells, options.series).items():
+        advice = _tell_apart(others.loc[lines], dates[lines])
+        parts[name] = _one_row_a_step(values.loc[lines], dates[lines], options.duplicates, advice)
+    longest = max(parts.values(), key=len).index
+    step = _find_step(longest) if options.freq is None else _named_step(options.freq)
+    parts = {name: _without_gaps(part, step, name) for name, part in parts.items()}
+    return pd.concat(parts, names=series) if series else parts[""], step
+
+
+def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Raise if an option names a column that is not there, or one for two uses."""
+    named = [("--time", name) for name in options.time or []]
+    named += [("--series", options.series), ("--target", options.target)]
+    uses: dict[str, str] = {}
+    for option, name in named:
+        if name is not None and name not in cells:
+            raise InputError(f"{option} {name}: no such column; there are {_names(cells)}.")
+        if name is not None and uses.setdefault(name, option) != option:
+            raise InputError(f"{option} {name}: the same column as {uses[name]}.")
+
+
+def _names(cells: pd.DataFrame) -> str:
+    return ", ".join(map(repr, cells.columns))
+
+
+def _find_dates(cells: pd.DataFrame) -> str:
+    """Find the first column most of whose cells have the form of a date."""
+    for name in cells:
+        present = cells[name].dropna()
+        if 2 * present.map(split_date).notna().sum() > len(present):
+            return name
+    raise InputError(
+        f"no dates in the columns {_names(cells)}; write them as 2024-12-31 23:00, or name their "
+        "column by --time."
+    )
+
+
+def _without_remarks(when: pd.Series) -> pd.Series:
+    """Leave out lines without a date before the first date and after the last: units, sums."""
+    dated = when.index[when.str.contains(r"\d").fillna(False).astype(bool)]
+    kept = when.loc[dated[0] : dated[-1]] if len(dated) else when
+    if len(kept) < len(when):
+        print(f"left out, without a date: {list_lines(when.index.difference(kept.index))}")
+    return kept
+
+
+def _read_values(
+    cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str
+) -> pd.DataFrame:
+    """Read the columns of numbers, the target last; the target must hold nothing else."""
+    share = {
+        name: (is_number(cells[name], ".") | is_number(cells[name], ",")).sum()
+        / max(1, cells[name].notna().sum())
+        for name in cells
+    }
+    numeric = [name for name in cells if share[name] > 0.5]
+    if target is None and not numeric:
+        raise InputError(f"no column of numbers to forecast; there are {_names(cells)}.")
+    target = numeric[-1] if target is None else target
+    decimal = find_decimal(cells[numeric], sep) if decimal is None and numeric else decimal or "."
+    kept = {}
+    for name in [*cells.columns.drop(target), target]:
+        numbers = read_numbers(cells[name], decimal)
+        bad = cells[name][cells[name].notna() & numbers.isna()]
+        if not len(bad) and numbers.notna().any():
+            kept[name] = numbers
+        elif name == target:
+            _raise_no_numbers(bad, name)
+        else:
+            reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
+            print(f"left out, column {name!r}: {reason}")
+    return pd.DataFrame(kept)
+
+
+def _raise_no_numbers(bad: pd.Series, target: str) -> None:
+    """Name the first value of the target that is no number."""
+    if not len(bad):
+        raise InputError(f"--target {target}: the column is empty.")
+    raise InputError(
+        f"line {bad.index[0]}: {bad.iloc[0]!r} in --target {target} is no number"
+        f"{and_more(len(bad))}; leave a cell empty where the value is missing."
+    )
+
+
+def _lines_of_series(cells: pd.DataFrame, series: str | None) -> dict[str, pd.Index]:
+    """Give the lines of each series, in order of their names."""
+    if series is None:
+        return {"": cells.index}
+    unnamed = cells.index[cells[series].isna()]
+    if len(unnamed):
+        raise InputError(f"line {unnamed[0]}: the column --series {series} is empty.")
+    return {name: part.index for name, part in cells.groupby(series)}
+
+
+def _tell_apart(cells: pd.DataFrame, dates: pd.Series) -> str:
+    """Say what to do about several rows of one time."""
+    for name in cells.columns:
+        cell = cells[name].iloc[0]
+        if isinstance(cell, str) and ":" in cell and split_date(f"2024-01-01 {cell}"):
+            return f"if {name!r} is the time of day, add --time {dates.name!r} --time {name!r}"
+        rows = pd.concat([cells[name], dates], axis=1)
+        if cells[name].nunique() < len(cells) / 2 and not rows.duplicated().any():
+            return f"if {name!r} names several series, add --series {name!r}"
+    return "say which to keep by --duplicates mean, first or last"
+
+
+def _one_row_a_step(
+    values: pd.DataFrame, dates: pd.Series, duplicates: str | None, advice: str
+) -> pd.DataFrame:
+    """Index the rows of one series by time, in order; rows that say the same count once."""
+    same = pd.concat([values, dates], axis=1).duplicated()
+    values, dates = values[~same], dates[~same]
+    again = dates[dates.duplicated()]
+    if len(again) and duplicates is None:
+        first = dates.index[dates == again.iloc[0]][0]
+        raise InputError(
+            f"lines {first} and {again.index[0]} are both of {again.iloc[0]}"
+            f"{and_more(len(again))}; {advice}."
+        )
+    if same.any():
+        print(f"left out, the same as an earlier line: {list_lines(same.index[same])}")
+    if not dates.is_monotonic_increasing:
+        print("rows brought into the order of time")
+    return values.groupby(dates).agg(duplicates or "first")
+
+
+def _named_step(freq: str) -> pd.offsets.BaseOffset:
+    """Read --freq."""
+    try:
+        step = pd.tseries.frequencies.to_offset(freq)
+    except ValueError:
+        step = None
+    if step is None or step.n < 1:
+        raise InputError(
+            f"--freq {freq}: no step; there are min, h, D, B, W, MS, 15min and others."
+        )
+    return step
+
+
+def _find_step(index: pd.DatetimeIndex) -> pd.offsets.BaseOffset:
+    """Find the step of dates some of which may be missing."""
+    gaps = index.to_series().diff().dropna()
+    if not len(gaps):
+        raise InputError("all rows are of one time.")
+    usual = gaps.mode()[0]
+    working_days = (
+        usual == pd.Timedelta(days=1) and len(index) > 7 and (index.day_of_week < 5).all()
+    )
+    days, rest = divmod(usual, pd.Timedelta(days=1))
+    steps = [usual if rest else f"{days}D", *STEPS_OF_THE_CALENDAR]
+    for step in ["B", *steps] if working_days else steps:
+        grid = pd.date_range(index[0], index[-1], freq=step)
+        if len(grid) <= 2 * len(index) and index.isin(grid).all():
+            return grid.freq
+    odd = gaps[gaps % usual != pd.Timedelta(0)]
+    odd = odd if len(odd) else gaps[gaps != usual]
+    raise InputError(
+        f"rows are mostly {_span(usual)} apart, but {_span(odd.iloc[0])} before {odd.index[0]}"
+        f"{and_more(len(odd))}; name the step by --freq, such as h or MS, or mend the dates."
+    )
+
+
+def _span(gap: pd.Timedelta) -> str:
+    return str(gap).removeprefix("0 days ").removesuffix(" 00:00:00")
+
+
+def _without_gaps(rows: pd.DataFrame, step: pd.offsets.BaseOffset, name: str) -> pd.DataFrame:
+    """Put an empty row where a step has none."""
+    where = f"series {name!r}: " if name else ""
+    grid = pd.date_range(rows.index[0], rows.index[-1], freq=step, name=rows.index.name)
+    between = rows.index.difference(grid)
+    if len(between):
+        raise InputError(
+            f"{where}{between[0]} lies between two steps of {step.freqstr!r}"
+            f"{and_more(len(between))}; name another step by --freq, or mend the dates."
+        )
+    missing = grid.difference(rows.index)
+    if len(missing) > len(rows):
+        raise InputError(
+            f"{where}{len(missing)} of {len(grid)} steps of {step.freqstr!r} have no row, the "
+            f"first {missing[0]}; name a longer step by --freq, or add the rows."
+        )
+    if len(missing):
+        print(f"{where}empty rows put where steps had none: {len(missing)}, first {missing[0]}")
+    return rows.reindex(grid)

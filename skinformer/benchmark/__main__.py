@@ -1,0 +1,150 @@
+"""The command line of the benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from skinformer import InformerRegressor, benchmark, recipes
+from skinformer.datasets import load_auckland_pedestrians
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """
+    Run the benchmark from the command line.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Command line; None takes the process's own.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    parser = _make_parser()
+    options = parser.parse_args(arguments)
+    try:
+        _run(options)
+    except (OSError, ValueError, FloatingPointError) as error:
+        reason = " ".join(str(error).split())
+        parser.error(f"--data {options.data}: {getattr(error, 'strerror', None) or reason}")
+    return 0
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    about = (benchmark.__doc__ or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
+    parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
+    parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
+    parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
+    parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
+    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
+    parser.add_argument(
+        "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
+    )
+    parser.add_argument(
+        "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
+    )
+    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+#: Parameters of the model that the protocol sets, and the options by which.
+_SET_BY = {
+    "random_state": "--seed",
+    "pred_len": "--horizon",
+    "target": "--columns",
+    "early_stopping": "the protocol",
+    "validation_fraction": "--shares",
+}
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Read parameters of the model from JSON."""
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text} is no JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise argparse.ArgumentTypeError(f'{text} must name its values, as {{"seq_len": 720}}')
+    known = InformerRegressor().get_params()
+    for name in given:
+        if name not in known:
+            raise argparse.ArgumentTypeError(
+                f"InformerRegressor has no parameter {name!r}; it has {', '.join(sorted(known))}"
+            )
+        if name in _SET_BY:
+            raise argparse.ArgumentTypeError(f"{name!r} is set by {_SET_BY[name]}")
+    return given
+
+
+def _new_file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} must be a file in a folder that exists")
+    return path
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Measure every horizon with every seed, and print and keep each result at once."""
+    name, frame = _load(options.data)
+    frame = frame.iloc[:, -1:] if options.columns == "S" else frame
+    split = benchmark.split_rows(name, len(frame), tuple(options.shares))
+    recipe = getattr(recipes, options.recipe) if options.recipe else {}
+    commit = _commit()
+    sys.stdout.write(f"commit {commit}\n")
+    results = []
+    for horizon, seed in itertools.product(options.horizon, options.seed):
+        parameters = recipe | {"random_state": seed} | options.parameters
+        references = seed == options.seed[0]
+        table = benchmark.measure(
+            frame, split, horizon=horizon, parameters=parameters, references=references
+        )
+        sys.stdout.write(
+            f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
+        )
+        sys.stdout.flush()
+        rows = table.to_dict(orient="index")
+        results.append({"horizon": horizon, "parameters": parameters, "results": rows})
+        if options.output:  # after each, so that a stopped run keeps what it has
+            facts = {"data": name, "columns": options.columns, "split": split._asdict()}
+            facts |= {"commit": commit}
+            options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
+
+
+def _load(data: str) -> tuple[str, pd.DataFrame]:
+    if data == "bundled":
+        return data, load_auckland_pedestrians()
+    return Path(data).name.split(".")[0], benchmark.load_series(data)
+
+
+def _commit() -> str | None:
+    """Tell which version of the code was measured, where the package lies in a git checkout."""
+    folder = Path(__file__).parent
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
