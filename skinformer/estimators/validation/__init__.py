@@ -27,6 +27,7 @@ from skinformer.estimators.validation.index import (
     make_clock,
     number_series,
     time_labels,
+    warn_of_no_calendar,
 )
 from skinformer.estimators.validation.parameters import (
     CALENDAR_FEATURES_CONSTRAINTS,
@@ -133,4 +134,5 @@ __all__ = [
     "warn_of_held_values",
     "warn_of_leaks",
     "warn_of_lost_index",
+    "warn_of_no_calendar",
 ]
