@@ -95,6 +95,37 @@ def test_readme_command_pins_torch_before_all_else(name):
     assert installs[0] == TORCH_PIN
 
 
+def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
+    """A bound that nobody runs is a guess: pandas 3.0 was promised, and no index was read there."""
+    lowest = run_python(str(ROOT / ".ci" / "lowest")).stdout.split()
+    assert [pin.replace("==", ">=") for pin in lowest] == PROJECT["project"]["dependencies"]
+    assert 'python3 .ci/lowest > "$lowest"' in CI_RUN
+    assert 'PIP_CONSTRAINT="$lowest"' in CI_RUN
+    assert '"${command//.venv-test/.venv-lowest}"' in CI_RUN
+    assert ".venv-test" in readme_command("test")
+
+
+def test_a_dependency_without_a_lower_bound_is_an_error(tmp_path):
+    """Constraints that leave one out would test its newest version, and pass."""
+    script = tmp_path / ".ci" / "lowest"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / ".ci" / "lowest").read_bytes())
+    pyproject = '[project]\ndependencies = ["numpy>=2.0.2", "joblib"]\n'
+    (tmp_path / "pyproject.toml").write_text(pyproject, encoding="utf-8")
+    done = run_python(str(script))
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "'joblib' has no lower bound" in done.stderr
+
+
+def test_the_lowest_torch_is_the_one_that_is_pinned():
+    """CI installs it by that pin, so a lower bound would never be run."""
+    assert (
+        f"torch>={TORCH_PIN.removeprefix('torch==').removesuffix('.0')}"
+        in (PROJECT["project"]["dependencies"])
+    )
+
+
 def test_ci_pins_the_readme_torch_before_the_linters():
     """Another torch in CI would check other types than those the tests run with."""
     installs = re.findall(r'/pip" install --quiet (.*)', CI_RUN)

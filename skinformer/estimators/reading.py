@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from skinformer.estimators import validation
-from skinformer.timeline.calendar import CALENDAR_PREFIX
+from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, row_labels
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import affine_link
@@ -49,6 +49,8 @@ class Roles:
         Those of `known` that are constant in each series of a panel.
     links : tuple of (slope, intercept)
         In "both" mode the map from each target's column of X into y's units.
+    levels : tuple of tuple
+        Names of the levels of the targets' labels, and of those of X's columns.
     """
 
     mode: Literal["frame", "both", "features"]
@@ -59,6 +61,25 @@ class Roles:
     columns: tuple[Hashable, ...]
     static: tuple[Hashable, ...] = ()
     links: tuple[tuple[float, float], ...] = ()
+    levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
+
+    @property
+    def target_labels(self) -> pd.Index:
+        """The targets as columns of a forecast, in the levels they came in."""
+        return _label_columns(self.targets, self.levels[0])
+
+    @property
+    def column_labels(self) -> pd.Index:
+        """X's columns as those of a frame, in the levels they came in."""
+        return _label_columns(self.columns, self.levels[1])
+
+
+def _label_columns(names: tuple[Hashable, ...], levels: tuple[Hashable, ...]) -> pd.Index:
+    several = len(levels) > 1
+    labels: pd.Index = pd.Index(
+        list(names), tupleize_cols=several, name=levels if several else levels[0]
+    )
+    return labels
 
 
 @dataclass(frozen=True)
@@ -101,6 +122,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     truth = None if y is None else _read_truth(y)
     named = index is not None or hasattr(estimator, "feature_names_in_")
     roles = _assign_roles(estimator, columns, truth, named=named)
+    roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if truth is not None:
         if roles.mode == "features":
             validation.check_known_future(list(estimator.known_future or ()), roles.known, ())
@@ -116,6 +138,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     advice = None if "missing" in estimator.embeddings else _COVARIATE_NAN
     for name in (*roles.past, *roles.known):
         validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
+    validation.check_same_index(X, sample_weight, "sample_weight")
     weight = validation.truth_weight(sample_weight, observed)
     time, series_labels = _labels(index, len(observed))
     series, estimator.series_ = validation.number_series(series_labels, len(observed))
@@ -289,6 +312,16 @@ def _read_columns(
     return {name: values[:, j] for j, name in enumerate(names)}, None
 
 
+def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """Name the levels of the targets' labels and of those of X's columns."""
+    own, given = (
+        tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,) for rows in (X, y)
+    )
+    name = getattr(y, "name", None)
+    like_x = isinstance(name, tuple) and len(name) == len(own)
+    return (own if mode != "features" or like_x else given), own
+
+
 def _read_truth(y: Any) -> _Truth:
     index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
     values = validation.numeric_truth(y)
@@ -326,7 +359,7 @@ def _assign_roles(
         validation.check_target_exists(target, names, named=named)
     given = list(estimator.known_future or ())
     validation.check_known_future(given, names, targets)
-    known = [n for n in names if n in given or str(n).startswith(CALENDAR_PREFIX)]
+    known = [n for n in names if n in given or is_calendar_column(n)]
     return Roles(
         mode="frame" if truth is None else "both",
         targets=targets,

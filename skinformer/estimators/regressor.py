@@ -409,7 +409,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self._check_known_ahead(observed, place, wanted, horizon, clock)
         values = self._forecast_steps(observed, series, steps, place, clock)
         labels = join_series(names, series, clock.labels(steps))
-        return pd.DataFrame(values, index=labels, columns=list(self.roles_.targets))
+        return pd.DataFrame(values, index=labels, columns=self.roles_.target_labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -490,7 +490,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
         labels = join_series(self.series_, np.repeat(np.arange(n_series), steps), labels)
-        return pd.DataFrame(np.nan, index=labels, columns=list(self.roles_.columns))
+        return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
 
     def _after_observed(self, place: Placement, observed: Observed) -> Placement:
         """Move the anchor behind the last observed target of X."""

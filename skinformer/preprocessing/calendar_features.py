@@ -11,8 +11,8 @@ from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import read_rows
 from skinformer.timeline.calendar import (
-    CALENDAR_PREFIX,
     FIELDS,
+    calendar_columns,
     calendar_values,
     choose_fields,
 )
@@ -27,7 +27,8 @@ class CalendarFeatures(RowTransformer):
 
     For each field, ``calendar__<field>_sin`` and ``calendar__<field>_cos`` of its angle, so that
     23:00 lies beside 00:00. Made for regressors other than `InformerRegressor`, which embeds the
-    calendar by itself; it takes these columns as known ahead. Rows without dates pass unchanged.
+    calendar by itself; it takes these columns as known ahead. Rows without dates pass unchanged,
+    with a warning.
 
     Parameters
     ----------
@@ -78,11 +79,17 @@ class CalendarFeatures(RowTransformer):
         -------
         self
             Fitted.
+
+        Warns
+        -----
+        UserWarning
+            If the rows have no dates, so that nothing will be appended.
         """
         self._validate_params()
         validation.check_calendar("fields", self.fields, list(FIELDS))
         _, time, _ = read_rows(self, X, reset=True)
         if time is None or not is_dated(time):
+            validation.warn_of_no_calendar()
             self.fields_: tuple[str, ...] = ()
         elif self.fields == "auto":
             self.fields_ = choose_fields(time.unique().sort_values())
@@ -134,5 +141,4 @@ class CalendarFeatures(RowTransformer):
             X's columns, then ``calendar__<field>_sin`` and ``calendar__<field>_cos``.
         """
         names = validation.feature_names_in(self, input_features)
-        circle = [f"{CALENDAR_PREFIX}{f}_{part}" for f in self.fields_ for part in ("sin", "cos")]
-        return np.array([*names, *circle], dtype=object)
+        return np.array([*names, *calendar_columns(self.fields_)], dtype=object)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import column_names, read_rows
-from skinformer.timeline.calendar import CALENDAR_PREFIX
+from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.mask_future import mask_future
 
 __all__ = ["MaskFuture"]
@@ -105,7 +105,7 @@ class MaskFuture(RowTransformer):
         self.hidden_ = [
             j
             for j, name in enumerate(names)
-            if name in targets or not (name in known or str(name).startswith(CALENDAR_PREFIX))
+            if name in targets or not (name in known or is_calendar_column(name))
         ]
         return self
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,7 @@ import pandas as pd
 
 from skinformer.timeline.clock import is_dated, wall_times
 
-__all__ = ["CALENDAR_PREFIX", "FIELDS", "calendar_values", "choose_fields"]
-
-#: Columns made from the calendar start with this and are known in the future.
-CALENDAR_PREFIX = "calendar__"
+__all__ = ["FIELDS", "calendar_columns", "calendar_values", "choose_fields", "is_calendar_column"]
 
 _HOUR = 1 / 24
 
@@ -49,6 +46,53 @@ FIELDS: dict[str, Field] = {
     # NOTE[DIFF] N 2.3 counts months from 1, which breaks a table of 12 in December.
     "month": Field(12, 0, 360, lambda index: index.month - 1, annual=True),
 }
+
+
+def calendar_columns(fields: Sequence[str]) -> list[str]:
+    """
+    Name the columns that hold calendar fields as points on the circle.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        Names from `FIELDS`.
+
+    Returns
+    -------
+    list of str
+        Two for each field.
+
+    Examples
+    --------
+    >>> calendar_columns(["hour"])
+    ['calendar__hour_sin', 'calendar__hour_cos']
+    """
+    return [f"calendar__{field}_{part}" for field in fields for part in ("sin", "cos")]
+
+
+def is_calendar_column(name: Hashable) -> bool:
+    """
+    Tell whether a column was made from the calendar, and so is known in the future.
+
+    Parameters
+    ----------
+    name : Hashable
+        Name of a column.
+
+    Returns
+    -------
+    bool
+        True for the names of `calendar_columns`, whatever prefixes a ColumnTransformer or a
+        FeatureUnion put before them. A measurement that one called "calendar" passed through
+        has the prefix alone.
+
+    Examples
+    --------
+    >>> is_calendar_column("union__cal__calendar__hour_sin"), is_calendar_column("calendar__load")
+    (True, False)
+    """
+    own = "__".join(str(name).split("__")[-2:])
+    return own in calendar_columns(tuple(FIELDS))
 
 
 def choose_fields(index: pd.Index) -> tuple[str, ...]:

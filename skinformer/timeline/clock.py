@@ -447,15 +447,15 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
     if index.freq is not None:
         return index.freq
     walls = _walls(index, _usual_time(index))
-    return _regular_step(index) or _regular_step(walls) or _gappy_step(index, walls)
+    regular = _regular_step(index) or _regular_step(walls)
+    return regular or _gappy_step(index, walls) or _monthly_step(walls)
 
 
 def _regular_step(index: pd.DatetimeIndex) -> Any:
     """Find the step of dates without holes, or None."""
-    if len(index) < 3:  # what pandas needs to infer anything
-        return None
-    with pd.option_context("future.infer_freq_returns_offset", True):
-        return pd.infer_freq(index)
+    # What `pd.infer_freq` returns, and whether it warns, is an option of the whole process; the
+    # constructor gives an offset in every pandas 3.
+    return pd.DatetimeIndex(index, freq="infer").freq
 
 
 def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
@@ -472,6 +472,22 @@ def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
     if gap == day and len(index) > 7 and bool((walls.day_of_week < 5).all()):
         return pd.offsets.BDay()
     return pd.offsets.Day(gap // day)
+
+
+def _monthly_step(walls: pd.DatetimeIndex) -> Any:
+    """Find the step of dates at one place of the month: its first day, its end, or its 15th."""
+    if ((walls - walls.normalize()) != walls[0] - walls[0].normalize()).any():
+        return None
+    months = _common_gap(np.diff(12 * walls.year + walls.month), 1)
+    if months is None:
+        return None
+    if (walls.day == 1).all():
+        return pd.offsets.MonthBegin(months)
+    if walls.is_month_end.all():
+        return pd.offsets.MonthEnd(months)
+    # A 29th is not in every month.
+    same_day = (walls.day == walls.day[0]).all() and walls.day[0] <= 28
+    return pd.DateOffset(months=months) if same_day else None
 
 
 def is_dated(index: pd.Index | None) -> bool:

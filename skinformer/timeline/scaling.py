@@ -17,6 +17,9 @@ Rows = npt.NDArray[np.int64]
 #: Rows that are handled in float64 at a time: bounds the temporary memory.
 _CHUNK = 1 << 17
 
+#: Deviations from the mean beyond which squares overflow in the network's single precision.
+_FARTHEST = 1e18
+
 
 @dataclass(frozen=True)
 class Scaler:
@@ -26,7 +29,8 @@ class Scaler:
     Parameters
     ----------
     mean, scale : ndarray of shape (n_series, n_columns)
-        In the columns' units; a constant column has scale 1.
+        In the columns' units. A constant column has the size of its value as scale (1 for 0), so
+        that a later change weighs the same in every unit.
     """
 
     mean: Floats
@@ -50,6 +54,11 @@ class Scaler:
         ndarray of float32, shape (n, n_columns)
             In deviations from the mean. Values are centred in float64 before they are
             rounded, so that 1e8 ± 1 keeps its digits.
+
+        Raises
+        ------
+        ValueError
+            If a value lies so far off that the network would answer NaN.
         """
         out = np.empty((len(series), len(columns)), dtype=np.float32)
         for start in range(0, len(series), _CHUNK):
@@ -61,7 +70,12 @@ class Scaler:
                 else:
                     values = column[rows].astype(np.float64)
                     values -= self.mean[owner, j]
-                    values /= self.scale[owner, j]
+                    with np.errstate(over="ignore"):
+                        values /= self.scale[owner, j]
+                    far = np.abs(values) > _FARTHEST
+                    if far.any():
+                        mean, scale = self.mean[owner[far][0], j], self.scale[owner[far][0], j]
+                        _raise_far(column[rows][far][0], mean, scale)
                     out[rows, j] = values
         return out
 
@@ -97,8 +111,18 @@ class Scaler:
             With one series more.
         """
         mean = np.vstack([self.mean, self.mean.mean(axis=0)])
-        spread = np.sqrt((self.scale**2 + (self.mean - mean[-1]) ** 2).mean(axis=0))
+        apart = self.mean - mean[-1]
+        unit = _units(np.maximum(self.scale, np.abs(apart)).max(axis=0))
+        spread = unit * np.sqrt(((self.scale / unit) ** 2 + (apart / unit) ** 2).mean(axis=0))
         return Scaler(mean=mean, scale=np.vstack([self.scale, spread]))
+
+
+def _raise_far(value: float, mean: float, scale: float) -> None:
+    raise ValueError(
+        f"X holds {value:g}, which lies more than {_FARTHEST:g} deviations ({scale:g}) from the "
+        f"mean of the training rows ({mean:g}): no forecast can be built on it. Correct it, or "
+        "make it NaN if it is a target's."
+    )
 
 
 def fit_scaler(
@@ -122,7 +146,8 @@ def fit_scaler(
     Returns
     -------
     Scaler
-        A column without any value, or with one value only, gets deviation 1.
+        A column with one value only has no deviation; it gets the size of that value, and 1
+        for 0 or without any value.
     """
     mean = np.zeros((len(start), len(columns)))
     scale = np.ones((len(start), len(columns)))
@@ -130,23 +155,44 @@ def fit_scaler(
         count = _sums(~np.isnan(column), start, stop)
         mean[:, j] = _sums(column, start, stop) / np.maximum(count, 1)
         # A second pass about the mean: the one-pass formula loses all digits at 1e8 ± 1.
-        squares = _sums(column, start, stop, centre=mean[:, j])
-        deviation = np.sqrt(squares / np.maximum(count, 1))
+        apart = _sums(column, start, stop, centre=mean[:, j]) / np.maximum(count, 1)
+        unit = _units(apart)
+        squares = _sums(column, start, stop, centre=mean[:, j], unit=unit)
+        deviation = unit * np.sqrt(squares / np.maximum(count, 1))
         seen = count > 0
         if j in static and seen.any():
-            deviation[:] = mean[seen, j].std()
+            apart = mean[seen, j] - mean[seen, j].mean()
+            unit = _units(np.abs(apart).max())
+            deviation[:] = unit * np.sqrt(((apart / unit) ** 2).mean())
             mean[:, j] = mean[seen, j].mean()
         elif not seen.all() and seen.any():  # a series that starts after the training rows
             mean[~seen, j], deviation[~seen] = mean[seen, j].mean(), deviation[seen].mean()
-        varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
+        size = np.abs(mean[:, j])
+        scale[size > 0, j] = size[size > 0]
+        varies = deviation > 1e-12 * np.maximum(size, 1e-300)
         scale[varies, j] = deviation[varies]
     return Scaler(mean=mean, scale=scale)
 
 
+def _units(sizes: npt.ArrayLike) -> Floats:
+    """Give the power of two near each size, 1 for 0: in such units no square runs over."""
+    _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
+    return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent))
+
+
 def _sums(
-    column: npt.NDArray[np.generic], start: Rows, stop: Rows, centre: Floats | None = None
+    column: npt.NDArray[np.generic],
+    start: Rows,
+    stop: Rows,
+    *,
+    centre: Floats | None = None,
+    unit: Floats | None = None,
 ) -> Floats:
-    """Sum the values (or the squares about a centre) of each series, NaN as 0, by chunks."""
+    """
+    Sum the values of each series, NaN as 0, by chunks.
+
+    With a centre sum their distances from it; with a unit, too, the squares of these in units.
+    """
     total = np.zeros(len(start))
     for low in range(0, len(column), _CHUNK):
         values = column[low : low + _CHUNK].astype(np.float64)
@@ -157,7 +203,12 @@ def _sums(
         if centre is not None:
             each = np.repeat(centre[inside], last[inside] - first[inside])
             rows = origins_between(first[inside], last[inside] - 1)
-            values[rows] = (values[rows] - each) ** 2
+            values[rows] -= each
+            if unit is None:
+                values = np.abs(values)
+            else:
+                values[rows] /= np.repeat(unit[inside], last[inside] - first[inside])
+                values[rows] *= values[rows]
         np.nan_to_num(values, copy=False, nan=0.0)
         bounds = np.stack([first[inside], last[inside]], axis=1).ravel()
         # reduceat reads bounds pairwise; a last bound at the end of the chunk is implied.
@@ -181,17 +232,21 @@ def affine_link(source: Floats, truth: Floats) -> tuple[float, float] | None:
     tuple of float or None
         Slope and intercept; None when the relation is not affine (to 1e-4 of y's range).
     """
+    source, truth = np.asarray(source, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     both = ~(np.isnan(source) | np.isnan(truth))
     source, truth = source[both], truth[both]
     if not len(truth):
         return 1.0, 0.0
+    if np.ptp(truth) == 0:  # before any mean, whose rounding would pass for a relation
+        # One constant for another: nothing is known of the slope. A column that varies would
+        # forecast a constant ever after.
+        return None if np.ptp(source) else (1.0, float(truth[0] - source[0]))
     centre, mean = source.mean(), truth.mean()
-    variance = ((source - centre) ** 2).sum()
-    slope = ((source - centre) * (truth - mean)).sum() / variance if variance else 0.0
-    residual = np.abs(truth - mean - slope * (source - centre)).max()
-    collapsed = np.ptp(truth) == 0 and np.ptp(source) > 0  # would forecast a constant ever after
-    if collapsed or residual > 1e-4 * max(np.ptp(truth), 1e-300):
+    units = _units(np.ptp(source)), _units(np.ptp(truth))
+    source, truth = (source - centre) / units[0], (truth - mean) / units[1]
+    variance = (source**2).sum()
+    slope = (source * truth).sum() / variance if variance else 0.0
+    if np.abs(truth - slope * source).max() > 1e-4 * np.ptp(truth):
         return None
-    if np.ptp(source) == 0:  # one constant for another: nothing is known of the slope
-        return 1.0, float(mean - centre)
+    slope *= units[1] / units[0]
     return float(slope), float(mean - slope * centre)

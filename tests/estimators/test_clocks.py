@@ -22,7 +22,8 @@ def test_the_future_has_the_next_labels_of_the_clock(small, frame, labels):
     """A shifted timestamp is a wrong forecast, however good its value."""
     df = target_only(frame, labels, N + 9)
     forecast = small().fit(df[:N]).forecast(horizon=9)
-    pd.testing.assert_index_equal(forecast.index, df.index[N:], exact="equiv", check_freq=False)
+    found, wanted = without_freq(forecast.index), without_freq(df.index[N:])
+    pd.testing.assert_index_equal(found, wanted, exact="equiv")
     frequency = getattr(labels(N), "freq", None)
     if frequency is not None:
         assert forecast.index.freq == frequency
@@ -83,7 +84,7 @@ def test_a_missing_label_is_named(small, frame, labels):
     message = str(caught.value)
     if "lacks" in message:
         assert f"X.index lacks 3 timestamps, the first {df.index[20]}: " in message
-    else:  # months and quarters with holes have no one step between them
+    else:  # of no other step than months can holes be told from calendars
         assert "X.index has irregular steps" in message
 
 
@@ -222,3 +223,35 @@ def test_integers_of_any_width_count_rows(small, frame, dtype):
     np.testing.assert_array_equal(
         estimator.predict(df), small().fit(numbered[:60]).predict(numbered)
     )
+
+
+@pytest.mark.parametrize("kind", ["timestamp[us]", "timestamp[ns, Europe/Berlin]", "date32"])
+def test_dates_of_arrow_are_dates(small, frame, kind):
+    """They come from parquet files and databases."""
+    pa = pytest.importorskip("pyarrow")
+    types = {
+        "timestamp[us]": pa.timestamp("us"),
+        "timestamp[ns, Europe/Berlin]": pa.timestamp("ns", tz="Europe/Berlin"),
+        "date32": pa.date32(),
+    }
+    tz = "Europe/Berlin" if "Berlin" in kind else None
+    days = frame(pd.date_range("2024-03-01", periods=70, freq="D", tz=tz))[["load"]]
+    df = days.set_axis(days.index.astype(pd.ArrowDtype(types[kind])))
+    estimator = small().fit(df[:60])
+    assert list(estimator.forecast().index) == list(days.index[60:64])
+    np.testing.assert_array_equal(estimator.predict(df), small().fit(days[:60]).predict(days))
+    panel = pd.concat({"a": df, "b": df[:50]}, names=["site", "day"])
+    assert list(small().fit(panel).forecast().loc["b"].index) == list(days.index[50:54])
+
+
+def test_the_15th_of_each_month_needs_no_freq(small, frame):
+    """Meters are read so, and pandas names no such step."""
+    index = pd.date_range("2000-01-15", periods=N, freq=pd.DateOffset(months=1))
+    df = frame(without_freq(index))[["load"]]
+    assert list(small().fit(df).forecast().index[:2]) == [
+        pd.Timestamp("2005-01-15"),
+        pd.Timestamp("2005-02-15"),
+    ]
+    with pytest.raises(ValueError, match=r"lacks 1 timestamps, the first 2000-06-15 00:00:00: X\."):
+        small().fit(df.drop(index[5]))
+    assert len(df.drop(index[5]).asfreq(pd.DateOffset(months=1))) == N

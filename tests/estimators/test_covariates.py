@@ -9,7 +9,7 @@ import pytest
 def case(small, frame):
     """Fit with one column of each kind; give it with 12 later rows."""
     df = frame(72)
-    df.insert(0, "calendar__wave", np.sin(np.arange(72)))
+    df.insert(0, "calendar__hour_sin", np.sin(np.arange(72)))
     return df, small(target="load", known_future=["price"]).fit(df[:60])
 
 
@@ -26,13 +26,13 @@ def test_past_only_values_after_the_origin_do_not_matter(case, row):
     assert not moved(case, "flow", row)[:4].any()
 
 
-@pytest.mark.parametrize("column", ["flow", "price", "calendar__wave", "load"])
+@pytest.mark.parametrize("column", ["flow", "price", "calendar__hour_sin", "load"])
 def test_every_kind_of_column_counts_up_to_the_origin(case, column):
     """A covariate without effect would be a column ignored."""
     assert moved(case, column, 63)[4:8].all()
 
 
-@pytest.mark.parametrize("column", ["price", "calendar__wave"])
+@pytest.mark.parametrize("column", ["price", "calendar__hour_sin"])
 @pytest.mark.parametrize("row", range(60, 64))
 def test_values_known_ahead_reach_the_forecast_of_their_own_step(case, column, row):
     """Ordinary regression data must be learnt: the feature of a row belongs to that row."""

@@ -177,7 +177,9 @@ def test_holes_between_working_days_may_be_none(small, frame):
     small(freq="2B").fit(X)
 
 
-@pytest.mark.parametrize("freq", ["-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B"])
+@pytest.mark.parametrize(
+    "freq", ["-1h", "0h", pd.Timedelta(0), pd.Timedelta("-1D"), "-2B", pd.DateOffset(months=-1)]
+)
 def test_a_step_of_dates_must_be_positive(small, df, freq):
     """Time goes forward."""
     with raises(
@@ -444,25 +446,98 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
         small().fit(*inputs)
 
 
-def test_text_columns_are_refused_by_name(small, df):
-    """A category is no number; the column is named."""
-    message = (
-        "could not convert column 'kind' of dtype str to float: pass numbers; times and names of "
-        "series belong in the index, X.set_index([series, time])."
-    )
-    with raises(ValueError, message):
-        small(target="load").fit(df.assign(kind="a"))
+BELONG = "; times and names of series belong in the index, X.set_index([series, time])."
 
 
-def test_text_among_numbers_is_refused_by_name(small, df):
-    """The dash is in one of forty columns, and the sentence says in which."""
-    mixed = df["flow"].astype(object)
-    mixed.iloc[5] = "-"
+@pytest.mark.parametrize(
+    ("column", "said", "call"),
+    [
+        (
+            ["a", "b"],
+            "'a' is no number. Give each value a column of 0 and 1, {}, or drop the column",
+            "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
+        ),
+        (
+            pd.Categorical(["b", "a"]),
+            "'b' is no number. Give each value a column of 0 and 1, {}, or drop the column",
+            "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
+        ),
+        (
+            pd.Categorical([2, 1]),
+            "its values are numbers, so {}",
+            "X['kind'] = X['kind'].astype(float)",
+        ),
+        (
+            ["1,5", "2"],
+            "'1,5' has a decimal comma, so {}, or read it with decimal=','",
+            "X['kind'] = X['kind'].str.replace(',', '.').astype(float)",
+        ),
+        (
+            pd.Categorical(["-1,5", "2,5"]),
+            "'-1,5' has a decimal comma, so {}, or read it with decimal=','",
+            "X['kind'] = X['kind'].astype(str).str.replace(',', '.').astype(float)",
+        ),
+        (
+            ["1.001,5", "2,0"],
+            "'1.001,5' has a decimal comma, so {}, or read it with decimal=','",
+            "X['kind'] = X['kind'].str.replace('.', '').str.replace(',', '.').astype(float)",
+        ),
+        (["1.5", "2"], "'1.5' is text, so {}", "X['kind'] = X['kind'].astype(float)"),
+        (
+            pd.to_timedelta([1, 2], unit="h"),
+            "count its seconds, {}",
+            "X['kind'] = X['kind'].dt.total_seconds()",
+        ),
+    ],
+    ids=["text", "category", "numbers", "comma", "categories", "thousands", "strings", "spans"],
+)
+def test_columns_of_text_are_told_how_they_become_numbers(small, df, column, said, call):
+    """A sample shows at once what is wrong, and the line to type mends it."""
+    X = df.assign(kind=pd.Series(column).repeat(30).to_numpy())
+    X["kind"] = pd.Series(column).repeat(30).set_axis(df.index)
     with raises(
         ValueError,
-        "could not convert column 'kind' of dtype object to float: '-' is no number. Pass numbers.",
+        f"could not convert column 'kind' of dtype {X['kind'].dtype} to float: "
+        f"{said.format(call)}{BELONG}",
     ):
-        small(target="load").fit(df.assign(kind=mixed))
+        small(target="load").fit(X)
+    names = {"X": X, "pd": pd}
+    exec(call, names)
+    small(target="load").fit(names["X"])
+
+
+@pytest.mark.parametrize("dtype", ["object", "str"])
+def test_text_among_numbers_is_refused_by_name(small, df, dtype):
+    """The dash is in one of forty columns, and the sentence says in which."""
+    mixed = df["flow"].astype(dtype)
+    mixed.iloc[5] = "-"
+    X = df.assign(kind=mixed)
+    call = "X['kind'] = pd.to_numeric(X['kind'], errors='coerce')"
+    with raises(
+        ValueError,
+        f"could not convert column 'kind' of dtype {dtype} to float: '-' is no number. Correct "
+        f"it, or make it missing, {call}{'.' if dtype == 'object' else BELONG}",
+    ):
+        small(target="load").fit(X)
+    exec(call, {"X": X, "pd": pd})
+    small(target="kind").fit(X)
+
+
+def test_text_in_y_is_told_how_it_becomes_numbers(small, df):
+    """There the column is y itself."""
+    y = df["load"].round(1).astype(str).str.replace(".", ",")
+    call = "y = y.str.replace(',', '.').astype(float)"
+    with raises(
+        ValueError,
+        f"could not convert column 'load' of dtype str to float: {y.iloc[0]!r} has a decimal "
+        f"comma, so {call}, or read it with decimal=','{BELONG}",
+    ):
+        small().fit(df[["price"]], y)
+    names = {"y": y}
+    exec(call, names)
+    small().fit(df[["price"]], names["y"])
+    with pytest.raises(ValueError, match=r"so y\['load'\] = y\['load'\]\.str\.replace"):
+        small().fit(df[["price"]], y.to_frame())
 
 
 @pytest.mark.parametrize(
@@ -537,6 +612,18 @@ def test_weights_must_not_be_negative(small, df):
     estimator.fit(df)
     with raises(ValueError, "Negative values in data passed to `sample_weight`."):
         estimator.score(df, sample_weight=weight)
+
+
+def test_weights_with_another_index_are_refused(small, df):
+    """Taken by position, each row would get another row's weight."""
+    weight = pd.Series(1.0, index=df.index)
+    with raises(
+        ValueError,
+        "X and sample_weight have different indexes: rows belong together by their labels. Pass "
+        "sample_weight.loc[X.index].",
+    ):
+        small().fit(df, sample_weight=weight[::-1])
+    small().fit(df, sample_weight=weight[::-1].loc[df.index])
 
 
 @pytest.mark.parametrize("shape", [(59,), (60, 1), ()])

@@ -1,8 +1,15 @@
 """The three modes: what is truth, what is history, what is known ahead."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+
+from skinformer import CalendarFeatures
+from skinformer.estimators.reading import read_training
 
 
 def roles(estimator):
@@ -37,11 +44,57 @@ def test_y_that_is_no_column_makes_all_of_x_known_ahead(small, frame):
     assert roles(estimator) == ("features", ("load",), (), ("flow", "price"))
 
 
-def test_columns_of_calendar_features_are_known_ahead_without_being_named(small, frame):
-    """The prefix says where they come from, and the calendar is always known."""
+@pytest.mark.parametrize("prefix", ["", "cal__", "union__cal__"])
+def test_columns_of_calendar_features_are_known_ahead_without_being_named(small, frame, prefix):
+    """The calendar is always known, however many transformers put their names before it."""
     df = frame(60)
-    df.insert(0, "calendar__hour_sin", np.sin(np.arange(60)))
-    assert roles(small().fit(df))[3] == ("calendar__hour_sin",)
+    df.insert(0, f"{prefix}calendar__hour_sin", np.sin(np.arange(60)))
+    assert roles(small().fit(df))[3] == (f"{prefix}calendar__hour_sin",)
+
+
+def test_the_calendar_behind_a_column_transformer_is_known_ahead(small, frame):
+    """What a transformer named "calendar" passes through is a measurement all the same."""
+    split = ColumnTransformer([("calendar", CalendarFeatures(["hour"]), ["flow", "load"])])
+    estimator = small(target="calendar__load")
+    pipe = make_pipeline(split, estimator).set_output(transform="pandas").fit(frame(60))
+    assert roles(pipe[-1])[2:] == (
+        ("calendar__flow",),
+        ("calendar__calendar__hour_sin", "calendar__calendar__hour_cos"),
+    )
+
+
+@pytest.mark.parametrize("with_y", [False, True])
+def test_columns_of_two_levels_come_back_with_both(small, frame, with_y):
+    """A forecast is joined to the rows it goes on from."""
+    df = frame(60)
+    df.columns = pd.MultiIndex.from_product([["load"], df.columns], names=["kind", "site"])
+    y = df["load", "load"] if with_y else None
+    estimator = small().fit(df, y)
+    pd.testing.assert_index_equal(estimator.forecast().columns, df.columns[[2]])
+    pd.testing.assert_index_equal(estimator.make_future_frame().columns, df.columns)
+    assert pd.concat([df.iloc[:, [2]], estimator.forecast()]).columns.nlevels == 2
+    features = small().fit(df.iloc[:, :2], df["load", "load"])
+    pd.testing.assert_index_equal(features.roles_.target_labels, df.columns[[2]])
+
+
+def test_a_tuple_is_the_name_of_one_target(small, frame):
+    """Columns of two levels are named so; a list means several."""
+    df = frame(60)
+    df.columns = pd.MultiIndex.from_product([["load"], df.columns])
+    for wanted, one in ((("load", "flow"), True), ([("load", "flow")], False)):
+        _, read = read_training(small(target=wanted), df, None, None)
+        assert (read.targets, read.one_dimensional) == ((("load", "flow"),), one)
+
+
+def test_names_that_are_no_text_are_asked_for_at_predict(small, frame):
+    """scikit-learn compares strings only; the rest ended in a KeyError."""
+    df = frame(60).set_axis([1, 2, 3], axis=1)
+    message = (
+        "X lacks the columns [2], which fit saw: the columns are [1, 7, 3]. Give them the names "
+        "that they had."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        small().fit(df).predict(df.rename(columns={2: 7}))
 
 
 @pytest.mark.parametrize(

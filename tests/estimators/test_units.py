@@ -121,6 +121,32 @@ def test_units_may_be_changed_before_or_after_the_fit(small, frame, shift, scale
     np.testing.assert_allclose(forecasts, plain, atol=5e-3)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-40, 1e40, 1e160, 1e300])
+def test_no_unit_is_too_large_or_too_small(small, frame, unit):
+    """Single precision ends at 3e38, double squares at 1e154; forecasts were NaN beyond."""
+    df = frame(60)[["flow", "load"]]
+    plain = small().fit(df).forecast()["load"]
+    np.testing.assert_allclose(small().fit(df * unit).forecast()["load"] / unit, plain, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.1, 7.0, 1e8])
+def test_a_constant_target_behind_a_scaler_keeps_its_units(small, frame, value):
+    """StandardScaler makes it 0, and 0.1 is not the mean of many 0.1."""
+    df = frame(60).assign(load=value)
+    pipe = make_pipeline(StandardScaler(), small(target="load")).set_output(transform="pandas")
+    np.testing.assert_allclose(pipe.fit(df, df["load"]).predict(df), value)
+
+
+def test_a_boolean_target_is_a_number(small, frame):
+    """Whether it rained is forecast as a share."""
+    df = frame(60)
+    df["load"] = df["load"] > 1000
+    as_float = df.astype(float)
+    for y in (None, df["load"]):
+        forecasts = small().fit(df, y).predict(df)
+        np.testing.assert_array_equal(forecasts, small().fit(as_float).predict(as_float))
+
+
 def test_a_constant_target_is_forecast_as_itself(small, frame):
     """A deviation of zero must not become a division by zero."""
     df = frame(60).assign(load=7.0)

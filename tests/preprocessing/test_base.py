@@ -15,6 +15,10 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 from skinformer import CalendarFeatures, MaskFuture, SlidingWindow
 
 EVERY = [CalendarFeatures(), SlidingWindow(seq_len=2, lag=1), MaskFuture(pred_len=2)]
+
+# Arrays have no dates, of which CalendarFeatures warns; test_calendar_features.py sees to that.
+pytestmark = pytest.mark.filterwarnings("ignore:X has no dates, so no calendar columns:UserWarning")
+
 every = pytest.mark.parametrize("transformer", EVERY, ids=lambda t: type(t).__name__)
 
 
@@ -218,19 +222,28 @@ def test_columns_of_one_name_are_refused(transformer):
 
 @every
 @pytest.mark.parametrize(
-    ("values", "dtype"),
+    ("values", "dtype", "advice"),
     [
-        (["a", "b", "c"], "str"),
-        (pd.Categorical([1, 2, 3]), "category"),
-        (pd.date_range("2024", periods=3, unit="us"), "datetime64[us]"),
+        (
+            ["a", "b", "c"],
+            "str",
+            "'a' is no number. Give each value a column of 0 and 1, X = pd.get_dummies(X, "
+            "columns=['kind'], dtype=float), or drop the column",
+        ),
+        (
+            pd.Categorical([1, 2, 3]),
+            "category",
+            "its values are numbers, so X['kind'] = X['kind'].astype(float)",
+        ),
+        (pd.date_range("2024", periods=3, unit="us"), "datetime64[us]", "pass numbers"),
     ],
     ids=["str", "category", "dates"],
 )
-def test_columns_without_numbers_are_named(transformer, values, dtype):
+def test_columns_without_numbers_are_named(transformer, values, dtype, advice):
     """Categories need an encoder; scikit-learn's message names no column."""
     X = pd.DataFrame({"load": [1.0, 2.0, 3.0], "kind": values})
     message = (
-        f"could not convert column 'kind' of dtype {dtype} to float: pass numbers; times and "
+        f"could not convert column 'kind' of dtype {dtype} to float: {advice}; times and "
         "names of series belong in the index, X.set_index([series, time])."
     )
     with raises(ValueError, message):

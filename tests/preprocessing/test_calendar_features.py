@@ -110,13 +110,21 @@ def test_periods_are_dates_too():
 
 @pytest.mark.parametrize("fields", ["auto", ["hour"]])
 def test_rows_without_dates_pass_unchanged(fields):
-    """A Pipeline made for frames runs on arrays."""
+    """A Pipeline made for frames runs on arrays; that it adds nothing is said once."""
     X = np.arange(6).reshape(3, 2)
-    out = CalendarFeatures(fields).fit_transform(X)
+    message = (
+        "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
+        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas')."
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$") as caught:
+        out = CalendarFeatures(fields).fit_transform(X)
+    assert len(caught) == 1
     np.testing.assert_array_equal(out, X)
     assert out.dtype == X.dtype
     numbered = pd.DataFrame({"a": [1.0, 2, 3]}, index=[4, 5, 9])
-    pd.testing.assert_frame_equal(CalendarFeatures(fields).fit_transform(numbered), numbered)
+    with pytest.warns(UserWarning, match="^X has no dates, so no calendar columns are added"):
+        out = CalendarFeatures(fields).fit_transform(numbered)
+    pd.testing.assert_frame_equal(out, numbered)
 
 
 def test_no_fields_are_no_columns():

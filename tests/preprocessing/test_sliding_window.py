@@ -411,11 +411,14 @@ def test_series_of_a_panel_must_share_their_grid():
     """One clock counts all series."""
     X = pd.concat({"a": frame(9), "b": frame(5, "2024-01-01 00:30")})
     message = (
-        "X.index does not lie on freq='h': 2024-01-01 00:30:00 is between two steps. Pass the "
-        "freq that fits, or resample, X.groupby(level=0).resample(freq, level=1).mean()."
+        "X.index does not lie on freq='h': 2024-01-01 00:30:00 is between two steps. All series "
+        "share one grid: where theirs begin at other times, X.rename(index=lambda time: "
+        "time.floor('h'), level=1) puts them onto it. Otherwise resample, "
+        "X.groupby(level=0).resample(freq, level=1).mean()."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)
+    SlidingWindow().fit(X.rename(index=lambda time: time.floor("h"), level=1))
     SlidingWindow().fit(X.groupby(level=0).resample("h", level=1).mean())
 
 

@@ -378,7 +378,7 @@ def test_weeks_and_integers_are_found_where_rows_are_missing():
     [
         pd.DatetimeIndex(["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 02:07"]),
         pd.DatetimeIndex(["2024-01-01", "2024-02-03", "2024-02-05"]),
-        pd.date_range("2024-01-01", periods=40, freq="MS").delete(7),
+        pd.date_range("2024-01-29", periods=40, freq=pd.DateOffset(months=1)).delete(7),
         pd.Index([0, 2, 4, 7]),
     ],
 )
@@ -387,9 +387,43 @@ def test_irregular_labels_have_no_step(index):
     assert infer_step(index, None) is None
 
 
+def test_the_step_is_found_without_an_option_of_pandas(monkeypatch):
+    """Pandas 3.0 does not know the option, and options are of the whole process, as threads are."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("an option of the process was touched")
+
+    for name in ("option_context", "set_option", "infer_freq"):
+        monkeypatch.setattr(pd, name, refuse)
+    for freq in ("h", "D", "W-TUE", "MS", "BME"):
+        index = pd.DatetimeIndex(pd.date_range("2024-01-02", periods=30, freq=freq), freq=None)
+        assert infer_step(index, None) == pd.tseries.frequencies.to_offset(freq)
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("hole", [[], [3, 20]], ids=["whole", "holes"])
+@pytest.mark.parametrize(
+    ("start", "step"),
+    [
+        ("2024-01-15", pd.DateOffset(months=1)),
+        ("2024-01-28 06:00", pd.DateOffset(months=2)),
+        ("2024-01-01", pd.offsets.MonthBegin()),
+        ("2024-01-31", pd.offsets.MonthEnd()),
+    ],
+)
+def test_a_place_in_the_month_is_a_step(start, step, hole, tz):
+    """Meters are read on the 15th; pandas infers no step from that, nor from months with holes."""
+    full = pd.date_range(start, periods=40, freq=step, tz=tz)
+    kept = np.delete(np.arange(40), hole)
+    clock = clock_of(pd.DatetimeIndex(full[kept], freq=None))
+    assert clock.freq == step
+    np.testing.assert_array_equal(clock.steps(full[kept]), kept)
+    assert list(clock.labels(np.arange(40))) == list(full)
+
+
 @pytest.mark.parametrize("freq", ["MS", "ME", "QE-FEB", "h"])
 def test_a_step_that_is_named_holds(freq):
-    """Months with a hole cannot be inferred, so they can be named."""
+    """Whatever could have been inferred."""
     full = pd.date_range("2024-01-01", periods=40, freq=freq)
     kept = np.delete(np.arange(40), [7, 8])
     np.testing.assert_array_equal(clock_of(full[kept], freq).steps(full[kept]), kept)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,17 +33,60 @@ def test_a_constant_column_becomes_zeros(level):
     """Division by a spread of rounding errors would blow noise up to deviations."""
     column = np.full(1001, level)
     scaler = one(column)
-    assert scaler.scale.item() == 1
+    np.testing.assert_allclose(scaler.scale, abs(level) or 1, rtol=1e-12)
     values = scaler.transform([column], np.zeros(1001, dtype=np.int64))
-    np.testing.assert_allclose(values, 0, atol=1e-12 * max(1, abs(level)))
+    np.testing.assert_allclose(values, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("column", [[np.nan] * 5, [np.nan, 3.0, np.nan, np.nan, np.nan]])
-def test_a_column_with_no_or_one_value_has_deviation_1(column):
+@pytest.mark.parametrize("unit", [1e-300, 1e-8, 1.0, 1e8, 1e300])
+def test_a_change_after_a_constant_weighs_the_same_in_every_unit(unit):
+    """A pressure of 1e5 Pa that moves by 1 % is no shock of a thousand deviations."""
+    values = one(np.full(50, 20 * unit)).transform([np.array([21 * unit])], np.zeros(1, dtype=int))
+    np.testing.assert_allclose(values, 0.05, rtol=1e-6)
+
+
+@pytest.mark.parametrize("exponent", [-990, -500, 400, 600, 990])
+def test_no_unit_is_too_large_or_too_small(exponent):
+    """Squares of 1e160 run over, those of 1e-170 vanish: powers of two must change nothing."""
+    rng = np.random.default_rng(0)
+    columns = [rng.normal(50, 9, 60), np.repeat([1.0, 4.0, 2.0], 20)]
+    large = [np.ldexp(column, exponent) for column in columns]
+    start, stop, series = np.array([0, 20, 40]), np.array([20, 40, 60]), np.repeat(range(3), 20)
+    plain = fit_scaler(columns, start, stop, static=[1]).with_unseen()
+    scaler = fit_scaler(large, start, stop, static=[1]).with_unseen()
+    np.testing.assert_array_equal(scaler.mean, np.ldexp(plain.mean, exponent))
+    np.testing.assert_array_equal(scaler.scale, np.ldexp(plain.scale, exponent))
+    values = plain.transform(columns, series)
+    np.testing.assert_array_equal(scaler.transform(large, series), values)
+    np.testing.assert_array_equal(
+        scaler.inverse(values[:, :1], series),
+        np.ldexp(plain.inverse(values[:, :1], series), exponent),
+    )
+    assert affine_link(large[0], columns[0]) == pytest.approx((np.ldexp(1.0, -exponent), 0))
+
+
+@pytest.mark.parametrize("value", [1e20, -1e40, 1e300])
+def test_a_value_beyond_single_precision_is_refused(value):
+    """Its square is infinite in the network, whose forecast would be NaN."""
+    scaler = one(np.array([1.0, 3.0]))
+    message = (
+        f"X holds {value:g}, which lies more than 1e+18 deviations (1) from the mean of the "
+        "training rows (2): no forecast can be built on it. Correct it, or make it NaN if it is a "
+        "target's."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        scaler.transform([np.array([5.0, value])], np.zeros(2, dtype=int))
+    assert np.isfinite(scaler.transform([np.array([1e18])], np.zeros(1, dtype=int))).all()
+
+
+@pytest.mark.parametrize(
+    ("column", "mean", "scale"),
+    [([np.nan] * 5, 0, 1), ([np.nan, 3.0, np.nan, np.nan, np.nan], 3, 3)],
+)
+def test_a_column_with_no_or_one_value_has_a_scale(column, mean, scale):
     """Nothing is known of its spread, and NaN must not reach the weights."""
     scaler = one(np.array(column))
-    assert scaler.scale.item() == 1
-    assert scaler.mean.item() == (3.0 if 3.0 in column else 0.0)
+    assert (scaler.mean.item(), scaler.scale.item()) == (mean, scale)
 
 
 def test_missing_values_are_ignored_and_stay_missing():
@@ -106,7 +151,9 @@ def test_series_are_scaled_as_by_groupby_whatever_the_chunk(lengths, chunk, tail
     # A series without a value in training is taken to be like the mean of the others.
     mean = groups.mean().pipe(lambda m: m.reindex(every).fillna(m.mean())).fillna(0)
     spread = groups.std(ddof=0).pipe(lambda s: s.reindex(every).fillna(s.mean()))
-    spread = spread.fillna(0).replace(0, 1)
+    spread = spread.fillna(0)
+    # Of a constant nothing but its size is known.
+    spread = spread.where(spread > 0, mean.abs()).replace(0, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scaling, "_CHUNK", chunk)
         scaler = fit_scaler(columns, start, stop, static=[])
@@ -172,7 +219,7 @@ def test_a_static_column_is_standardised_across_the_series():
     np.testing.assert_array_equal(scaler.mean[:, :1], alone.mean)
     np.testing.assert_array_equal(scaler.scale[:, :1], alone.scale)
     same = fit_scaler([sales, np.full(16, 7.0)], start, stop, static=[1])
-    np.testing.assert_array_equal(same.scale[:, 1], 1)
+    np.testing.assert_array_equal(same.scale[:, 1], 7)
 
 
 def test_series_without_training_rows_do_not_pull_the_mean_of_a_static_column():
@@ -227,7 +274,15 @@ def test_rounding_is_no_departure_from_affine():
 def test_constants_are_shifted():
     """Of the slope nothing is known; the level must be right."""
     assert affine_link(np.zeros(9), np.full(9, 7.0)) == (1.0, 7.0)
+    # The mean of many .1 is not .1, which passed for a relation that is not affine.
+    assert affine_link(np.zeros(999), np.full(999, 0.1)) == (1.0, 0.1)
     assert affine_link(np.arange(9.0), np.full(9, 7.0)) is None  # would forecast 7 for ever
+
+
+def test_booleans_have_a_link():
+    """Whether it rained is a target, too; numpy does not subtract booleans."""
+    truth = np.arange(50) % 3 == 0
+    assert affine_link(truth, truth.astype(float)) == pytest.approx((1, 0))
 
 
 def test_without_any_truth_the_link_changes_nothing():

@@ -27,6 +27,7 @@ from skinformer.estimators.validation.index import (
     make_clock,
     number_series,
     time_labels,
+    warn_of_no_calendar,
 )
 from skinformer.estimators.validation.parameters import (
     CALENDAR_FEATURES_CONSTRAINTS,
@@ -134,5 +135,6 @@ __all__ = [
     "warn_of_held_values",
     "warn_of_leaks",
     "warn_of_lost_index",
+    "warn_of_no_calendar",
     "warn_of_one_series",
 ]

@@ -38,7 +38,20 @@ def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     if not reset:
         _check_targets_given(estimator, list(X.columns))
     validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not reset:
+        _check_other_names(estimator, list(X.columns))
     _check_some_rows(len(X))
+
+
+def _check_other_names(estimator: Any, names: list[Hashable]) -> None:
+    """Raise if columns are missing whose names scikit-learn leaves alone: all but strings."""
+    fitted = getattr(getattr(estimator, "roles_", None), "columns", ())
+    missing = [name for name in fitted if name not in names]
+    if missing:
+        raise ValueError(
+            f"X lacks the columns {missing!r}, which fit saw: the columns are {names!r}. Give "
+            "them the names that they had."
+        )
 
 
 def _check_targets_given(estimator: Any, names: list[Hashable]) -> None:
@@ -100,14 +113,15 @@ def _check_some_rows(n_rows: int) -> None:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-def numeric_column(values: Any, name: Hashable) -> npt.NDArray[Any]:
+def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.NDArray[Any]:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     if pd.api.types.is_complex_dtype(values.dtype):
         raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
     if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
         raise ValueError(
-            f"could not convert column {name!r} of dtype {values.dtype} to float: pass numbers; "
-            "times and names of series belong in the index, X.set_index([series, time])."
+            f"could not convert column {name!r} of dtype {values.dtype} to float: "
+            f"{_make_numbers(values, where.format(name))}; times and names of series belong in the "
+            "index, X.set_index([series, time])."
         )
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         return np.asarray(values)
@@ -116,15 +130,49 @@ def numeric_column(values: Any, name: Hashable) -> npt.NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"could not convert column {name!r} of dtype {values.dtype} to float: "
-            f"{_first_text(values)} is no number. Pass numbers."
+            f"{_make_numbers(values, where.format(name))}."
         ) from error
 
 
-def _first_text(values: pd.Series) -> str:
-    """Show the first value of a column that is no number."""
+#: A number as one writes it where the comma is decimal, with points for thousands.
+_COMMA = r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?"
+
+
+def _make_numbers(values: pd.Series, column: str) -> str:
+    """Show the first value of a column that is no number, and say how it becomes one."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return "pass numbers"
+    if pd.api.types.is_timedelta64_dtype(values.dtype):
+        return f"count its seconds, {column} = {column}.dt.total_seconds()"
     present = values[values.notna()]
-    wrong = present[[not isinstance(value, Real) for value in present]]
-    return repr(wrong.iloc[0]) if len(wrong) else "a value"
+    texts = present[[not isinstance(value, Real) for value in present]].astype(str)
+    if not len(texts):
+        return f"its values are numbers, so {column} = {column}.astype(float)"
+    if _has_decimal_commas(texts):
+        points = ".str.replace('.', '')" if texts.str.contains(".", regex=False).any() else ""
+        strings = "" if pd.api.types.is_string_dtype(values.dtype) else ".astype(str)"
+        call = f"{column} = {column}{strings}{points}.str.replace(',', '.').astype(float)"
+        return f"{texts.iloc[0]!r} has a decimal comma, so {call}, or read it with decimal=','"
+    return _make_text_numbers(texts, len(present), column)
+
+
+def _has_decimal_commas(texts: pd.Series) -> bool:
+    decimal = texts.str.contains(",", regex=False).any()
+    return bool(decimal and texts.str.fullmatch(_COMMA).all())
+
+
+def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
+    """Say how text without decimal commas becomes numbers."""
+    wrong = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if not len(wrong):
+        return f"{texts.iloc[0]!r} is text, so {column} = {column}.astype(float)"
+    shown = f"{wrong.iloc[0]!r} is no number"
+    if len(wrong) < n_present or not column.startswith("X["):
+        call = f"{column} = pd.to_numeric({column}, errors='coerce')"
+        return f"{shown}. Correct it, or make it missing, {call}"
+    name = column.removeprefix("X[").removesuffix("]")
+    call = f"X = pd.get_dummies(X, columns=[{name}], dtype=float)"
+    return f"{shown}. Give each value a column of 0 and 1, {call}, or drop the column"
 
 
 def _listed(names: Sequence[Hashable]) -> str:

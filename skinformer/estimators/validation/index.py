@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from skinformer.estimators.validation import advice
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, is_dated, wall_times
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "make_clock",
     "number_series",
     "time_labels",
+    "warn_of_no_calendar",
 ]
 
 Rows = npt.NDArray[np.int64]
@@ -55,43 +58,25 @@ def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | 
                 f"{name}.index has the levels (time, series), but (series, time) are needed: call "
                 f"{name}.swaplevel().sort_index()."
             )
+    if isinstance(index.dtype, pd.ArrowDtype) and index.dtype.kind == "M":
+        index = pd.DatetimeIndex(index)
     if not is_dated(index) and not pd.api.types.is_integer_dtype(index.dtype):
         raise TypeError(
             f"{name}.index holds {index.dtype} labels, which have no order in time: "
-            f"{_make_times(index.dtype, name, panel=series is not None)}."
+            f"{advice.make_times(index, name, panel=series is not None)}."
         )
     if index.hasnans:
         raise ValueError(f"{name}.index holds NaT: every row needs its time. Drop those rows.")
     return index, series
 
 
-def _make_times(dtype: Any, name: str, *, panel: bool) -> str:
-    """Say how labels of a dtype become times or numbers."""
-    index, number = f"{name}.index", f"{name}.reset_index(drop=True)"
-    labels, put = index, f"{index} = {{}}"
-    if panel:
-        labels, put = f"{index}.levels[1]", f"{index} = {index}.set_levels({{}}, level=1)"
-        number = f"{name}.assign(step={name}.groupby(level=0).cumcount())"
-        number += ".set_index('step', append=True).droplevel(1)"
-    if pd.api.types.is_bool_dtype(dtype):
-        return f"number the rows, {number}"
-    if pd.api.types.is_timedelta64_dtype(dtype):
-        made = put.format(f"pd.Timestamp('2000-01-01') + {labels}")
-        return f"add the moment that they count from, {made}"
-    if pd.api.types.is_numeric_dtype(dtype):
-        made = put.format(f"{labels}.astype(int)")
-        return f"make them whole numbers, {made}, or number the rows, {number}"
-    made = put.format(f"pd.to_datetime({labels})")
-    return f"convert them, {made}, or number the rows, {number}"
-
-
-def check_same_index(X: Any, y: Any) -> None:
-    """Raise if X and y are labelled differently."""
+def check_same_index(X: Any, y: Any, name: str = "y") -> None:
+    """Raise if X and y (or what else goes with its rows) are labelled differently."""
     labelled = isinstance(X, pd.DataFrame | pd.Series) and isinstance(y, pd.DataFrame | pd.Series)
     if labelled and not X.index.equals(y.index):
         raise ValueError(
-            "X and y have different indexes: rows belong together by their labels. Pass "
-            "y.loc[X.index]."
+            f"X and {name} have different indexes: rows belong together by their labels. Pass "
+            f"{name}.loc[X.index]."
         )
 
 
@@ -101,10 +86,17 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     if rows.is_unique:
         return
     again = rows.duplicated()
+    found = f"X.index holds {int(again.sum())} duplicated timestamps, the first {rows[again][0]}: "
+    if advice.repeats_an_hour(time[again]):
+        raise ValueError(
+            f"{found}naive local time repeats an hour in autumn, so name its zone, "
+            f"{advice.name_zone(panel=series is not None, repeated=True)}. Otherwise keep one row "
+            "a step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, "
+            "time)."
+        )
     raise ValueError(
-        f"X.index holds {int(again.sum())} duplicated timestamps, the first {rows[again][0]}: "
-        "keep one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
-        "(series, time). Naive local time repeats an hour in autumn: "
+        f"{found}keep one row a step, X[~X.index.duplicated()], or label several series by a "
+        "MultiIndex (series, time). Naive local time repeats an hour in autumn: "
         "X.index.tz_localize(zone, ambiguous='infer')."
     )
 
@@ -152,37 +144,35 @@ def make_clock(
     clock = clock_for(time[longest], step).starting_at(time.min())
     steps = clock.steps(time)
     if (steps == OFF_GRID).any():
-        off = time[steps == OFF_GRID][0]
-        _raise_irregular(time[longest], off=off, step=clock.step_name, panel=panel)
-    holes = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
-    if len(holes):
-        missing = int((np.diff(steps)[holes] - 1).sum())
-        first = clock.labels(steps[holes[:1]] + 1)[0]
-        where = "X.index" if names is None else f"X.index (series {names[series[holes[0]]]!r})"
-        raise ValueError(
-            f"{where} lacks {missing} timestamps, the first {first}: "
-            f"{_fill_holes(time, clock, panel=panel)} adds them with NaN, which the target may "
-            "hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-            f"have no holes.{_working_days(time, clock, freq)}"
-        )
+        shared = advice.share_grid(time, series, step) if panel else None
+        _raise_off_grid(time, steps, clock, panel=panel, shared=shared)
+    _check_no_holes(time, series, steps, clock, freq, names=names)
     return clock, steps
 
 
-def _fill_holes(time: pd.Index, clock: Clock, *, panel: bool) -> str:
-    """Write the call that adds the missing rows of a frame."""
-    rows = "x.droplevel(0)" if panel else "X"
-    first, last = ("x.index[0][1]", "x.index[-1][1]") if panel else ("X.index[0]", "X.index[-1]")
-    if isinstance(time, pd.PeriodIndex):
-        call = f"{rows}.reindex(pd.period_range({first}, {last}, freq={time.freqstr!r}))"
-    elif is_dated(time):
-        call = f"{rows}.asfreq({clock.step_name!r})"
-    else:
-        every = "" if clock.freq == 1 else f", {clock.freq}"
-        stop = f"{last} + 1"
-        if not panel:
-            first, stop = str(time[0]), str(time[-1] + 1)
-        call = f"{rows}.reindex(range({first}, {stop}{every}))"
-    return f"X.groupby(level=0).apply(lambda x: {call})" if panel else call
+def _check_no_holes(
+    time: pd.Index, series: Rows, steps: Rows, clock: Clock, freq: Any, *, names: pd.Index | None
+) -> None:
+    """Raise if a series lacks steps between its first and its last."""
+    holes = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
+    if not len(holes):
+        return
+    panel = names is not None
+    missing = np.diff(steps)[holes] - 1
+    first = clock.labels(steps[holes] + 1)
+    where = "X.index" if names is None else f"X.index (series {names[series[holes[0]]]!r})"
+    found = f"{where} lacks {int(missing.sum())} timestamps, the first {first[0]}: "
+    misread = advice.read_again(time, panel=panel)
+    if misread:
+        raise ValueError(f"{found.removesuffix(': ')}. {misread.rstrip()}")
+    if advice.skips_an_hour(first, missing, clock):
+        zone = advice.name_zone(panel=panel, repeated=False)
+        found += f"naive local time skips an hour in spring, so name its zone, {zone}. Otherwise "
+    raise ValueError(
+        f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
+        "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
+        f"have no holes.{_working_days(time, clock, freq)}"
+    )
 
 
 def _working_days(time: pd.Index, clock: Clock, freq: Any) -> str:
@@ -204,7 +194,7 @@ def _check_freq(time: pd.Index, freq: Any) -> None:
             f"freq={freq!r} must be {wanted} for an index of {time.dtype} labels: it is the step "
             "between two of them. Leave it None to read it off the index."
         )
-    if _count_steps(time, freq) < 1:
+    if not _goes_forward(time, freq):
         raise ValueError(
             f"freq={freq!r} must be positive: it is the step from one row to the next. Leave it "
             "None to read it off the index."
@@ -216,13 +206,14 @@ def _check_freq(time: pd.Index, freq: Any) -> None:
         )
 
 
-def _count_steps(time: pd.Index, freq: Any) -> Any:
-    """Count the units of a step: 2 for "2h"."""
+def _goes_forward(time: pd.Index, freq: Any) -> bool:
+    """Tell whether a step leads to a later label."""
     if isinstance(freq, Integral):
-        return freq
+        return int(freq) > 0
     if isinstance(time, pd.PeriodIndex):
-        return _period(freq).freq.n
-    return pd.tseries.frequencies.to_offset(freq).n
+        return bool(_period(freq).freq.n > 0)
+    start = pd.Timestamp(2000, 1, 1)
+    return bool(start + pd.tseries.frequencies.to_offset(freq) > start)
 
 
 def _period(freq: Any) -> Any:
@@ -231,33 +222,38 @@ def _period(freq: Any) -> Any:
     return pd.PeriodDtype(pd.tseries.frequencies.to_offset(freq) if span else freq)
 
 
-def _raise_irregular(
-    time: pd.Index, off: Any = None, step: str | None = None, *, panel: bool = False
-) -> None:
-    resample = "resample, X.resample(freq).mean()"
-    if panel:
-        resample = "resample, X.groupby(level=0).resample(freq, level=1).mean()"
-    if not is_dated(time):
-        resample = "number the rows, X.reset_index(drop=True)"
-        if panel:
-            resample = "number the rows of each series, X.groupby(level=0).cumcount()"
-    if off is not None:
-        raise ValueError(
-            f"X.index does not lie on freq={step!r}: {off} is between two steps. Pass the freq "
-            f"that fits, or {resample}."
-        )
+def _raise_irregular(time: pd.Index, *, panel: bool) -> None:
+    """Raise because no step leads from each row to the next."""
     gaps = time[1:] - time[:-1]
+    found = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
+    misread = advice.read_again(time, panel=panel)
+    if misread:
+        raise ValueError(f"{found}. {misread.rstrip()}")
     fits = "if they follow a calendar" if is_dated(time) else "that divides them all"
-    raise ValueError(
-        f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}: pass freq= {fits}, "
-        f"or {resample}."
+    raise ValueError(f"{found}: pass freq= {fits}, or {advice.regrid(time, panel=panel)}.")
+
+
+def _raise_off_grid(
+    time: pd.Index, steps: Rows, clock: Clock, *, panel: bool, shared: str | None
+) -> None:
+    """Raise because a label lies between two steps of the clock."""
+    found = (
+        f"X.index does not lie on freq={advice.written(clock.freq)}: "
+        f"{time[steps == OFF_GRID][0]} is between two steps. "
     )
+    if shared is not None:
+        raise ValueError(
+            f"{found}All series share one grid: where theirs begin at other times, {shared} puts "
+            f"them onto it. Otherwise {advice.regrid(time, panel=panel)}."
+        )
+    regrid = advice.regrid(time, panel=panel)
+    raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
 
 
 def check_on_grid(steps: Rows, time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction lie on no grid with the fitted step."""
     if (steps == OFF_GRID).any():
-        _raise_irregular(time, off=time[steps == OFF_GRID][0], step=clock.step_name)
+        _raise_off_grid(time, steps, clock, panel=False, shared=None)
 
 
 def number_series(labels: pd.Index | None, n_rows: int) -> tuple[Rows, pd.Index | None]:
@@ -296,3 +292,13 @@ def dated_labels(time: pd.Index | None) -> pd.Index:
             "the index, for example by set_output(transform='pandas') in a Pipeline."
         )
     return time
+
+
+def warn_of_no_calendar() -> None:
+    """Warn that rows without dates get no calendar columns."""
+    warnings.warn(
+        "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
+        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas').",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -36,9 +36,10 @@ def numeric_truth(y: Any) -> npt.NDArray[np.float64]:
     """Check y; NaN is a missing truth."""
     if isinstance(y, pd.DataFrame):
         check_some_columns(y.shape[1], "y")
-        y = np.column_stack([numeric_column(y.iloc[:, j], n) for j, n in enumerate(y.columns)])
+        columns = [(y.iloc[:, j], name) for j, name in enumerate(y.columns)]
+        y = np.column_stack([numeric_column(*column, where="y[{!r}]") for column in columns])
     elif isinstance(y, pd.Series):
-        y = numeric_column(y, y.name)
+        y = numeric_column(y, y.name, where="y")
     values = check_array(
         y,
         dtype="numeric",

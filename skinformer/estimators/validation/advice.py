@@ -1,0 +1,216 @@
+"""What to type instead, read off the labels of an index that is not fit to be a clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.timeline.clock import Clock, is_dated, wall_times
+
+__all__ = [
+    "add_rows",
+    "make_times",
+    "name_zone",
+    "read_again",
+    "regrid",
+    "repeats_an_hour",
+    "share_grid",
+    "skips_an_hour",
+    "written",
+]
+
+Rows = npt.NDArray[np.int64]
+
+_ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
+_NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
+
+
+def written(step: Any) -> str:
+    """Write a step as one types it: ``'h'``, ``'MS'`` or ``pd.DateOffset(months=1)``."""
+    if type(step) is pd.DateOffset:
+        spans = ", ".join(f"{name}={value}" for name, value in step.kwds.items())
+        return f"pd.DateOffset({spans})"
+    return repr(str(getattr(step, "freqstr", step)))
+
+
+def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
+    """Say how labels become times or numbers."""
+    number = f"{name}.reset_index(drop=True)"
+    labels, put = _rewrite(name, panel=panel)
+    if panel:
+        number = f"{name}.assign(step={name}.groupby(level=0).cumcount())"
+        number += ".set_index('step', append=True).droplevel(1)"
+    if pd.api.types.is_bool_dtype(index.dtype):
+        return f"number the rows, {number}"
+    if pd.api.types.is_timedelta64_dtype(index.dtype):
+        made = put.format(f"pd.Timestamp('2000-01-01') + {labels}")
+        return f"add the moment that they count from, {made}"
+    if pd.api.types.is_numeric_dtype(index.dtype):
+        made = put.format(f"{labels}.astype(int)")
+        return f"make them whole numbers, {made}, or number the rows, {number}"
+    call, why = _parse(index)
+    return f"convert them, {put.format(call.format(labels))}{why}, or number the rows, {number}"
+
+
+def _rewrite(name: str, *, panel: bool) -> tuple[str, str]:
+    """Write where the labels of time are, and the line that puts others there."""
+    index = f"{name}.index"
+    if panel:
+        return f"{index}.levels[1]", f"{index} = {index}.set_levels({{}}, level=1)"
+    return index, f"{index} = {{}}"
+
+
+def _parse(index: pd.Index) -> tuple[str, str]:
+    """Find the call that reads dates off text, and why it is this one."""
+    text = index.dropna().unique().astype(str)
+    offsets = text.str.extract(_ZONE_AT_END, expand=False)
+    if offsets.notna().all() and len(offsets.unique()) > 1:
+        call = "pd.to_datetime({}, utc=True).tz_convert(zone)"
+        return call, " (their UTC offsets differ, so name the zone, such as 'Europe/Berlin')"
+    parts = text.str.extract(_NUMERIC_DATE)
+    if not len(parts) or parts.isna().any(axis=None):
+        return "pd.to_datetime({})", ""
+    first, second = parts[0].astype(int), parts[2].astype(int)
+    months = len(first.unique()) == 1 < len(second.unique()) and second.max() <= 12
+    if first.max() <= 12 and not months:
+        return "pd.to_datetime({})", ""
+    mark, why = parts[1].iloc[0], " (the day comes first)"
+    if (parts[3].str.len() == 2).all() and (text.str.count(r"\d") <= 6).all():
+        return f"pd.to_datetime({{}}, format='%d{mark}%m{mark}%y')", why
+    return "pd.to_datetime({}, dayfirst=True)", why
+
+
+def read_again(time: pd.Index, *, panel: bool) -> str:
+    """Say how dates were misread, if they evidently were; else nothing."""
+    labels, put = _rewrite("X", panel=panel)
+    if not is_dated(time):
+        reading = _coded(time)
+        if reading is None:
+            return ""
+        call, what = reading
+        return f"Its numbers are {what}: make them dates, {put.format(call.format(labels))}. "
+    if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
+        return ""
+    n_years, n_months, n_days = (len(part.unique()) for part in (time.year, time.month, time.day))
+    if n_months > 1 or n_years == 1 or n_days == 1 or time.day.max() > 12:
+        return ""
+    shown = "%Y-%d-%m" if (time == time.normalize()).all() else "%Y-%d-%m %H:%M:%S"
+    swap = put.format(f"pd.to_datetime({labels}.strftime({shown!r}))")
+    return (
+        "All dates lie in the first twelve days of one month, so day and month were swapped when "
+        f"they were read: {swap} swaps them back, dayfirst=True reads them rightly. "
+    )
+
+
+def _coded(numbers: pd.Index) -> tuple[str, str] | None:
+    """Find the call that reads 202412 as a month or 20241231 as a day, and what they are."""
+    values = numbers.to_numpy(dtype=np.int64)
+    year, month = np.divmod(values, 100)
+    if ((year >= 1700) & (year <= 2200) & (month >= 1) & (month <= 12)).all():
+        return "pd.PeriodIndex({}.astype(str), freq='M')", "months"
+    if values.min() < 17000101 or values.max() > 22001231:
+        return None
+    days = pd.to_datetime(pd.Index(values).astype(str), format="%Y%m%d", errors="coerce")
+    return None if days.hasnans else ("pd.to_datetime({}.astype(str), format='%Y%m%d')", "days")
+
+
+def add_rows(time: pd.Index, clock: Clock, *, panel: bool) -> str:
+    """Write the call that adds the missing rows of a frame."""
+    rows = "x.droplevel(0)" if panel else "X"
+    first, last = ("x.index[0][1]", "x.index[-1][1]") if panel else ("X.index[0]", "X.index[-1]")
+    if isinstance(time, pd.PeriodIndex):
+        call = f"{rows}.reindex(pd.period_range({first}, {last}, freq={time.freqstr!r}))"
+    elif is_dated(time):
+        call = f"{rows}.asfreq({written(clock.freq)})"
+    else:
+        every = "" if clock.freq == 1 else f", {clock.freq}"
+        stop = f"{last} + 1"
+        if not panel:
+            first, stop = str(time[0]), str(time[-1] + 1)
+        call = f"{rows}.reindex(range({first}, {stop}{every}))"
+    return f"X.groupby(level=0).apply(lambda x: {call})" if panel else call
+
+
+def regrid(time: pd.Index, *, panel: bool) -> str:
+    """Say how rows at any times become rows a step apart."""
+    if not is_dated(time):
+        rows = "X.groupby(level=0).cumcount()" if panel else "X.reset_index(drop=True)"
+        return f"number the rows of each series, {rows}" if panel else f"number the rows, {rows}"
+    if panel:
+        return "resample, X.groupby(level=0).resample(freq, level=1).mean()"
+    return "resample, X.resample(freq).mean()"
+
+
+def name_zone(*, panel: bool, repeated: bool) -> str:
+    """Write the call that gives naive local time its zone."""
+    call = "tz_localize(zone, ambiguous='infer')" if repeated else "tz_localize(zone)"
+    return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{call})" if panel else f"X.{call}"
+
+
+def repeats_an_hour(repeated: pd.Index) -> bool:
+    """Tell whether repeated labels are those of nights when the clocks went back."""
+    return bool(len(repeated)) and _in_a_night_of_change(repeated)
+
+
+def skips_an_hour(first: pd.Index, missing: Rows, clock: Clock) -> bool:
+    """Tell whether all holes are those of nights when the clocks went forward."""
+    if not _in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
+        return False
+    return bool((missing * pd.Timedelta(clock.freq) == pd.Timedelta(hours=1)).all())
+
+
+def _in_a_night_of_change(time: pd.Index) -> bool:
+    """Tell whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
+    if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
+        return False
+    sunday, season = time.day_of_week == 6, time.month.isin([3, 4, 9, 10, 11])
+    return bool((sunday & season & time.hour.isin([1, 2, 3])).all())
+
+
+#: The periods that hold one step each, wherever in them the steps of a series lie.
+_PERIODS = {"W": "W", "MS": "M", "ME": "M", "BMS": "M", "BME": "M"}
+_PERIODS |= {"QS": "Q", "QE": "Q", "YS": "Y", "YE": "Y"}
+
+
+def share_grid(time: pd.Index, series: Rows, step: Any) -> str | None:
+    """
+    Write the call that puts series whose steps begin at other times onto one grid.
+
+    Parameters
+    ----------
+    time : Index of shape (n,)
+        Labels, in time order within each series.
+    series : ndarray of int64, shape (n,)
+        The series of each row.
+    step : offset or int
+        The step that one of them keeps.
+
+    Returns
+    -------
+    str or None
+        None where that would bring two rows of a series together.
+    """
+    if not isinstance(time, pd.DatetimeIndex):
+        return None
+    walls, zone = wall_times(time), "" if time.tz is None else ".tz_localize(None)"
+    days = step.n if isinstance(step, pd.offsets.Day) else 0
+    rule = step.freqstr.lstrip("0123456789").split("-")[0]
+    kind = "W" if days and days % 7 == 0 else _PERIODS.get(rule)
+    if type(step) is pd.DateOffset and set(step.kwds) == {"months"}:
+        kind = "M"
+    if kind is not None:
+        grid, call = walls.to_period(kind).start_time, f"to_period({kind!r}).start_time"
+    elif days:
+        grid, call = walls.floor(step.freqstr), f"floor({step.freqstr!r})"
+    elif isinstance(step, pd.offsets.Tick):  # on the wall an hour comes twice in autumn
+        zone = "" if time.tz is None else ".tz_convert('UTC')"
+        instants = time if time.tz is None else time.tz_convert("UTC")
+        grid, call = instants.floor(step.freqstr), f"floor({step.freqstr!r})"
+    else:
+        return None
+    if not pd.MultiIndex.from_arrays([series, grid]).is_unique:
+        return None
+    return f"X.rename(index=lambda time: time{zone}.{call}, level=1)"
