@@ -134,13 +134,14 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     table = Table(ordered, len(targets), series, np.arange(len(observed)), clock, weight)
     table = table if isinstance(order, slice) else table.take(order)
     table = replace(table, steps=steps)
-    return _with_static(table, roles)
+    return _with_static(table, roles, named=estimator.known_future or ())
 
 
-def _with_static(table: Table, roles: Roles) -> tuple[Table, Roles]:
+def _with_static(table: Table, roles: Roles, *, named: Sequence[Hashable]) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
     names = (*roles.targets, *roles.past, *roles.known)
-    static = tuple(names[j] for j in table.static_columns())
+    # What the user names as known ahead can change, however long it has not.
+    static = tuple(names[j] for j in table.static_columns() if names[j] not in named)
     past = tuple(name for name in roles.past if name not in static)
     known = tuple(name for name in roles.known if name not in static) + static
     place = dict(zip(names, table.columns, strict=True))
@@ -167,8 +168,8 @@ def read_prediction(estimator: Any, X: Any) -> Table:
         X's first row if X does not lie on the fitted grid. Series that training did not hold
         are numbered from ``estimator.timeline_.n_series`` on.
     """
-    columns, index = _read_columns(estimator, X, reset=False)
     roles: Roles = estimator.roles_
+    columns, index = _read_columns(estimator, _complete(estimator, X), reset=False)
     for name in roles.known:
         may_miss = "missing" in estimator.embeddings or name in roles.static
         advice = None if may_miss else _COVARIATE_NAN
@@ -217,6 +218,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     Table
         With the targets' columns, in y's units.
     """
+    validation.check_update_columns(X, estimator.roles_, has_truth=y is not None)
     table = read_prediction(estimator, X)
     validation.check_same_index(X, y)
     if estimator.roles_.mode == "features":
@@ -263,10 +265,23 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
         validation.check_same_index(X, y)
         return values.reshape(len(values), -1)
     validation.check_score_truth(estimator.roles_.mode)
-    columns, _ = _read_columns(estimator, X, reset=False)
+    validation.check_score_columns(X, estimator.roles_)
+    columns, _ = _read_columns(estimator, _complete(estimator, X), reset=False)
     links = estimator.roles_.links or ((1.0, 0.0),) * len(estimator.roles_.targets)
     pairs = zip(estimator.roles_.targets, links, strict=True)
     return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
+
+
+def _complete(estimator: Any, X: Any) -> Any:
+    """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
+    roles: Roles = estimator.roles_
+    by_name = estimator._template is not None or hasattr(estimator, "feature_names_in_")
+    if roles.mode == "features" or not by_name or not isinstance(X, pd.DataFrame):
+        return X
+    needed, given = set(roles.known) - set(roles.static), set(X.columns)
+    if not X.columns.is_unique or not needed <= given or not given < set(roles.columns):
+        return X  # complete already, or wrong, which is said elsewhere
+    return X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
 
 
 def _read_columns(
@@ -275,10 +290,16 @@ def _read_columns(
     """Read X as named columns and an index; arrays have numbers for names and no index."""
     if isinstance(X, pd.Series):
         X = X.to_frame()
+    if reset:
+        estimator._template = X.iloc[:0].copy() if isinstance(X, pd.DataFrame) else None
     if isinstance(X, pd.DataFrame):
         validation.check_some_columns(X.shape[1], "X")
         validation.check_columns(estimator, X, reset=reset)
         names: Sequence[Hashable] = list(X.columns)
+        if not reset and estimator._template is None:
+            names = estimator.roles_.columns  # an array was fitted: columns by their place
+        elif not reset:
+            validation.check_same_names(names, estimator.roles_.columns)
         columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
         return dict(zip(names, columns, strict=True)), X.index
     values = validation.numeric_array(estimator, X, reset=reset)
@@ -382,4 +403,6 @@ def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> Rows:
     clock, end = estimator.timeline_.clock, int(estimator.timeline_.end_step[0])
     if clock.dated:
         validation.warn_of_lost_index(clock, end)
+    elif n_rows == 1:
+        validation.warn_of_single_row(clock, end)
     return end + np.arange(n_rows)
