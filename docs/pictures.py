@@ -208,7 +208,7 @@ def blocks():
         "X continues the history": np.arange(HISTORY, HISTORY + 10),
         "X after a gap": np.arange(HISTORY + 3, HISTORY + 12),
         "X inside the history": np.arange(5, 15),
-        f"X more than seq_len = {SEQ_LEN} steps later": np.arange(
+        f"X more than seq_len = {SEQ_LEN} steps later: with a warning": np.arange(
             first_elsewhere, first_elsewhere + 9
         ),
     }

@@ -39,7 +39,7 @@ from skinformer.model.roles import parameter_roles
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
-from skinformer.timeline.split import training_rows, validation_start
+from skinformer.timeline.split import series_with_truth, training_rows, validation_start
 from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.precision import resolve_precision
@@ -137,13 +137,12 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             device=device,
         )
         self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
-        late = self._missing_end(table)
         missing = table.missing
         del table  # PERF: its steps are eight bytes a row
         earlier = earlier if hasattr(earlier, "module_") else None
         self._train(tail, missing, self._callback_data(X, y, sample_weight), earlier)
-        if late is not None:
-            self._forecast_missing_end(*late)
+        if missing is not None:
+            self._fill_missing(missing)
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Give callbacks what scorers take: rows, their truth and their weights."""
@@ -242,20 +241,15 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         """Find the step where the validation tail begins; None for no validation."""
         first_row = table.first_row
         longest = int(np.diff(first_row).max())
-        enough = longest >= self.seq_len + 2 * self.pred_len
-        if self.early_stopping is False or (self.early_stopping == "auto" and not enough):
-            return None
-        tail = validation_start(
-            table,
-            seq_len=self.seq_len,
-            pred_len=self.pred_len,
-            fraction=self.validation_fraction,
-        )
-        if table.weight is not None:
-            counted = table.steps[(table.weight > 0).any(axis=1)]
-            both_sides = bool((counted < tail).any() and (counted >= tail).any())
-            validation.check_both_sides(both_sides or self.early_stopping == "auto")
-            return tail if both_sides else None
+        sizes = {"seq_len": self.seq_len, "pred_len": self.pred_len}
+        tail = None
+        if self.early_stopping is not False and longest >= self.seq_len + 2 * self.pred_len:
+            tail = validation_start(table, **sizes, fraction=self.validation_fraction)
+        trained, watched, silent = series_with_truth(table, tail, **sizes)
+        if not (tail is not None and trained.any() and watched.any()):
+            validation.check_both_sides(self.early_stopping is not True)
+            tail, (trained, _, silent) = None, series_with_truth(table, None, **sizes)
+        validation.warn_of_idle_series(self, trained, silent)
         return tail
 
     def _origins(self, tail: int | None) -> tuple[Origins, Origins]:

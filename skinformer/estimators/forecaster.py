@@ -12,13 +12,15 @@ import torch
 from skinformer.estimators import validation
 from skinformer.estimators.batches import WindowSource, predict_windows, window_source
 from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.reading import Roles, read_prediction
-from skinformer.estimators.rolling import Observed, roll
+from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.model.informer import Informer
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.windows import origins_between
 
 __all__ = ["StepForecaster"]
 
@@ -29,7 +31,6 @@ class StepForecaster:
     """The part of an estimator that forecasts steps; `fit` sets what it needs."""
 
     embeddings: Any
-    seq_len: int
     device_: str
     module_: Informer
     roles_: Roles
@@ -44,15 +45,23 @@ class StepForecaster:
         known = self.timeline_.n_series
         scaler = self.scaler_.with_unseen() if (table.series >= known).any() else self.scaler_
         values = scaler.transform(table.columns, np.minimum(table.series, known))
-        if self.sizes_.n_static:  # what is static is known of fitted series, whatever X says
-            rows = table.series < known
-            first = self.timeline_.first_row[table.series[rows]]
-            values[rows, -self.sizes_.n_static :] = self.timeline_.values[
-                first, -self.sizes_.n_static :
-            ]
+        if self.sizes_.n_static:
+            self._put_static(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
             self._refuse_reset_rows(table, values)
         return table, Observed(values, table.series, table.steps)
+
+    def _put_static(self, table: Table, values: npt.NDArray[np.float32]) -> None:
+        """Give rows of fitted series what is static, and warn where X says otherwise."""
+        rows = np.flatnonzero(table.series < self.timeline_.n_series)
+        first = self.timeline_.first_row[table.series[rows]]
+        stored = self.timeline_.values[first, -self.sizes_.n_static :]
+        given = values[rows, -self.sizes_.n_static :]
+        differs = (np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))).any(axis=0)
+        if differs.any():
+            names = np.array(self.roles_.static, dtype=object)[differs]
+            validation.warn_of_other_static(names.tolist())
+        values[rows, -self.sizes_.n_static :] = stored
 
     def _refuse_reset_rows(self, table: Table, values: npt.NDArray[np.float32]) -> None:
         timeline = self.timeline_
@@ -68,48 +77,70 @@ class StepForecaster:
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
         validation.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
-    def _place(self, table: Table) -> Placement:
-        has_history = self.roles_.mode != "features"
-        place = place_rows(table, self.timeline_, seq_len=self.seq_len, has_history=has_history)
-        if not has_history:
-            validation.check_after_history(not place.stored.all())
-        gaps = (table.steps - place.begin[table.series])[place.stored[table.series]]
-        validation.check_gap(int(gaps.max(initial=0)) - len(gaps))
-        return place
+    def _place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
+        """Find the tracks of X's rows; raise or warn where the history cannot be their context."""
+        missing = np.isnan(observed.values[:, : self.sizes_.n_targets])
+        has_target = np.asarray(~missing.all(axis=1))
+        reach = LONGEST_CHAIN * self.sizes_.pred_len
+        place, track = place_rows(table, self.timeline_, observed=has_target, reach=reach)
+        validation.check_placement(
+            place,
+            track,
+            table,
+            self.timeline_,
+            has_target=has_target,
+            features=self.roles_.mode == "features",
+            seq_len=self.sizes_.seq_len,
+            reach=reach,
+        )
+        return place, observed._replace(track=track)
 
-    def _forecast_steps(
-        self, observed: Observed, series: Rows, steps: Rows, place: Placement, clock: Any
-    ) -> npt.NDArray[np.float64]:
-        """Forecast steps in the targets' units, shape (n, n_targets)."""
+    def _layout(self) -> Layout:
         sizes = self.sizes_
+        return Layout(
+            n_targets=sizes.n_targets,
+            n_past=sizes.n_past,
+            n_static=sizes.n_static,
+            seq_len=sizes.seq_len,
+            pred_len=sizes.pred_len,
+            hold="missing" not in self.embeddings,
+        )
 
+    def _window_forecaster(self, place: Placement, clock: Any) -> Any:
+        """Make the function that forecasts windows of a canvas of these tracks."""
         source: WindowSource | None = None
 
         def forecast(
-            values: Any, row_steps: Rows, row_series: Rows, origins: Rows
+            values: Any, row_steps: Rows, row_track: Rows, origins: Rows
         ) -> npt.NDArray[np.float32]:
             nonlocal source
             if source is None:
                 source = window_source(
-                    values, row_steps, row_series, clock, sizes=sizes, device=self.device_
+                    values,
+                    row_steps,
+                    place.series[row_track],
+                    clock,
+                    sizes=self.sizes_,
+                    device=self.device_,
                 )
             else:  # the same rows, with forecasts put in; on a CPU they share the memory
                 source = replace(source, values=torch.from_numpy(values).to(self.device_))
             return predict_windows(self.module_, source, origins)
 
+        return forecast
+
+    def _forecast_steps(
+        self, observed: Observed, track: Rows, steps: Rows, place: Placement, clock: Any
+    ) -> npt.NDArray[np.float64]:
+        """Forecast steps in the targets' units, shape (n, n_targets)."""
         result = roll(
             observed,
-            series,
+            track,
             steps,
             history=self.timeline_,
             place=place,
-            n_targets=sizes.n_targets,
-            n_past=sizes.n_past,
-            n_static=sizes.n_static,
-            hold="missing" not in self.embeddings,
-            seq_len=sizes.seq_len,
-            pred_len=sizes.pred_len,
-            forecast=forecast,
+            layout=self._layout(),
+            forecast=self._window_forecaster(place, clock),
         )
         if result.held.past:
             names = self.roles_.past
@@ -118,37 +149,42 @@ class StepForecaster:
             names = self.roles_.known
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         scaler = self.scaler_.with_unseen()
-        return scaler.inverse(result.values, np.minimum(series, self.timeline_.n_series))
+        series = np.minimum(place.series[track], self.timeline_.n_series)
+        return scaler.inverse(result.values, series)
+
+    def _filled(self, history: Timeline, rows: Observed) -> npt.NDArray[np.float32]:
+        """Give the standardised targets of rows after a history, forecasts where they miss."""
+        place = after_history(history)
+        forecast = self._window_forecaster(place, history.clock)
+        return fill_truths(
+            rows, history=history, place=place, layout=self._layout(), forecast=forecast
+        )
 
     def _append(self, table: Table) -> None:
         """Take in rows that follow the history, missing targets filled by forecasts."""
-        columns = list(table.columns)
-        if any(np.isnan(column).any() for column in columns[: table.n_targets]):
-            values = self.scaler_.transform(table.columns, table.series)
-            rows = Observed(values, table.series, table.steps)
-            place = after_history(self.timeline_)
-            forecasts = self._forecast_steps(rows, rows.series, rows.steps, place, table.clock)
-            for j in range(table.n_targets):
-                columns[j] = np.where(np.isnan(columns[j]), forecasts[:, j], columns[j])
-        filled = replace(table, columns=columns)
-        new = build_timeline(filled, self.scaler_, fill_covariates="missing" not in self.embeddings)
+        fill = "missing" not in self.embeddings
+        new = build_timeline(table, self.scaler_, fill_covariates=fill)
+        if table.missing is not None:
+            values = new.values.copy()
+            k = table.n_targets
+            values[:, :k][table.missing] = np.nan
+            values[:, :k] = self._filled(
+                self.timeline_, Observed(values, table.series, table.steps)
+            )
+            new = replace(new, values=values)
         self.timeline_ = self.timeline_.appended(new)
 
-    def _missing_end(self, table: Table) -> tuple[Table, Rows] | None:
-        """Find the rows after the last complete truth of each series, and where they begin."""
-        targets = table.columns[: table.n_targets]
-        if not any(np.isnan(column).any() for column in targets):
-            return None
-        missing = np.isnan(np.column_stack(targets)).any(axis=1)
-        last = np.flatnonzero(~missing)
-        end = np.zeros(self.timeline_.n_series, dtype=np.int64) + self.timeline_.first_row[:-1]
-        np.maximum.at(end, table.series[last], last + 1)
-        late = np.arange(len(missing)) >= end[table.series]
-        return (table.take(late), end) if late.any() else None
-
-    def _forecast_missing_end(self, late: Table, end: Rows) -> None:
-        """Put forecasts in for targets that are missing at the end, as `update` does."""
-        weight = self.timeline_.weight
-        self.timeline_ = self.timeline_.head(end)
-        self._append(late)
-        self.timeline_ = replace(self.timeline_, weight=weight)
+    def _fill_missing(self, missing: npt.NDArray[np.bool_]) -> None:
+        """Put forecasts in for all missing targets of the history, as `update` does."""
+        timeline = self.timeline_
+        first = timeline.first_row[1:].copy()  # of each series, the first row without its truth
+        rows = np.flatnonzero(missing.any(axis=1))
+        series = np.searchsorted(timeline.first_row[1:], rows, side="right")
+        np.minimum.at(first, series, rows)
+        late = origins_between(first, timeline.first_row[1:] - 1)
+        values = timeline.values[late]
+        k = missing.shape[1]
+        values[:, :k][missing[late]] = np.nan
+        series = np.repeat(np.arange(len(first)), timeline.first_row[1:] - first)
+        given = Observed(values, series, timeline.steps_of(late))
+        timeline.values[late, :k] = self._filled(timeline.head(first), given)

@@ -1,4 +1,4 @@
-"""Where the rows of X lie against the stored history: continuing it, inside it, or elsewhere."""
+"""Where the rows of X lie against the stored history: after or inside it, or elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from skinformer.timeline.timeline import Table, Timeline
 
-__all__ = ["Placement", "after_history", "place_rows"]
+__all__ = ["Placement", "after_history", "find_early", "place_rows"]
 
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -17,19 +17,25 @@ Flags = npt.NDArray[np.bool_]
 
 class Placement(NamedTuple):
     """
-    The frame of reference of each series' forecasts; every array has shape (n_series,).
+    Tracks: stretches of series that are forecast without regard to each other.
+
+    A series has one track, or two where X holds rows of it before the stored history. Every
+    array has shape (n_tracks,).
 
     Parameters
     ----------
+    series : ndarray of int64
+        The series of each track; those from the timeline's ``n_series`` on are new.
     anchor : ndarray of int64
         A step at which a block begins.
     begin : ndarray of int64
         From this step on a target that is not observed is forecast where later blocks need it;
         before it an unknown value is the training mean.
     stored : ndarray of bool
-        Whether the stored history is context; else X is its own timeline.
+        Whether the stored history is context; else the rows of X are their own timeline.
     """
 
+    series: Rows
     anchor: Rows
     begin: Rows
     stored: Flags
@@ -47,13 +53,38 @@ def after_history(timeline: Timeline) -> Placement:
     Returns
     -------
     Placement
-        Anchored at the end of each series.
+        One track a series, anchored at its end.
     """
     end = timeline.end_step
-    return Placement(end, end, np.ones(len(end), dtype=bool))
+    return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
 
 
-def place_rows(table: Table, timeline: Timeline, *, seq_len: int, has_history: bool) -> Placement:
+def find_early(table: Table, timeline: Timeline) -> Flags:
+    """
+    Find the rows of X before the stored history.
+
+    Parameters
+    ----------
+    table : Table
+        The rows of X.
+    timeline : Timeline
+        The stored history.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        False for new series, and for rows off the timeline's grid.
+    """
+    if table.clock != timeline.clock:
+        return np.zeros(len(table.steps), dtype=bool)
+    known = table.series < timeline.n_series
+    owner = np.where(known, table.series, 0)
+    return known & (table.steps < timeline.first_step[owner])
+
+
+def place_rows(
+    table: Table, timeline: Timeline, *, observed: Flags, reach: int
+) -> tuple[Placement, Rows]:
     """
     Place the rows of X.
 
@@ -63,34 +94,27 @@ def place_rows(table: Table, timeline: Timeline, *, seq_len: int, has_history: b
         The rows of X; its clock differs from the timeline's when X is off the fitted grid.
     timeline : Timeline
         The stored history.
-    seq_len : int
-        Rows that start more than so many steps after the history are their own timeline.
-    has_history : bool
-        Whether X holds the targets' history. Without it only the stored one can be context.
+    observed : ndarray of bool, shape (n,)
+        Rows with an observed target.
+    reach : int
+        Observed rows that start more than so many steps after the history are their own
+        timeline: the steps between are too many to forecast.
 
     Returns
     -------
-    Placement
-        ``stored`` is False for series that training did not hold, and where X begins before
-        the history, too far after it, or off its grid.
+    tuple of Placement and ndarray of int64, shape (n,)
+        The tracks that X has rows of, and the track of each row. Rows before the history, off
+        its grid or of new series are their own timeline.
     """
-    n_series = max(timeline.n_series, int(table.series.max(initial=-1)) + 1)
-    unseen = np.arange(n_series) >= timeline.n_series
-    first_step, end = np.zeros((2, n_series), dtype=np.int64)
-    first_step[: timeline.n_series], end[: timeline.n_series] = (
-        timeline.first_step,
-        timeline.end_step,
-    )
-    first = np.full(n_series, np.iinfo(np.int64).max)
-    np.minimum.at(first, table.series, table.steps)
-    absent = np.bincount(table.series, minlength=n_series) == 0
-    first[absent] = end[absent]
-    other_grid = unseen | (table.clock != timeline.clock)
-    elsewhere = other_grid | (first < first_step)
-    if has_history:
-        elsewhere |= first > end + seq_len
-    return Placement(
-        anchor=np.where(other_grid, first, end),
-        begin=np.where(elsewhere, first, end),
-        stored=~elsewhere,
-    )
+    early = find_early(table, timeline)
+    keys, track = np.unique(table.series * 2 + early, return_inverse=True)
+    series, early = keys // 2, keys % 2 == 1
+    first = np.full(len(keys), np.iinfo(np.int64).max)
+    np.minimum.at(first, track, table.steps)
+    known = series < timeline.n_series
+    on_grid = known & (table.clock == timeline.clock)
+    end = timeline.end_step[np.where(known, series, 0)]
+    seen = np.bincount(track, weights=observed, minlength=len(keys)) > 0
+    stored = on_grid & ~early & ~(seen & (first > end + reach))
+    anchor = np.where(on_grid, end, first)
+    return Placement(series, anchor, np.where(stored, end, first), stored), track

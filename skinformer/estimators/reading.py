@@ -49,6 +49,8 @@ class Roles:
         Those of `known` that are constant in each series of a panel.
     links : tuple of (slope, intercept)
         In "both" mode the map from each target's column of X into y's units.
+    by_name : bool
+        Whether columns are found by their names; by their place where an array was fitted.
     levels : tuple of tuple
         Names of the levels of the targets' labels, and of those of X's columns.
     """
@@ -61,6 +63,7 @@ class Roles:
     columns: tuple[Hashable, ...]
     static: tuple[Hashable, ...] = ()
     links: tuple[tuple[float, float], ...] = ()
+    by_name: bool = True
     levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
 
     @property
@@ -122,7 +125,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     truth = None if y is None else _read_truth(y)
     named = index is not None or hasattr(estimator, "feature_names_in_")
     roles = _assign_roles(estimator, columns, truth, named=named)
-    roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    roles = replace(roles, by_name=named, levels=_column_levels(X, y, roles.mode))
     if truth is not None:
         if roles.mode == "features":
             validation.check_known_future(list(estimator.known_future or ()), roles.known, ())
@@ -157,13 +160,14 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     table = Table(ordered, len(targets), series, np.arange(len(observed)), clock, weight)
     table = table if isinstance(order, slice) else table.take(order)
     table = replace(table, steps=steps)
-    return _with_static(table, roles)
+    return _with_static(table, roles, named=estimator.known_future or ())
 
 
-def _with_static(table: Table, roles: Roles) -> tuple[Table, Roles]:
+def _with_static(table: Table, roles: Roles, *, named: Sequence[Hashable]) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
     names = (*roles.targets, *roles.past, *roles.known)
-    static = tuple(names[j] for j in table.static_columns())
+    # What the user names as known ahead can change, however long it has not.
+    static = tuple(names[j] for j in table.static_columns() if names[j] not in named)
     past = tuple(name for name in roles.past if name not in static)
     known = tuple(name for name in roles.known if name not in static) + static
     place = dict(zip(names, table.columns, strict=True))
@@ -190,8 +194,8 @@ def read_prediction(estimator: Any, X: Any) -> Table:
         X's first row if X does not lie on the fitted grid. Series that training did not hold
         are numbered from ``estimator.timeline_.n_series`` on.
     """
-    columns, index = _read_columns(estimator, X, reset=False)
     roles: Roles = estimator.roles_
+    columns, index = _read_columns(estimator, _complete(estimator, X), reset=False)
     for name in roles.known:
         may_miss = "missing" in estimator.embeddings or name in roles.static
         advice = None if may_miss else _COVARIATE_NAN
@@ -240,6 +244,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     Table
         With the targets' columns, in y's units.
     """
+    validation.check_update_columns(X, estimator.roles_, has_truth=y is not None)
     table = read_prediction(estimator, X)
     validation.check_same_index(X, y)
     if estimator.roles_.mode == "features":
@@ -286,10 +291,22 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
         validation.check_same_index(X, y)
         return values.reshape(len(values), -1)
     validation.check_score_truth(estimator.roles_.mode)
-    columns, _ = _read_columns(estimator, X, reset=False)
+    validation.check_score_columns(X, estimator.roles_)
+    columns, _ = _read_columns(estimator, _complete(estimator, X), reset=False)
     links = estimator.roles_.links or ((1.0, 0.0),) * len(estimator.roles_.targets)
     pairs = zip(estimator.roles_.targets, links, strict=True)
     return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
+
+
+def _complete(estimator: Any, X: Any) -> Any:
+    """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
+    roles: Roles = estimator.roles_
+    if roles.mode == "features" or not roles.by_name or not isinstance(X, pd.DataFrame):
+        return X
+    needed, given = set(roles.known) - set(roles.static), set(X.columns)
+    if not X.columns.is_unique or not needed <= given or not given < set(roles.columns):
+        return X  # complete already, or wrong, which is said elsewhere
+    return X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
 
 
 def _read_columns(
@@ -302,6 +319,10 @@ def _read_columns(
         validation.check_some_columns(X.shape[1], "X")
         validation.check_columns(estimator, X, reset=reset)
         names: Sequence[Hashable] = list(X.columns)
+        if not reset and not estimator.roles_.by_name:
+            names = estimator.roles_.columns  # an array was fitted: columns by their place
+        elif not reset:
+            validation.check_same_names(names, estimator.roles_.columns)
         columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
         return dict(zip(names, columns, strict=True)), X.index
     values = validation.numeric_array(estimator, X, reset=reset)
@@ -415,4 +436,6 @@ def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> Rows:
     clock, end = estimator.timeline_.clock, int(estimator.timeline_.end_step[0])
     if clock.dated:
         validation.warn_of_lost_index(clock, end)
+    elif n_rows == 1:
+        validation.warn_of_single_row(clock, end)
     return end + np.arange(n_rows)

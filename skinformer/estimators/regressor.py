@@ -12,11 +12,11 @@ from sklearn.metrics import r2_score
 
 from skinformer.estimators import validation
 from skinformer.estimators.base import BaseInformer
-from skinformer.estimators.placement import Placement, after_history
+from skinformer.estimators.placement import Placement, after_history, find_early
 from skinformer.estimators.reading import read_truth_of, read_update
 from skinformer.estimators.rolling import Observed
 from skinformer.timeline.clock import join_series
-from skinformer.timeline.timeline import runs
+from skinformer.timeline.timeline import Table, runs
 
 __all__ = ["InformerRegressor"]
 
@@ -360,8 +360,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             needs are missing and were held.
         """
         table, observed = self._observe(X)
-        place = self._place(table)
-        values = self._forecast_steps(observed, table.series, table.steps, place, table.clock)
+        place, observed = self._place(table, observed)
+        values = self._forecast_steps(observed, observed.track, table.steps, place, table.clock)
         return values[:, 0] if self.roles_.one_dimensional else values
 
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
@@ -399,16 +399,17 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             place, clock, names = after_history(self.timeline_), self.timeline_.clock, self.series_
             wanted = np.arange(self.timeline_.n_series)
         else:
-            table, observed = self._observe(X)
-            place, clock = self._after_observed(self._place(table), observed), table.clock
+            table, observed = self._without_early(*self._observe(X))
+            place, observed = self._place(table, observed)
+            place, clock, names = self._after_observed(place, observed), table.clock, table.names
             observed = self._without_future(observed, place)
-            names, wanted = table.names, np.unique(table.series)
+            wanted = np.unique(observed.track)
         horizon = self._horizon(observed, place) if horizon is None else int(horizon)
-        series = np.repeat(wanted, horizon)
+        track = np.repeat(wanted, horizon)
         steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
         self._check_known_ahead(observed, place, wanted, horizon, clock)
-        values = self._forecast_steps(observed, series, steps, place, clock)
-        labels = join_series(names, series, clock.labels(steps))
+        values = self._forecast_steps(observed, track, steps, place, clock)
+        labels = join_series(names, place.series[track], clock.labels(steps))
         return pd.DataFrame(values, index=labels, columns=self.roles_.target_labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -481,41 +482,49 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Returns
         -------
         DataFrame of shape (horizon, n_features)
-            X's columns, all missing, with the timestamps to come.
+            X's columns in their order, all missing, with the timestamps to come.
         """
         validation.check_fitted(self)
         if horizon is not None:
             validation.check_horizon(horizon)
-        steps = int(self.pred_len if horizon is None else horizon)
+        steps = int(self.sizes_.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
         labels = join_series(self.series_, np.repeat(np.arange(n_series), steps), labels)
         return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
 
+    def _without_early(self, table: Table, observed: Observed) -> tuple[Table, Observed]:
+        """Forget rows before the stored history of series that X has later rows of."""
+        early = find_early(table, self.timeline_)
+        later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
+        kept = ~early | ~later[table.series]
+        values, track, steps = observed
+        return table.take(kept), Observed(values[kept], track[kept], steps[kept])
+
     def _after_observed(self, place: Placement, observed: Observed) -> Placement:
         """Move the anchor behind the last observed target of X."""
         anchor = place.begin.copy()
         seen = ~np.isnan(observed.values[:, : self.sizes_.n_targets]).any(axis=1)
-        np.maximum.at(anchor, observed.series[seen], observed.steps[seen] + 1)
+        np.maximum.at(anchor, observed.track[seen], observed.steps[seen] + 1)
         return place._replace(anchor=anchor)
 
     def _without_future(self, observed: Observed, place: Placement) -> Observed:
         """Forget past-only values that X holds after the origin."""
         values = observed.values.copy()
-        ahead = observed.steps >= place.anchor[observed.series]
+        ahead = observed.steps >= place.anchor[observed.track]
         first = self.sizes_.n_targets
         values[ahead, first : first + self.sizes_.n_past] = np.nan
         return observed._replace(values=values)
 
     def _horizon(self, observed: Observed, place: Placement) -> int:
-        ahead = observed.steps - place.anchor[observed.series] + 1
-        return int(ahead.max(initial=0)) or int(self.pred_len)
+        ahead = observed.steps - place.anchor[observed.track] + 1
+        return int(ahead.max(initial=0)) or self.sizes_.pred_len
 
     def _check_known_ahead(
         self, observed: Observed, place: Placement, wanted: Rows, horizon: int, clock: Any
     ) -> None:
         """Raise if a column known ahead lacks a value at a step to forecast."""
-        ahead = observed.steps - place.anchor[observed.series]
+        ahead = observed.steps - place.anchor[observed.track]
         rows = (ahead >= 0) & (ahead < horizon)
         first = self.sizes_.n_targets + self.sizes_.n_past
         for j, name in enumerate(self.roles_.known, start=first):
@@ -523,7 +532,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
                 continue
             missing = np.ones((len(place.anchor), horizon), dtype=bool)
             given = rows & ~np.isnan(observed.values[:, j])
-            missing[observed.series[given], ahead[given]] = False
+            missing[observed.track[given], ahead[given]] = False
             if missing[wanted].any():
                 row, step = np.argwhere(missing[wanted])[0]
                 label = clock.labels(place.anchor[wanted[[row]]] + step)[0]

@@ -2,7 +2,8 @@
 
 Each row is forecast at its own step from an origin before it. Rows are forecast in blocks of
 ``pred_len`` steps; block borders lie at the anchor (the end of the history) plus whole blocks, so
-a row's origin depends on its step alone and never on which other rows are asked for.
+a row's origin depends on its step alone and never on which other rows are asked for. Unknown
+truths in a context are filled first, by the rule of `holes`.
 """
 
 from __future__ import annotations
@@ -14,26 +15,51 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.estimators.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
 from skinformer.estimators.placement import Placement
 from skinformer.timeline.timeline import Timeline, fill_forward
-from skinformer.timeline.windows import origins_between, window_rows
+from skinformer.timeline.windows import origins_between
 
-__all__ = ["HeldValues", "Observed", "RollingForecast", "roll"]
+__all__ = ["HeldValues", "Layout", "Observed", "RollingForecast", "fill_truths", "roll"]
 
 Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
-#: Forecasts windows of a canvas: (values, step and series of each row, origins) to
+#: Forecasts windows of a canvas: (values, step and track of each row, origins) to
 #: (n, pred_len, n_targets).
 Forecaster = Callable[[Floats, Rows, Rows, Rows], Floats]
 
 
 class Observed(NamedTuple):
-    """Rows given at prediction: standardised values (NaN = not given), series and steps."""
+    """Rows given at prediction: standardised values (NaN = not given), tracks and steps."""
 
     values: Floats
-    series: Rows
+    track: Rows
     steps: Rows
+
+
+class Layout(NamedTuple):
+    """
+    What the columns are, and the lengths of windows.
+
+    Parameters
+    ----------
+    n_targets, n_past, n_static : int
+        Numbers of the first columns: targets, then past-only ones; the rest is known ahead,
+        the static ones last.
+    seq_len, pred_len : int
+        Steps in a context and in a block.
+    hold : bool
+        Whether covariates without a value are held at their last one; else they stay NaN.
+    """
+
+    n_targets: int
+    n_past: int
+    n_static: int
+    seq_len: int
+    pred_len: int
+    hold: bool
 
 
 class HeldValues(NamedTuple):
@@ -51,73 +77,52 @@ class RollingForecast(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Blocks:
-    """All blocks from the first to the last one needed, series after series."""
-
-    origins: Rows  # canvas row of each block's first step, shape (n_blocks,)
-    series: Rows  # shape (n_blocks,)
-    of_request: Rows  # block of each requested step, shape (n,)
-    offset: Rows  # place of each requested step in its block, shape (n,)
-
-
-@dataclass(frozen=True)
 class _Canvas:
-    """Consecutive rows of every series, from the first context to the last block."""
+    """Consecutive rows of every track, from the first context to the last block."""
 
-    values: Floats  # (n_rows, n_columns); NaN where nothing is known yet
-    first_row: Rows  # (n_series + 1,)
-    first_step: Rows  # (n_series,)
+    values: Floats  # (n_rows, n_columns)
+    first_row: Rows  # (n_tracks + 1,)
+    first_step: Rows  # (n_tracks,)
+    track: Rows  # (n_rows,)
+    steps: Rows  # (n_rows,)
+    missing: Flags  # (n_rows, n_targets): where a forecast has to stand in
+    forecast: Forecaster
 
-    def rows(self, series: Rows, steps: Rows) -> Rows:
-        return self.first_row[series] + steps - self.first_step[series]
+    def rows(self, track: Rows, steps: Rows) -> Rows:
+        return self.first_row[track] + steps - self.first_step[track]
 
-    @property
-    def series(self) -> Rows:
-        return np.repeat(np.arange(len(self.first_step)), np.diff(self.first_row))
-
-    @property
-    def steps(self) -> Rows:
-        series = self.series
-        return np.arange(len(series)) - self.first_row[series] + self.first_step[series]
+    def windows(self, origins: Rows) -> Floats:
+        """Forecast windows from what the canvas holds now."""
+        return self.forecast(self.values, self.steps, self.track, origins)
 
 
 def roll(
     observed: Observed,
-    series: Rows,
+    track: Rows,
     steps: Rows,
     *,
     history: Timeline,
     place: Placement,
-    n_targets: int,
-    n_past: int,
-    n_static: int,
-    hold: bool,
-    seq_len: int,
-    pred_len: int,
+    layout: Layout,
     forecast: Forecaster,
 ) -> RollingForecast:
     """
-    Forecast steps of series, each from an origin before its block.
+    Forecast steps of tracks, each from an origin before its block.
 
     Parameters
     ----------
     observed : Observed
         What X gives; wins over the stored history.
-    series, steps : ndarray of int64, shape (n,)
+    track, steps : ndarray of int64, shape (n,)
         The steps to forecast, in any order.
     history : Timeline
         The stored history.
     place : Placement
-        Where each series' blocks and context lie.
-    n_targets, n_past, n_static : int
-        Numbers of the first columns: targets, then past-only ones; the rest is known ahead,
-        the static ones last.
-    hold : bool
-        Whether covariates without a value are held at their last one; else they stay NaN.
-    seq_len, pred_len : int
-        Steps in a context and in a block.
+        Where each track's blocks and context lie.
+    layout : Layout
+        What the columns are.
     forecast : callable
-        ``forecast(values, steps, series, origins)`` gives the forecasts of windows whose contexts
+        ``forecast(values, steps, track, origins)`` gives the forecasts of windows whose contexts
         and known columns are complete.
 
     Returns
@@ -127,136 +132,159 @@ def roll(
 
     Notes
     -----
-    Blocks whose contexts are complete are forecast together; then those that needed these, and
-    so on: one pass for a rolling origin, as many as there are blocks for a recursion.
+    One pass for a rolling origin, as many as there are blocks for a recursion: unknown truths
+    are filled first, those that need no other all together, and so on.
     """
-    start = place.anchor[series] + (steps - place.anchor[series]) // pred_len * pred_len
-    base, last = _span(series, start, place, pred_len=pred_len)
-    canvas = _paint(observed, history, place, low=base - seq_len, high=last + pred_len)
-    blocks = _blocks(canvas, series, steps, start, base=base, last=last, pred_len=pred_len)
-    missing = np.isnan(canvas.values[:, :n_targets])
-    held = HeldValues(0, 0)
-    if hold:
-        until = _last_step(series, steps, base)
-        held = _hold(canvas, n_targets, n_past, n_static, last=last, until=until)
-    values = _fill_by_forecasts(
-        canvas, blocks, missing, seq_len=seq_len, pred_len=pred_len, forecast=forecast
-    )
-    return RollingForecast(values[blocks.of_request, blocks.offset], held)
-
-
-def _span(series: Rows, start: Rows, place: Placement, *, pred_len: int) -> tuple[Rows, Rows]:
-    """Find each series' first and last block; series without a request get an empty span."""
-    anchor, begin = place.anchor, place.begin
-    first = np.full(len(anchor), np.iinfo(np.int64).max)
-    last = np.full(len(anchor), np.iinfo(np.int64).min)
-    np.minimum.at(first, series, start)
-    np.maximum.at(last, series, start)
-    # A block far ahead builds on all forecasts since the history ended.
-    recursion = anchor + (begin - anchor) // pred_len * pred_len
-    base = np.minimum(first, np.where(last >= recursion, recursion, first))
+    pred_len = layout.pred_len
+    start = place.anchor[track] + (steps - place.anchor[track]) // pred_len * pred_len
+    first, last = _ends(track, start, len(place.anchor))
+    base = np.where(last > place.begin, np.minimum(first, place.begin), first)
     idle = first > last
-    return np.where(idle, 0, base), np.where(idle, -pred_len, last)
+    low, high = np.where(idle, 0, base - layout.seq_len), np.where(idle, 0, last + pred_len)
+    canvas = _paint(observed, history, place, layout, low=low, high=high, forecast=forecast)
+    held = HeldValues(0, 0)
+    if layout.hold:
+        until = _ends(track, steps, len(place.anchor))[1]
+        held = _hold(canvas, layout, last=last, until=until)
+    origins, of_request = np.unique(canvas.rows(track, start), return_inverse=True)
+    unknown = canvas.missing.any(axis=1) & (canvas.steps < last[canvas.track])
+    holes = find_holes(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
+    values = _forecast_all(canvas, holes.needed(origins, seq_len=layout.seq_len), origins, layout)
+    return RollingForecast(values[of_request, steps - start], held)
+
+
+def fill_truths(
+    observed: Observed,
+    *,
+    history: Timeline,
+    place: Placement,
+    layout: Layout,
+    forecast: Forecaster,
+) -> Floats:
+    """
+    Fill the missing targets of rows that follow the history.
+
+    Parameters
+    ----------
+    observed : Observed
+        Rows directly after the history of their tracks, complete but for targets.
+    history : Timeline
+        The stored history.
+    place : Placement
+        The tracks, beginning at the end of the history.
+    layout : Layout
+        What the columns are.
+    forecast : callable
+        As for `roll`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, n_targets)
+        Standardised targets of the rows, in their order. A hole longer than `LONGEST_CHAIN`
+        forecasts is held at its last one from there on.
+    """
+    lacking = np.isnan(observed.values[:, : layout.n_targets]).any(axis=1)
+    _, last = _ends(observed.track[lacking], observed.steps[lacking], len(place.anchor))
+    idle = last < place.begin
+    low = np.where(idle, 0, place.begin - layout.seq_len)
+    high = np.where(idle, 0, last + 1 + layout.pred_len)
+    canvas = _paint(observed, history, place, layout, low=low, high=high, forecast=forecast)
+    if layout.hold:
+        _hold(canvas, layout, last=last, until=last)
+    unknown = canvas.missing.any(axis=1) & (canvas.steps <= last[canvas.track])
+    holes = find_holes(
+        unknown, seq_len=layout.seq_len, pred_len=layout.pred_len, longest=LONGEST_CHAIN
+    )
+    nothing = np.empty(0, dtype=np.int64)
+    _forecast_all(canvas, holes, nothing, layout)
+    filled = observed.values[:, : layout.n_targets].copy()
+    rows = canvas.rows(observed.track[lacking], observed.steps[lacking])
+    filled[lacking] = canvas.values[rows, : layout.n_targets]
+    return filled
+
+
+def _ends(track: Rows, steps: Rows, n_tracks: int) -> tuple[Rows, Rows]:
+    """Find each track's first and last step; the last is the smaller one where it has none."""
+    first = np.full(n_tracks, np.iinfo(np.int64).max)
+    last = np.full(n_tracks, np.iinfo(np.int64).min)
+    np.minimum.at(first, track, steps)
+    np.maximum.at(last, track, steps)
+    return first, last
 
 
 def _paint(
-    observed: Observed, history: Timeline, place: Placement, *, low: Rows, high: Rows
+    observed: Observed,
+    history: Timeline,
+    place: Placement,
+    layout: Layout,
+    *,
+    low: Rows,
+    high: Rows,
+    forecast: Forecaster,
 ) -> _Canvas:
-    """Lay out the rows from `low` to `high` and put in what is known."""
-    high = np.maximum(high, low)
+    """Lay out the rows from `low` to `high` and put in what is known; targets are held."""
     first_row = np.concatenate([[0], np.cumsum(high - low)])
     values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
-    canvas = _Canvas(values, first_row, low)
-    before = np.clip(place.begin - low, 0, high - low)
-    values[origins_between(first_row[:-1], first_row[:-1] + before - 1)] = 0.0  # training mean
+    track = np.repeat(np.arange(len(low)), high - low)
+    steps = np.arange(len(track)) + (low - first_row[:-1])[track]
+    values[steps < place.begin[track], layout.n_targets :] = 0.0  # training mean
     kept = np.flatnonzero(place.stored)
-    start = np.maximum(low[kept], history.first_step[kept])
-    stop = np.minimum(high[kept], history.end_step[kept])
-    to, source = first_row[kept] - low[kept], history.first_row[kept] - history.first_step[kept]
+    owner = place.series[kept]
+    start = np.clip(history.first_step[owner], low[kept], high[kept])
+    stop = np.clip(history.end_step[owner], start, high[kept])
+    to = first_row[kept] - low[kept]
+    source = history.first_row[owner] - history.first_step[owner]
     values[origins_between(start + to, stop + to - 1)] = history.values[
         origins_between(start + source, stop + source - 1)
     ]
-    inside = (observed.steps >= low[observed.series]) & (observed.steps < high[observed.series])
-    rows = canvas.rows(observed.series[inside], observed.steps[inside])
+    inside = (observed.steps >= low[observed.track]) & (observed.steps < high[observed.track])
+    rows = (first_row[:-1] - low)[observed.track[inside]] + observed.steps[inside]
     given = observed.values[inside]
     values[rows] = np.where(np.isnan(given), values[rows], given)
-    return canvas
+    targets = values[:, : layout.n_targets]
+    missing = np.isnan(targets)
+    if missing.any():
+        missing &= _after_first(~missing, first_row)
+        fill_forward(targets, first_row)
+    return _Canvas(values, first_row, low, track, steps, missing, forecast)
 
 
-def _blocks(
-    canvas: _Canvas,
-    series: Rows,
-    steps: Rows,
-    start: Rows,
-    *,
-    base: Rows,
-    last: Rows,
-    pred_len: int,
-) -> _Blocks:
-    """List the blocks of the canvas and find each requested step's."""
-    counts = (last - base) // pred_len + 1
-    before = np.cumsum(counts) - counts
-    owner = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(owner)) - before[owner]
-    return _Blocks(
-        origins=canvas.rows(owner, base[owner] + number * pred_len),
-        series=owner,
-        of_request=before[series] + (start - base[series]) // pred_len,
-        offset=steps - start,
-    )
+def _after_first(known: Flags, first_row: Rows) -> Flags:
+    """Tell where something was known before, of the same track."""
+    count = np.cumsum(np.concatenate([np.zeros_like(known[:1], dtype=np.int64), known]), axis=0)
+    before: Flags = count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
+    return before
 
 
-def _last_step(series: Rows, steps: Rows, base: Rows) -> Rows:
-    last = base.copy()
-    np.maximum.at(last, series, steps)
-    return last
-
-
-def _hold(
-    canvas: _Canvas, n_targets: int, n_past: int, n_static: int, *, last: Rows, until: Rows
-) -> HeldValues:
+def _hold(canvas: _Canvas, layout: Layout, *, last: Rows, until: Rows) -> HeldValues:
     """Hold covariates without a value at their last one, and count the steps that matter."""
-    empty = np.isnan(canvas.values[:, n_targets:])
-    series, steps = canvas.series, canvas.steps
-    past = empty[:, :n_past].any(axis=1) & (steps < last[series])
-    varying = empty[:, n_past : empty.shape[1] - n_static]
-    known = varying.any(axis=1) & (steps <= until[series])
-    fill_forward(canvas.values[:, n_targets:], canvas.first_row)
+    covariates = canvas.values[:, layout.n_targets :]
+    empty = np.isnan(covariates)
+    past = empty[:, : layout.n_past].any(axis=1) & (canvas.steps < last[canvas.track])
+    varying = empty[:, layout.n_past : empty.shape[1] - layout.n_static]
+    known = varying.any(axis=1) & (canvas.steps <= until[canvas.track])
+    fill_forward(covariates, canvas.first_row)
     return HeldValues(int(past.sum()), int(known.sum()))
 
 
-def _fill_by_forecasts(
-    canvas: _Canvas,
-    blocks: _Blocks,
-    missing: npt.NDArray[np.bool_],
-    *,
-    seq_len: int,
-    pred_len: int,
-    forecast: Forecaster,
-) -> Floats:
-    """Forecast all needed blocks, each as soon as its context is complete."""
-    n_targets = missing.shape[1]
-    out = np.full((len(blocks.origins), pred_len, n_targets), np.nan, dtype=np.float32)
-    steps, series = canvas.steps, canvas.series
-    pending = np.flatnonzero(_needed(blocks, missing, pred_len))
-    while len(pending):
-        unknown = np.concatenate([[0], np.cumsum(missing.any(axis=1))])
-        origins = blocks.origins[pending]
-        ready = pending[unknown[origins] == unknown[origins - seq_len]]
-        out[ready] = forecast(canvas.values, steps, series, blocks.origins[ready])
-        rows = window_rows(blocks.origins[ready], pred_len)
-        filled = np.where(missing[rows], out[ready], canvas.values[rows, :n_targets])
-        canvas.values[rows, :n_targets] = filled
-        missing[rows] = False
-        pending = pending[~np.isin(pending, ready)]
+def _forecast_all(canvas: _Canvas, holes: Holes, origins: Rows, layout: Layout) -> Floats:
+    """Fill holes turn by turn, then forecast the origins that are asked for."""
+    n_targets, pred_len = layout.n_targets, layout.pred_len
+    out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
+    place = np.searchsorted(origins, holes.origins)
+    asked = np.append(origins, -1)[place] == holes.origins
+    order = np.argsort(holes.turn, kind="stable")
+    for chosen in np.split(order, np.flatnonzero(np.diff(holes.turn[order])) + 1):
+        if not len(chosen):
+            continue
+        forecasts = canvas.windows(holes.origins[chosen])
+        out[place[chosen][asked[chosen]]] = forecasts[asked[chosen]]
+        rows, fills = filled_rows(holes, chosen, pred_len)
+        cells = canvas.missing[rows[fills]]
+        targets = canvas.values[:, :n_targets]
+        targets[rows[fills]] = np.where(cells, forecasts[fills], targets[rows[fills]])
+    rest = np.ones(len(origins), dtype=bool)
+    rest[place[asked]] = False
+    if rest.any():
+        out[rest] = canvas.windows(origins[rest])
     return out
-
-
-def _needed(
-    blocks: _Blocks, missing: npt.NDArray[np.bool_], pred_len: int
-) -> npt.NDArray[np.bool_]:
-    """Choose the blocks that are asked for or lack values before one that is."""
-    asked = np.zeros(len(blocks.origins), dtype=bool)
-    asked[blocks.of_request] = True
-    lacking = missing[window_rows(blocks.origins, pred_len)].any(axis=(1, 2))
-    return asked | lacking

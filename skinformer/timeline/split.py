@@ -13,12 +13,13 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from skinformer.timeline.timeline import Table
 
-__all__ = ["PanelTimeSeriesSplit", "training_rows", "validation_start"]
+__all__ = ["PanelTimeSeriesSplit", "series_with_truth", "training_rows", "validation_start"]
 
 Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
-def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: float) -> int:
+def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: float) -> int | None:
     """
     Find the step at which the validation tail of all series begins.
 
@@ -27,8 +28,7 @@ def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: flo
     Parameters
     ----------
     table : Table
-        Rows sorted by series and step; the longest series has at least
-        ``seq_len + 2 * pred_len`` of them.
+        Rows sorted by series and step.
     seq_len, pred_len : int
         Steps in a context and in a forecast.
     fraction : float
@@ -37,8 +37,10 @@ def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: flo
 
     Returns
     -------
-    int
-        Targets at this step and later belong to validation.
+    int or None
+        Targets at this step and later belong to validation. None if no series holds
+        ``seq_len + 2 * pred_len`` rows up to its last truth: rows after that have nothing to
+        judge by.
 
     Examples
     --------
@@ -48,16 +50,73 @@ def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: flo
     >>> validation_start(table, seq_len=8, pred_len=4, fraction=0.1)
     89
     """
-    n_tail = max(pred_len, math.ceil(fraction * len(table.steps)))
-    start = int(np.partition(table.steps, -n_tail)[-n_tail])
-    first_row = table.first_row
-    first, last = table.steps[first_row[:-1]], table.steps[first_row[1:] - 1]
+    first = table.steps[table.first_row[:-1]]
+    counted = _counted(table)
+    last = first - 1  # of each series, the last step with a truth
+    np.maximum.at(last, table.series[counted], table.steps[counted])
+    steps = table.steps[table.steps <= last[table.series]]
     window = seq_len + pred_len
     # Both sides need a window: one that ends before the tail, one whose targets lie in it.
     fits = last - first + 1 >= window + pred_len
+    if not fits.any():
+        return None
+    n_tail = max(pred_len, math.ceil(fraction * len(steps)))
+    start = int(np.partition(steps, -n_tail)[-n_tail])
     earliest = int((first[fits] + window).min())
     latest = int((last[fits] + 1 - pred_len).max())
     return min(max(start, earliest), latest)
+
+
+def _counted(table: Table) -> Flags:
+    """Tell which rows have a truth that counts in the loss."""
+    if table.weight is None:
+        return np.ones(len(table.steps), dtype=bool)
+    return np.asarray((table.weight > 0).any(axis=1))
+
+
+def series_with_truth(
+    table: Table, tail: int | None, *, seq_len: int, pred_len: int
+) -> tuple[Flags, Flags, Flags]:
+    """
+    Find the series that have a truth to train on, one to validate on, or none where they should.
+
+    Parameters
+    ----------
+    table : Table
+        Rows sorted by series and step.
+    tail : int or None
+        The step at which the validation tail begins; None for no tail.
+    seq_len, pred_len : int
+        Steps in a context and in a forecast.
+
+    Returns
+    -------
+    tuple of ndarray of bool, shape (n_series,)
+        Whether a window before the tail has a truth, whether one within the tail has, and whether
+        there are windows within the tail, but all without truth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skinformer.timeline.clock import RowClock
+    >>> series, steps = np.repeat([0, 1], [9, 3]), np.r_[:9, :3]
+    >>> table = Table([np.ones(12)], 1, series, steps, RowClock())
+    >>> series_with_truth(table, 7, seq_len=3, pred_len=2)
+    (array([ True, False]), array([ True, False]), array([False, False]))
+    """
+    start, end = table.first_row[:-1], table.first_row[1:]
+    before = np.full(len(start), len(table.steps)) if tail is None else tail - table.steps[start]
+    stop = start + np.clip(before, 0, end - start)
+    count = np.concatenate([[0], np.cumsum(_counted(table))])
+
+    def holds(low: Rows, high: Rows) -> tuple[Flags, Flags]:
+        """Tell which rows from `low` to `high` hold a window, and one with a truth."""
+        window = high - low >= pred_len
+        return window, window & (count[high] > count[np.minimum(low, high)])
+
+    _, trained = holds(start + seq_len, stop)
+    window, watched = holds(np.maximum(start + seq_len, stop), end)
+    return trained, watched, window & ~watched
 
 
 def training_rows(table: Table, tail: int | None, *, seq_len: int) -> tuple[Rows, Rows]:

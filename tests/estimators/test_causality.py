@@ -119,6 +119,7 @@ def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, m
     assert (after[4:12] != before[4:12]).all()
 
 
+@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
 def test_no_forecast_of_another_timeline_looks_ahead(frame, modes):
     """X off the training grid brings its own context; the same rule holds there."""
     estimator = modes.fit("frame", frame(60))
@@ -132,6 +133,45 @@ def test_no_forecast_of_another_timeline_looks_ahead(frame, modes):
         reached = np.arange(40) // 4 * 4 <= position
         np.testing.assert_array_equal(after[reached], before[reached])
         assert (after[~reached] != before[~reached]).any() or reached.all()
+
+
+@pytest.mark.filterwarnings("ignore:X begins .* steps after the history:UserWarning")
+@pytest.mark.parametrize("gap", [5, 30])
+def test_no_forecast_after_a_gap_looks_ahead(frame, small, gap):
+    """Neither the value of a later truth nor its presence may move a forecast."""
+    estimator = small().fit(frame(60)[["load"]])
+    df = frame(60 + gap + 20)[["load"]][60 + gap :]
+    before = estimator.predict(df)
+    rows = 60 + gap + np.arange(20)
+    origins = (rows - 60) // 4 * 4 - gap
+    for position in range(0, 20, 3):
+        for value in (9999.0, np.nan):
+            changed = df.copy()
+            changed.iloc[position:] = value
+            after = estimator.predict(changed)
+            reached = origins <= position
+            np.testing.assert_array_equal(after[reached], before[reached])
+
+
+def test_no_filler_looks_ahead(frame, small):
+    """A hole is filled from what lies before it, in fit, update and forecast."""
+    df = frame(80)[["load"]]
+    holes = [45, 46, 47, 48, 49, 50, 63, 66, 67]
+    df.iloc[holes] = np.nan
+    # The same weights, mean and deviation: the later rows are shuffled, training hardly moves.
+    changed = df.copy()
+    changed.iloc[51:60] = df.iloc[51:60].to_numpy()[::-1]
+    still = {"learning_rate": 1e-30, "linear_path": False, "early_stopping": False}
+    one, two = (small(**still).fit(part[:60]) for part in (df, changed))
+    np.testing.assert_array_equal(one.timeline_.values[:51], two.timeline_.values[:51])
+    assert (one.timeline_.values[51:] != two.timeline_.values[51:]).any()
+    later = df[60:].copy()
+    later.iloc[8:] += 500
+    fillers = [
+        small(**still).fit(df[:60]).update(rows).timeline_.values[60:68]
+        for rows in (df[60:], later)
+    ]
+    np.testing.assert_array_equal(*fillers)
 
 
 def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitted, frame, mode):

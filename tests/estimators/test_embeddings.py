@@ -52,7 +52,27 @@ def test_a_static_column_changes_the_forecast_of_a_series_not_seen(panel):
 def test_a_fitted_series_keeps_its_static_value(panel):
     """A column that was quiet in training must not bring news from the future."""
     model = InformerRegressor(**SMALL).fit(panel)
-    np.testing.assert_array_equal(model.predict(panel), model.predict(panel.assign(size=30.0)))
+    with pytest.warns(UserWarning, match="columns") as caught:
+        other = model.predict(panel.assign(size=30.0))
+    np.testing.assert_array_equal(model.predict(panel), other)
+    assert str(caught[0].message) == (
+        "columns ['size'] were constant within each series in training and have other values in X, "
+        "which change nothing: the training values are used. Name columns that can change in "
+        "known_future and fit again."
+    )
+
+
+def test_a_column_named_in_known_future_is_never_static(panel):
+    """A price that has not changed yet is a price all the same."""
+    model = InformerRegressor(known_future=["size"], linear_path=False, **SMALL).fit(panel)
+    assert (model.roles_.static, model.roles_.known) == ((), ("size",))
+    future = model.make_future_frame()
+    assert not np.allclose(
+        model.forecast(future.assign(size=1.0))["load"],
+        model.forecast(future.assign(size=300.0))["load"],
+    )
+    with pytest.raises(ValueError, match="'size' is known ahead but has no value"):
+        model.forecast()
 
 
 def test_a_column_that_is_the_same_everywhere_is_not_static(panel):
@@ -69,6 +89,7 @@ def test_static_columns_need_no_value_ahead(panel):
     np.testing.assert_array_equal(model.predict(future), model.forecast()["load"])
 
 
+@pytest.mark.filterwarnings("ignore:X begins .* too far:UserWarning")
 def test_a_learnt_series_vector_tells_series_apart(panel):
     """The same context under another name gives another forecast."""
     panel = panel.drop(columns="size")
@@ -76,7 +97,7 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
     model = InformerRegressor(embeddings=["series"], **alone).fit(panel)
     plain = InformerRegressor(**alone).fit(panel)
     a = panel.loc[["a"]]
-    late = a.set_index(a.index.set_levels(a.index.levels[1] + pd.Timedelta("100D"), level=1))
+    late = a.set_index(a.index.set_levels(a.index.levels[1] + pd.Timedelta("5000D"), level=1))
     renamed = late.rename(index={"a": "b"}, level=0)
 
     def in_deviations(estimator, rows, code):

@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import MaskFuture
-from skinformer.estimators.validation import check_gap
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +71,7 @@ def test_rows_out_of_time_order_are_refused_at_fit(small, df):
         small().fit(df.sample(frac=1, random_state=0))
 
 
+@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
 def test_shuffled_cross_validation_is_refused(small, df):
     """KFold would train on the future of its test rows."""
     with pytest.raises(ValueError, match=r"X\.index lacks .* timestamps"):
@@ -948,7 +948,7 @@ def test_features_before_the_training_data_are_refused(small, frame):
 
 def test_missing_and_unknown_columns_are_named(small, df):
     """scikit-learn's own sentence names them."""
-    estimator = small().fit(df)
+    estimator = small(known_future=["flow"]).fit(df)
     with pytest.raises(
         ValueError, match="Feature names seen at fit time, yet now missing:\n- flow"
     ):
@@ -959,34 +959,27 @@ def test_missing_and_unknown_columns_are_named(small, df):
         small().fit(df.to_numpy()).predict(df.to_numpy()[:, :2])
 
 
-def test_a_frame_without_its_target_is_told_to_add_it(small, df):
-    """What is known of the future has no target yet; scikit-learn's words would mislead."""
-    sentence = (
-        "X lacks the target 'load', whose history it holds: add the column with NaN where it is "
-        "to be forecast, X['load'] = np.nan; make_future_frame() makes such rows."
-    )
+def test_rows_of_the_past_without_a_column_are_told_to_add_it(small, df):
+    """An update and a score are about what was observed; only the future may leave it out."""
     for y in (None, df["load"]):
-        estimator = small(target="load").fit(df, y)
-        for method in (estimator.predict, estimator.forecast):
-            with raises(ValueError, sentence):
-                method(df.drop(columns="load"))
-    several = small(target=["load", "flow"]).fit(df)
-    with pytest.raises(ValueError, match=r"^X lacks the target \['flow', 'load'\], whose history"):
-        several.predict(df[["price"]])
-    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing:"):
-        several.predict(df[["load"]])
-
-
-def test_rows_too_far_ahead_are_refused():
-    """Each step of the gap would be forecast; a billion of them take a machine down."""
-    check_gap(1_000_000)
-    with raises(
-        ValueError,
-        "X begins 1,000,001 steps after the history: each step between would have to be forecast, "
-        "and that is done for 1,000,000 at most. Call update with the rows between, or check the "
-        "labels of X.index.",
-    ):
-        check_gap(1_000_001)
+        estimator = small(target="load").fit(df[:50], None if y is None else y[:50])
+        later = df[50:].drop(columns="load")
+        with raises(
+            ValueError,
+            "X lacks 'load': update takes in what was observed, so every column must be there. "
+            "Add it, with NaN where a target was not observed.",
+        ):
+            estimator.update(later)
+        with pytest.raises(ValueError, match=r"^X lacks 'flow': update takes in"):
+            estimator.update(later.drop(columns="flow"), df["load"][50:])
+        with raises(
+            ValueError,
+            "X lacks the target 'load', which is the truth to score against: add the column, or "
+            "pass score(X, y).",
+        ):
+            estimator.score(later)
+        assert np.isfinite(estimator.score(later, df["load"][50:]))
+        assert estimator.update(later, df["load"][50:]).timeline_.end_step == 60
 
 
 def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):

@@ -148,6 +148,54 @@ def test_filling_the_future_frame_is_all_that_known_columns_need(fitted, frame):
     np.testing.assert_array_equal(fitted("frame").predict(future), forecast["load"])
 
 
+def test_future_rows_need_only_what_is_known_ahead(fitted, frame):
+    """The first thing that a user of other forecasters types."""
+    for mode in ("frame", "both"):
+        estimator = fitted(mode)
+        future = frame(64)[["price"]][60:]
+        whole = frame(64)[60:].assign(load=np.nan, flow=np.nan)
+        forecast = estimator.forecast(future)
+        pd.testing.assert_frame_equal(forecast, estimator.forecast(whole))
+        np.testing.assert_array_equal(estimator.predict(future), forecast["load"])
+
+
+def test_future_rows_need_no_column_where_none_is_known_ahead(alone, frame):
+    """Timestamps say it all."""
+    np.testing.assert_array_equal(alone.predict(frame(64)[60:][[]]), alone.forecast()["load"])
+
+
+def test_past_rows_without_a_target_are_forecast_from_the_stored_one(fitted, frame):
+    """Inside the history a missing value never wins over the stored one."""
+    df = frame(60)
+    estimator = fitted("frame")
+    np.testing.assert_array_equal(estimator.predict(df[["price"]]), estimator.predict(df))
+
+
+def test_the_future_frame_joins_the_training_frame(small):
+    """Levels and names of columns and index are those of X."""
+    hours = pd.date_range("2024-01-01", periods=60, freq="h", name="when")
+    columns = pd.MultiIndex.from_product([["site"], ["temp", "open", "load"]], names=["at", "what"])
+    df = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), hours, columns)
+    df = df.astype({("site", "temp"): np.float32, ("site", "open"): bool})
+    estimator = small(known_future=[("site", "open")]).fit(df)
+    future = estimator.make_future_frame()
+    pd.testing.assert_index_equal(future.columns, df.columns)
+    assert [str(dtype) for dtype in future.dtypes] == ["float64"] * 3
+    assert future.index.name == "when"
+    future[("site", "open")] = 1.0
+    forecast = estimator.forecast(future)
+    pd.testing.assert_index_equal(forecast.columns, df.columns[[2]])
+    np.testing.assert_array_equal(forecast.iloc[:, 0], estimator.predict(future))
+
+
+def test_rows_before_the_history_do_not_reach_a_forecast(alone, frame):
+    """The frame that a model was fitted to the end of begins earlier."""
+    hours = pd.date_range("2023-12-30", periods=8, freq="h")
+    early = frame(hours)[["flow", "load"]]
+    X = pd.concat([early, frame(60)[["flow", "load"]]])
+    pd.testing.assert_frame_equal(alone.forecast(X), alone.forecast())
+
+
 def test_an_array_forecasts_its_next_rows_by_number(small, frame):
     """Without a clock the row number is the time."""
     estimator = small().fit(frame(60).to_numpy())
@@ -162,6 +210,7 @@ def test_the_name_of_the_index_is_kept(small, frame):
     assert small().fit(df).make_future_frame().index.name == "when"
 
 
+@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
 def test_forecasts_of_rows_elsewhere_follow_those_rows(alone, frame):
     """X off the training grid is its own timeline: the forecast follows its last row."""
     index = pd.date_range("2023-03-03 00:30", periods=30, freq="h")
@@ -174,6 +223,7 @@ def test_forecasts_of_rows_elsewhere_follow_those_rows(alone, frame):
     np.testing.assert_array_equal(forecast["load"], alone.forecast(both)["load"])
 
 
+@pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
 def test_a_forecast_of_an_earlier_timeline_is_not_taken_from_the_stored_one(alone, frame):
     """X before the training data is its own timeline, on the same grid."""
     index = pd.date_range("2023-03-03", periods=30, freq="h")

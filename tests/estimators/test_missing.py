@@ -1,6 +1,9 @@
 """Missing targets: masked in the loss, filled causally as context, never scored."""
 
+import copy
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -42,28 +45,44 @@ def test_sample_weights_and_missing_targets_are_combined(small, frame):
     np.testing.assert_array_equal(estimator.timeline_.weight[:, 0], expected)
 
 
-def test_context_is_filled_from_the_past_alone(modes, mode, frame):
-    """An interpolated hole would show the model a later value."""
-    df = frame(60)
-    df.iloc[30:34, 2] = np.nan
-    other = df.copy()
-    other.iloc[34:, 2] = 1000.0 + 40 * np.cos(np.arange(26))
-    fills = []
-    for part in (df, other):
-        estimator = modes.fit(mode, part)
-        values = estimator.timeline_.values[:, 0] * estimator.scaler_.scale[0, 0]
-        fills.append(values[30:34] + estimator.scaler_.mean[0, 0])
-    np.testing.assert_allclose(fills[0], fills[1], rtol=1e-4)
+def test_a_hole_within_fit_is_filled_as_an_update_fills_it(modes, mode, frame):
+    """Held flat it would be the context of the next forecasts, and a bad one."""
+    df = frame(80)
+    df.iloc[[40, *range(66, 78)], 2] = np.nan
+    X, y = modes.inputs(mode, df)
+    whole = modes.fit(mode, df)
+    late = copy.deepcopy(whole)
+    late.timeline_ = late.timeline_.head(np.array([66]))
+    late.update(X[66:], None if y is None else y[66:])
+    np.testing.assert_array_equal(late.timeline_.values, whole.timeline_.values)
+    assert len(np.unique(whole.timeline_.values[66:78, 0])) == 12
 
 
-def test_a_missing_target_after_the_history_is_filled_by_its_forecast(small, frame):
-    """Later blocks see the forecast of the hole, as a recursion would."""
+def test_forecasts_after_a_hole_are_nearly_those_without_it(small):
+    """A sine with half a day missing before its end: held flat, the error was .17."""
+    hours = pd.date_range("2024-01-01", periods=406, freq="h")
+    df = pd.DataFrame({"load": np.sin(np.arange(406) * 2 * np.pi / 24)}, index=hours)
+    holes = df[:400].copy()
+    holes.iloc[382:394] = np.nan
+    forecast = small(seq_len=24, pred_len=6).fit(holes).forecast()
+    assert np.abs(forecast - df[400:]).max(axis=None) < 0.03
+
+
+def test_before_the_first_truth_stands_the_training_mean(small, frame):
+    """Nothing is known there that a forecast could be made from."""
+    df = frame(60)[["load"]]
+    df.iloc[:9] = np.nan
+    np.testing.assert_array_equal(small().fit(df).timeline_.values[:9], 0.0)
+
+
+def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hole(small, frame):
+    """Later blocks see what one would have forecast when the truth stopped coming."""
     df = frame(72)[["load"]]
     estimator = small().fit(df[:60])
     holes = df[60:].copy()
     holes.iloc[[1, 2]] = np.nan
     filled = holes.copy()
-    filled.iloc[[1, 2], 0] = estimator.predict(holes)[[1, 2]]
+    filled.iloc[[1, 2], 0] = estimator.forecast(df[60:61])["load"].to_numpy()[:2]
     np.testing.assert_allclose(estimator.predict(holes), estimator.predict(filled), rtol=1e-6)
 
 

@@ -90,8 +90,8 @@ def test_names_that_are_no_text_are_asked_for_at_predict(small, frame):
     """scikit-learn compares strings only; the rest ended in a KeyError."""
     df = frame(60).set_axis([1, 2, 3], axis=1)
     message = (
-        "X lacks the columns [2], which fit saw: the columns are [1, 7, 3]. Give them the names "
-        "that they had."
+        "X has the columns [1, 7, 3], but fit saw [1, 2, 3]: columns are found by their names. "
+        "Rename them, or fit on an array to go by place."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         small().fit(df).predict(df.rename(columns={2: 7}))

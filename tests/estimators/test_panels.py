@@ -185,6 +185,17 @@ def test_an_unseen_series_is_forecast_after_its_last_row(small, panel):
     assert list(forecast.loc["new"].index) == list(pd.date_range(last, periods=5, freq="h")[1:])
 
 
+def test_an_unseen_series_without_history_is_refused(small, panel):
+    """Nothing is known of it; the training mean would pass for a forecast."""
+    estimator = small(target="load").fit(panel())
+    with pytest.raises(ValueError, match="nothing is known") as caught:
+        estimator.predict(unseen_rows(panel).assign(load=np.nan))
+    assert str(caught.value) == (
+        "X holds rows of the series 'new', which fit did not see, and no observed target there: "
+        "nothing is known from which they could be forecast. Give its history."
+    )
+
+
 def test_an_update_of_an_unseen_series_is_refused_by_name(small, panel):
     """There is no history to follow; fit is what takes in a new series."""
     estimator = small(target="load").fit(panel())
@@ -212,9 +223,42 @@ def test_a_panel_of_one_series_forecasts_as_that_series_alone(small, panel):
 def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
     """New shops have little history; others teach the network."""
     df = panel(n=(60, 40, 3))
-    estimator = small(target="load").fit(df)
+    with pytest.warns(UserWarning, match="series") as caught:
+        estimator = small(target="load").fit(df)
+    assert str(caught[0].message) == (
+        "series ['c'] take no part in training: before the validation rows they hold no window of "
+        "seq_len=12 + pred_len=4 = 16 rows with a truth to learn. They are forecast by what the "
+        "others teach."
+    )
     assert np.isfinite(estimator.predict(df)).all()
     assert len(estimator.forecast()) == 12
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
+    """The only series with windows ends in missing values: validation lies before them."""
+    df = panel(n=(90, 10, 5)).loc[["a", "b"]]
+    df.iloc[60:90, 2] = np.nan
+    estimator = small(target="load").fit(df)
+    assert np.isfinite(estimator.history_["validation_loss"]).all()
+    assert len(estimator.forecast()) == 8
+    one = small(target="load").fit(df.loc["a"])
+    assert np.isfinite(one.history_["validation_loss"]).all()
+
+
+def test_series_that_validation_says_nothing_about_are_named(small, panel):
+    """Of many, a handful."""
+    one = panel().loc["a"]
+    closed = one.copy()
+    closed.iloc[20:, 2] = np.nan
+    shops = {"open": one, **{f"closed{j}": closed for j in range(7)}}
+    with pytest.warns(UserWarning, match="series") as caught:
+        small(target="load").fit(pd.concat(shops))
+    assert str(caught[0].message) == (
+        "series ['closed0', 'closed1', 'closed2', 'closed3', 'closed4'] and 2 more take no part in "
+        "validation: all their targets are missing in its rows, the last ones. Early stopping goes "
+        "by the others."
+    )
 
 
 @pytest.mark.parametrize("kind", ["days", "business days", "month ends", "monthly periods", "ints"])

@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.rolling import Observed, roll
+from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
 
@@ -50,10 +50,10 @@ class Naive:
     def __init__(self, observed, history, place):
         self.given = {
             (int(s), int(t)): row
-            for s, t, row in zip(observed.series, observed.steps, observed.values, strict=True)
+            for s, t, row in zip(observed.track, observed.steps, observed.values, strict=True)
         }
         self.history, self.place = history, place
-        self.block = cache(self.block)
+        self.block, self.begun = cache(self.block), cache(self.begun)
 
     def stored(self, series, step):
         if not self.place.stored[series]:
@@ -73,17 +73,45 @@ class Naive:
             return row[column]
         return np.float32(0) if step < self.place.begin[series] else None
 
+    def begun(self, series, step, column):
+        """Tell whether the target was known at an earlier step, the training mean not counted."""
+        first = min([t for s, t in self.given if s == series], default=step)
+        if self.place.stored[series]:
+            first = min(first, int(self.history.first_step[series]))
+        for t in range(first, step):
+            row = self.given.get((series, t))
+            if self.stored(series, t) is not None or (
+                row is not None and row[column] == row[column]
+            ):
+                return True
+        return False
+
     def value(self, series, step, column):
         found = self.known(series, step, column)
         if found is not None:
             return found
         if column < N_TARGETS:
-            origin = self.origin(series, step)
+            if not self.begun(series, step, column):
+                return np.float32(0)
+            origin = self.hole(series, step)
             return self.block(series, origin)[step - origin, column]
         while found is None:  # held at its last value
             step -= 1
             found = self.known(series, step, column)
         return found
+
+    def lacks(self, series, step):
+        return any(
+            self.known(series, step, c) is None and self.begun(series, step, c)
+            for c in range(N_TARGETS)
+        )
+
+    def hole(self, series, step):
+        """Find the origin that fills a step: whole forecasts from the first step of its hole."""
+        first = step
+        while self.lacks(series, first - 1):
+            first -= 1
+        return first + (step - first) // PRED * PRED
 
     def origin(self, series, step):
         anchor = self.place.anchor[series]
@@ -131,7 +159,7 @@ def make_case(seed):
     first = end + rng.integers(-8, 9, n_series)
     begin = np.where(stored, end, first)
     anchor = np.where(stored | (rng.random(n_series) < 0.5), end, first)
-    place = Placement(anchor=anchor, begin=begin, stored=stored)
+    place = Placement(np.arange(n_series), anchor=anchor, begin=begin, stored=stored)
     series, steps = [], []
     for s in range(n_series):
         low = history.first_step[s] if stored[s] else first[s]
@@ -145,7 +173,7 @@ def make_case(seed):
     values[rng.random(values.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     observed = Observed(values, series[order], steps[order])
     wanted = rng.random(len(series)) < rng.choice([0.1, 1.0])
-    return observed, observed.series[wanted], observed.steps[wanted], history, place
+    return observed, observed.track[wanted], observed.steps[wanted], history, place
 
 
 def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_forecaster):
@@ -155,12 +183,7 @@ def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_fo
         steps,
         history=history,
         place=place,
-        n_targets=N_TARGETS,
-        n_past=N_PAST,
-        n_static=n_static,
-        hold=True,
-        seq_len=SEQ,
-        pred_len=PRED,
+        layout=Layout(N_TARGETS, N_PAST, n_static, SEQ, PRED, hold=True),
         forecast=forecast,
     )
 
@@ -210,7 +233,7 @@ def single(n_history=9):
         clock=RowClock(),
     )
     end = history.end_step
-    return history, Placement(end, end, np.array([True]))
+    return history, Placement(np.array([0]), end, end, np.array([True]))
 
 
 def nothing():
@@ -233,7 +256,7 @@ def test_a_rolling_origin_takes_one_pass():
     values = np.random.default_rng(1).normal(size=(30, N_COLUMNS)).astype(np.float32)
     steps = np.arange(9, 39)
     observed, calls = Observed(values, np.zeros_like(steps), steps), []
-    result = run(observed, observed.series, steps, history, place, forecast=counting(calls))
+    result = run(observed, observed.track, steps, history, place, forecast=counting(calls))
     assert calls == [10]
     assert result.held == (0, 0)
 
@@ -257,7 +280,7 @@ def test_held_values_are_counted_once_a_step():
     values[[0, 2, 4], N_TARGETS] = np.nan  # the last one lies in the last block: not needed
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
-    assert run(observed, observed.series, steps, history, place).held == (2, 1)
+    assert run(observed, observed.track, steps, history, place).held == (2, 1)
 
 
 def test_no_requested_step_gives_no_forecast():
@@ -265,3 +288,42 @@ def test_no_requested_step_gives_no_forecast():
     history, place = single()
     empty = np.empty(0, dtype=np.int64)
     assert run(nothing(), empty, empty, history, place).values.shape == (0, N_TARGETS)
+
+
+@settings(QUICK, max_examples=100)
+@given(seed=st.integers(0, 2**32))
+def test_fillers_are_the_naive_loop(seed):
+    """`fit` and `update` fill holes all at once; the rule speaks of one value."""
+    rng = np.random.default_rng(seed)
+    history = make_history(rng, int(rng.integers(1, 4)))
+    end = history.end_step
+    lengths = rng.integers(0, 20, len(end))
+    track = np.repeat(np.arange(len(end)), lengths)
+    steps = np.concatenate([e + np.arange(n) for e, n in zip(end, lengths, strict=True)])
+    values = rng.normal(size=(len(track), N_COLUMNS)).astype(np.float32)
+    targets = values[:, :N_TARGETS]
+    targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
+    place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
+    observed = Observed(values, track, steps)
+    layout = Layout(N_TARGETS, N_PAST, 0, SEQ, PRED, hold=True)
+    got = fill_truths(
+        observed, history=history, place=place, layout=layout, forecast=fake_forecaster
+    )
+    naive = Naive(observed, history, place)
+    wanted = [
+        [naive.value(int(s), int(t), c) for c in range(N_TARGETS)]
+        for s, t in zip(track, steps, strict=True)
+    ]
+    wanted = np.reshape(np.array(wanted, dtype=np.float32), (-1, N_TARGETS))
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_only_holes_that_a_forecast_builds_on_are_filled():
+    """Holes long before the rows asked for cost nothing."""
+    history, place = single()
+    values = np.random.default_rng(1).normal(size=(60, N_COLUMNS)).astype(np.float32)
+    values[[3, 20, 40], 0] = np.nan
+    steps, calls = np.arange(9, 69), []
+    observed = Observed(values, np.zeros_like(steps), steps)
+    run(observed, np.zeros(1, int), np.array([51]), history, place, forecast=counting(calls))
+    assert calls == [1, 1]  # the hole at step 49, then the row asked for

@@ -265,6 +265,7 @@ def test_every_kind_of_time_series_split_scores_each_row_from_before_it(split, s
     np.testing.assert_allclose(scores, by_hand, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:X begins .* steps after the history:UserWarning")
 def test_a_learning_curve_forecasts_over_the_rows_it_leaves_out(small, df):
     """learning_curve trains on the oldest rows: the rest up to the test fold is a gap."""
     cv = TimeSeriesSplit(2, test_size=16)

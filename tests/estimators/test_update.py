@@ -1,5 +1,7 @@
 """update: later history without training."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +56,31 @@ def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(modes, mod
         two.update(*inputs(df[start : start + 4]))
     np.testing.assert_allclose(one.timeline_.values, two.timeline_.values, atol=1e-5)
     assert np.isfinite(one.timeline_.values).all()
+
+
+@pytest.mark.parametrize("holes", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
+def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, holes):
+    """`forecast(rows)` is `update(rows).forecast()` that changes nothing."""
+    df = frame(74)
+    estimator = modes.fit("frame", df[:60], known_future=None)
+    rows = df[60:].copy()
+    rows.iloc[holes, 2] = np.nan
+    forecast = estimator.forecast(rows)
+    pd.testing.assert_frame_equal(forecast, estimator.update(rows).forecast(), check_freq=False)
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(modes, frame, size):
+    """No border of blocks has a say in what stands for a missing truth."""
+    df = frame(80)
+    df.iloc[[62, 67, 68, 74], 2] = np.nan
+    one, two = (modes.fit("frame", df[:60]) for _ in range(2))
+    one.update(df[60:])
+    # A border within a hole, as at 68, would begin the hole anew.
+    borders = [border for border in [*range(60, 80, size), 80] if border != 68]
+    for start, stop in itertools.pairwise(borders):
+        two.update(df[start:stop])
+    np.testing.assert_array_equal(one.timeline_.values, two.timeline_.values)
 
 
 def test_an_update_with_missing_targets_leaves_no_gap(modes, mode, frame, inputs):

@@ -21,8 +21,11 @@ __all__ = [
     "check_finite",
     "check_kind",
     "check_known_future",
+    "check_same_names",
+    "check_score_columns",
     "check_some_columns",
     "check_target_exists",
+    "check_update_columns",
     "count_rows",
     "feature_names_in",
     "numeric_array",
@@ -35,37 +38,45 @@ def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
         raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
-    if not reset:
-        _check_targets_given(estimator, list(X.columns))
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if not reset:
-        _check_other_names(estimator, list(X.columns))
     _check_some_rows(len(X))
 
 
-def _check_other_names(estimator: Any, names: list[Hashable]) -> None:
-    """Raise if columns are missing whose names scikit-learn leaves alone: all but strings."""
-    fitted = getattr(getattr(estimator, "roles_", None), "columns", ())
-    missing = [name for name in fitted if name not in names]
+def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
+    """Raise if columns whose names are no text, which scikit-learn leaves alone, are others."""
+    if set(names) != set(fitted):
+        raise ValueError(
+            f"X has the columns {list(names)}, but fit saw {list(fitted)}: columns are found by "
+            "their names. Rename them, or fit on an array to go by place."
+        )
+
+
+def check_update_columns(X: Any, roles: Any, *, has_truth: bool) -> None:
+    """Raise if an update leaves out a column; the target may come as y."""
+    optional = set(roles.targets) if has_truth else set()
+    missing = _left_out(X, roles, [name for name in roles.columns if name not in optional])
     if missing:
         raise ValueError(
-            f"X lacks the columns {missing!r}, which fit saw: the columns are {names!r}. Give "
-            "them the names that they had."
+            f"X lacks {_listed(missing)}: update takes in what was observed, so every column must "
+            "be there. Add it, with NaN where a target was not observed."
         )
 
 
-def _check_targets_given(estimator: Any, names: list[Hashable]) -> None:
-    """Raise if a frame at prediction lacks target columns, and nothing else is amiss."""
-    roles = getattr(estimator, "roles_", None)
-    if roles is None or roles.mode == "features":
-        return
-    missing = [name for name in roles.columns if name not in names]
-    if missing and set(missing) <= set(roles.targets) and set(names) <= set(roles.columns):
+def check_score_columns(X: Any, roles: Any) -> None:
+    """Raise if rows to score leave out the target."""
+    missing = _left_out(X, roles, roles.targets)
+    if missing:
         raise ValueError(
-            f"X lacks the target {_listed(missing)}, whose history it holds: add the column with "
-            f"NaN where it is to be forecast, X[{missing[0]!r}] = np.nan; make_future_frame() "
-            "makes such rows."
+            f"X lacks the target {_listed(missing)}, which is the truth to score against: add the "
+            "column, or pass score(X, y)."
         )
+
+
+def _left_out(X: Any, roles: Any, wanted: Sequence[Hashable]) -> list[Hashable]:
+    """List what a frame lacks; none where it holds other names, which scikit-learn refuses."""
+    if not isinstance(X, pd.DataFrame) or not set(X.columns) <= set(roles.columns):
+        return []
+    return [name for name in wanted if name not in X.columns]
 
 
 def check_some_columns(n_columns: int, name: str) -> None:

@@ -26,8 +26,12 @@ __all__ = [
     "check_horizon",
     "check_same_weights",
     "check_sizes",
+    "warn_of_idle_series",
     "warn_of_one_series",
 ]
+
+#: Series named in a warning.
+_NAMED = 5
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -241,6 +245,36 @@ def check_enough_rows(n_rows: int, estimator: Any) -> None:
             f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "
             "one window. Lower seq_len or pred_len, or pass more rows."
         )
+
+
+def warn_of_idle_series(estimator: Any, trained: Any, silent: Any) -> None:
+    """Warn of the series of a panel that training or early stopping learns nothing from."""
+    if estimator.series_ is None or len(trained) < 2:
+        return
+    window = estimator.seq_len + estimator.pred_len
+    if not trained.all():
+        warnings.warn(
+            f"series {_first_names(estimator.series_[~trained])} take no part in training: before "
+            f"the validation rows they hold no window of seq_len={estimator.seq_len} + "
+            f"pred_len={estimator.pred_len} = {window} rows with a truth to learn. They are "
+            "forecast by what the others teach.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if silent.any():
+        warnings.warn(
+            f"series {_first_names(estimator.series_[silent])} take no part in "
+            "validation: all their targets are missing in its rows, the last ones. Early stopping "
+            "goes by the others.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _first_names(names: pd.Index) -> str:
+    """Write a handful of names, and how many more there are."""
+    more = len(names) - _NAMED
+    return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
 
 
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:

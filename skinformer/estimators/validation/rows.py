@@ -13,9 +13,7 @@ import pandas as pd
 from skinformer.timeline.clock import Clock
 
 __all__ = [
-    "check_after_history",
     "check_follows",
-    "check_gap",
     "check_not_reset",
     "check_panel",
     "check_same_kind",
@@ -24,11 +22,11 @@ __all__ = [
     "raise_unseen_series",
     "warn_of_held_values",
     "warn_of_lost_index",
+    "warn_of_other_static",
+    "warn_of_single_row",
 ]
 
 Rows = npt.NDArray[np.int64]
-
-_LONGEST_GAP = 1_000_000
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
@@ -82,6 +80,29 @@ def warn_of_lost_index(clock: Clock, end_step: int) -> None:
     )
 
 
+def warn_of_single_row(clock: Clock, end_step: int) -> None:
+    """Warn that one row without an index is always the step after the history."""
+    step = clock.labels(np.array([end_step]))[0]
+    warnings.warn(
+        "rows without an index are taken to follow the training data directly, in each call anew: "
+        f"this one row is forecast as row {step}. Pass the rows of later steps together with it, "
+        "call update(X, y) after each, or give X an index.",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
+def warn_of_other_static(names: Sequence[Hashable]) -> None:
+    """Warn that columns which never changed in training have other values, to no effect."""
+    warnings.warn(
+        f"columns {list(names)} were constant within each series in training and have other "
+        "values in X, which change nothing: the training values are used. Name columns that can "
+        "change in known_future and fit again.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> None:
     """Warn that columns without values ahead were held at their last ones."""
     warnings.warn(
@@ -102,26 +123,6 @@ def check_not_reset(collides: npt.NDArray[np.bool_], end: int, step: int) -> Non
             f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
             "values: the index was reset. Let new rows count on, X.index = "
             f"{numbers}, or keep the time index."
-        )
-
-
-def check_gap(n_steps: int) -> None:
-    """Raise if rows begin so far after the history that the steps between cannot be forecast."""
-    if n_steps > _LONGEST_GAP:
-        raise ValueError(
-            f"X begins {n_steps:,} steps after the history: each step between would have to be "
-            f"forecast, and that is done for {_LONGEST_GAP:,} at most. Call update with the rows "
-            "between, or check the labels of X.index."
-        )
-
-
-def check_after_history(before: bool) -> None:
-    """Raise if rows lie where features alone cannot be forecast."""
-    if before:
-        raise ValueError(
-            "X holds rows outside the training data's time (before its first row or off its "
-            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
-            "rows."
         )
 
 

@@ -1,0 +1,152 @@
+"""Holes: runs of unknown truths, and the forecasts that fill them.
+
+This is the one rule by which `fit`, `update`, `predict` and `forecast` fill what is missing: the
+steps of a hole are forecast from its own first step, in parts of ``pred_len`` where it is longer.
+So a filler depends on nothing but what lies before its hole. Before the first observed truth of a
+series the training mean stands.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["LONGEST_CHAIN", "Holes", "filled_rows", "find_holes"]
+
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+#: Forecasts that are made one after the other, each for the next one's context, where nobody
+#: asked for them. One takes about 8 ms, whatever the length of the series.
+LONGEST_CHAIN = 500
+
+
+class Holes(NamedTuple):
+    """
+    The forecasts that fill holes, in the order of their rows; arrays of shape (n,).
+
+    Parameters
+    ----------
+    origins : ndarray of int64
+        First row of each forecast.
+    lengths : ndarray of int64
+        Rows that it fills, at most ``pred_len``.
+    turn : ndarray of int64
+        Forecasts of one turn need none of each other; those of turn 0 need none at all.
+    """
+
+    origins: Rows
+    lengths: Rows
+    turn: Rows
+
+    def needed(self, wanted: Rows, *, seq_len: int) -> Holes:
+        """
+        Keep the forecasts that others build on, also by way of later holes.
+
+        Parameters
+        ----------
+        wanted : ndarray of int64, shape (n_wanted,)
+            Origins of the forecasts that are asked for.
+        seq_len : int
+            Rows in a context.
+
+        Returns
+        -------
+        Holes
+            Those within the contexts of `wanted`, and within the contexts of these.
+        """
+        if not len(self.origins):
+            return self
+        last = self.origins + self.lengths - 1
+        before = np.searchsorted(self.origins, wanted) - 1
+        seen = before[(before >= 0) & (last[before] >= wanted - seq_len)]
+        chain = np.cumsum(_begins_chain(self.origins, self.lengths, seq_len)) - 1
+        reached = np.full(chain[-1] + 1, -1)
+        np.maximum.at(reached, chain[seen], seen)
+        kept = np.arange(len(chain)) <= reached[chain]
+        return Holes(*(part[kept] for part in self))
+
+
+def find_holes(unknown: Flags, *, seq_len: int, pred_len: int, longest: int | None) -> Holes:
+    """
+    Find the forecasts that fill unknown rows.
+
+    Parameters
+    ----------
+    unknown : ndarray of bool, shape (n_rows,)
+        Rows that lack a truth. Rows of one series follow each other, and between two series lie
+        `seq_len` known rows.
+    seq_len, pred_len : int
+        Rows in a context and in a forecast.
+    longest : int or None
+        Forecasts within one hole, at most; the rest of it stays as it is. None for no limit.
+
+    Returns
+    -------
+    Holes
+        Cost: one pass over the rows.
+
+    Notes
+    -----
+    Where each hole lies in the context of the next, they are filled one after the other. Of such
+    a chain about each `LONGEST_CHAIN` forecasts are followed by a hole that does not wait for
+    those before it: it sees the last known value in their place.
+
+    Examples
+    --------
+    >>> holes = find_holes(np.arange(12) > 6, seq_len=4, pred_len=3, longest=None)
+    >>> holes.origins.tolist(), holes.lengths.tolist(), holes.turn.tolist()
+    ([7, 10], [3, 2], [0, 1])
+    """
+    edges = np.diff(np.concatenate([[0], unknown.view(np.int8), [0]]))
+    start, stop = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    parts = -(-(stop - start) // pred_len)
+    parts = parts if longest is None else np.minimum(parts, longest)
+    first = np.cumsum(parts) - parts  # part that begins each hole
+    number = np.arange(parts.sum()) - np.repeat(first, parts)
+    origins = np.repeat(start, parts) + number * pred_len
+    lengths = np.minimum(pred_len, np.repeat(stop, parts) - origins)
+    free = _begins_chain(origins, lengths, seq_len)
+    place = _since(free)
+    rounds = place[first] // LONGEST_CHAIN
+    free[first[1:]] |= rounds[1:] > rounds[:-1]
+    return Holes(origins, lengths, _since(free))
+
+
+def filled_rows(holes: Holes, chosen: Rows, pred_len: int) -> tuple[Rows, Flags]:
+    """
+    Give the rows that some of the forecasts reach, and which of these they fill.
+
+    Parameters
+    ----------
+    holes : Holes
+        The forecasts.
+    chosen : ndarray of int64, shape (n,)
+        Numbers of some of them.
+    pred_len : int
+        Rows in a forecast.
+
+    Returns
+    -------
+    tuple of ndarray, shape (n, pred_len)
+        Row numbers, and whether each is filled.
+    """
+    rows = window_rows(holes.origins[chosen], pred_len)
+    return rows, np.arange(pred_len) < holes.lengths[chosen][:, None]
+
+
+def _begins_chain(origins: Rows, lengths: Rows, seq_len: int) -> Flags:
+    """Tell which forecasts have no filled row in their contexts."""
+    begins = np.ones(len(origins), dtype=bool)
+    begins[1:] = origins[1:] - seq_len >= (origins + lengths)[:-1]
+    return begins
+
+
+def _since(begins: Flags) -> Rows:
+    """Count places since the last one that begins a run."""
+    places = np.arange(len(begins))
+    return places - np.maximum.accumulate(np.where(begins, places, 0))

@@ -1,0 +1,63 @@
+"""Holes: which forecasts fill them, in which order, and how long a chain may get."""
+
+import numpy as np
+import pytest
+
+from skinformer.estimators import holes as module
+from skinformer.estimators.holes import filled_rows, find_holes
+
+
+def find(rows, n=40, *, seq_len=5, pred_len=3, longest=None):
+    unknown = np.zeros(n, dtype=bool)
+    unknown[rows] = True
+    return find_holes(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
+
+
+def test_a_hole_is_forecast_from_its_first_step_in_parts():
+    """So a filler depends on what lies before its hole, and on no border of blocks."""
+    found = find([7, 8, 9, 10, 11, 12, 13, 30])
+    assert found.origins.tolist() == [7, 10, 13, 30]
+    assert found.lengths.tolist() == [3, 3, 1, 1]
+    assert found.turn.tolist() == [0, 1, 2, 0]
+
+
+def test_holes_out_of_each_others_context_are_filled_together():
+    """One pass for thousands of holes, or a long series would take minutes."""
+    assert find([10, 15, 21]).turn.tolist() == [0, 1, 0]
+    assert find(np.arange(0, 40, 6)).turn.tolist() == [0] * 7
+
+
+def test_no_hole_needs_no_forecast():
+    """Complete series cost nothing."""
+    assert [len(part) for part in find([])] == [0, 0, 0]
+
+
+def test_a_hole_may_be_limited():
+    """A closed shop needs no forecast of ten years."""
+    assert find(np.arange(10, 40), longest=2).origins.tolist() == [10, 13]
+
+
+@pytest.mark.parametrize("limit", [2, 3, 7])
+def test_a_chain_of_holes_is_cut(monkeypatch, limit):
+    """Every second row missing must not mean half as many passes as rows."""
+    monkeypatch.setattr(module, "LONGEST_CHAIN", limit)
+    found = find(np.arange(1, 40, 2))
+    assert found.turn.tolist() == [n % limit for n in range(20)]
+    long = find([*range(1, 20), 22, 24])  # parts of one hole are never cut apart
+    assert long.turn.tolist()[:7] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_only_what_is_built_on_is_kept():
+    """A chain is needed up to the last context that reaches into it."""
+    found = find([2, 4, 6, 20, 22, 35])
+    assert found.needed(np.array([7]), seq_len=5).origins.tolist() == [2, 4, 6]
+    assert found.needed(np.array([5, 36]), seq_len=5).origins.tolist() == [2, 4, 35]
+    assert found.needed(np.array([15]), seq_len=5).origins.tolist() == []
+    assert find([]).needed(np.array([3]), seq_len=5).origins.tolist() == []
+
+
+def test_the_rows_of_a_forecast_and_those_it_fills():
+    """What is observed again after the hole stays."""
+    rows, fills = filled_rows(find([7, 8]), np.array([0]), 3)
+    assert rows.tolist() == [[7, 8, 9]]
+    assert fills.tolist() == [[True, True, False]]
