@@ -89,3 +89,18 @@ def test_panels_are_cut_at_timestamps():
         assert times[train].max() + pd.Timedelta(days=1) < times[test].min()
         assert set(index.get_level_values(0)[test]) == {"a", "b"}
         assert len(test) == 4
+
+
+def test_warnings_point_at_the_users_line(df):
+    """A line inside a library tells nobody which of his calls was meant."""
+    calls = [
+        lambda: InformerRegressor(embeddings=["series"], **SMALL).fit(df),
+        lambda: InformerRegressor(**SMALL).fit(df[["temp"]], df["temp"].rename("y")),
+        lambda: InformerRegressor(**SMALL).fit(df).predict(df.to_numpy()),
+        lambda: CalendarFeatures().fit(df.to_numpy()),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning) as caught:
+            call()
+        ours = [w for w in caught if "valid feature names" not in str(w.message)]
+        assert {warning.filename for warning in ours} == {__file__}

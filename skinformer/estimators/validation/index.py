@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from skinformer.estimators.validation import advice
+from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, is_dated, wall_times
 
 __all__ = [
@@ -296,9 +296,7 @@ def dated_labels(time: pd.Index | None) -> pd.Index:
 
 def warn_of_no_calendar() -> None:
     """Warn that rows without dates get no calendar columns."""
-    warnings.warn(
+    warn_user(
         "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
         "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas').",
-        UserWarning,
-        stacklevel=3,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -12,6 +11,8 @@ from typing import Any
 import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
+
+from skinformer.estimators.validation.warning import warn_user
 
 __all__ = [
     "CALENDAR_FEATURES_CONSTRAINTS",
@@ -253,21 +254,17 @@ def warn_of_idle_series(estimator: Any, trained: Any, silent: Any) -> None:
         return
     window = estimator.seq_len + estimator.pred_len
     if not trained.all():
-        warnings.warn(
+        warn_user(
             f"series {_first_names(estimator.series_[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={estimator.seq_len} + "
             f"pred_len={estimator.pred_len} = {window} rows with a truth to learn. They are "
             "forecast by what the others teach.",
-            UserWarning,
-            stacklevel=4,
         )
     if silent.any():
-        warnings.warn(
+        warn_user(
             f"series {_first_names(estimator.series_[silent])} take no part in "
             "validation: all their targets are missing in its rows, the last ones. Early stopping "
             "goes by the others.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
@@ -289,12 +286,10 @@ def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:
 
 def warn_of_one_series(embeddings: Any) -> None:
     """Warn that series are to be told apart where there is one."""
-    warnings.warn(
+    warn_user(
         f"embeddings={embeddings!r} asks for a vector of each series, but X holds one series: "
         "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
         "a MultiIndex (series, time), or leave 'series' out.",
-        UserWarning,
-        stacklevel=7,  # past `fit` and the wrapper inside it
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Table, Timeline
 
@@ -135,12 +135,10 @@ def _raise_gap(n_steps: int, clock: Clock, step: int, reach: int) -> None:
 
 
 def _warn_of_own_context(n_rows: int, where: str) -> None:
-    warnings.warn(
+    warn_user(
         f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one another "
         "alone, the first of them from the training mean. Rows that follow the history directly "
         "are joined to it by update.",
-        UserWarning,
-        stacklevel=5,
     )
 
 
@@ -151,9 +149,7 @@ def _warn_of_far_rows(n_steps: int, reached: bool) -> None:
         else "too far to forecast the steps between, so X is its own timeline, and its first rows "
         "are forecast from the training mean"
     )
-    warnings.warn(
+    warn_user(
         f"X begins {n_steps:,} steps after the history: {between}. Call update with the rows "
         "between to forecast from what was observed.",
-        UserWarning,
-        stacklevel=5,
     )

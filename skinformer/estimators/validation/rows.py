@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import Clock
 
 __all__ = [
@@ -71,45 +71,37 @@ def check_panel(fitted: bool, given: bool) -> None:
 def warn_of_lost_index(clock: Clock, end_step: int) -> None:
     """Warn that rows without an index are taken to follow the training data."""
     start = clock.labels(np.array([end_step]))[0]
-    warnings.warn(
+    warn_user(
         "the training rows had a time index and X has none: its rows are taken to follow the "
         f"training data from {start}. Keep the index, for example by "
         "set_output(transform='pandas') in a Pipeline.",
-        UserWarning,
-        stacklevel=4,
     )
 
 
 def warn_of_single_row(clock: Clock, end_step: int) -> None:
     """Warn that one row without an index is always the step after the history."""
     step = clock.labels(np.array([end_step]))[0]
-    warnings.warn(
+    warn_user(
         "rows without an index are taken to follow the training data directly, in each call anew: "
         f"this one row is forecast as row {step}. Pass the rows of later steps together with it, "
         "call update(X, y) after each, or give X an index.",
-        UserWarning,
-        stacklevel=6,
     )
 
 
 def warn_of_other_static(names: Sequence[Hashable]) -> None:
     """Warn that columns which never changed in training have other values, to no effect."""
-    warnings.warn(
+    warn_user(
         f"columns {list(names)} were constant within each series in training and have other "
         "values in X, which change nothing: the training values are used. Name columns that can "
         "change in known_future and fit again.",
-        UserWarning,
-        stacklevel=4,
     )
 
 
 def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> None:
     """Warn that columns without values ahead were held at their last ones."""
-    warnings.warn(
+    warn_user(
         f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds on: "
         "their last value is held there.",
-        UserWarning,
-        stacklevel=4,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -17,6 +16,7 @@ from skinformer.estimators.validation.columns import (
     check_some_columns,
     numeric_column,
 )
+from skinformer.estimators.validation.warning import warn_user
 
 __all__ = [
     "check_affine",
@@ -134,11 +134,9 @@ def warn_of_leaks(
     """Warn of columns that equal a truth: at prediction they would hold the answer."""
     for name, column in columns.items():
         if any(_is_twin(column, y) for y in truth.T):
-            warnings.warn(
+            warn_user(
                 f"column {name!r} of X equals y: a feature must be known before the step it "
                 f"belongs to. Pass target={name!r} to forecast it from its own past.",
-                UserWarning,
-                stacklevel=4,
             )
 
 

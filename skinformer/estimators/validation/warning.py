@@ -1,0 +1,31 @@
+"""Warnings that point at the line of whoever called the library."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+
+import sklearn
+
+import skinformer
+
+__all__ = ["warn_user"]
+
+#: What lies between a user's line and a check; scikit-learn wraps fit, and calls it in searches.
+_INSIDE = tuple(str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn))
+
+
+def warn_user(message: str) -> None:
+    """
+    Warn, naming the first line outside this library and scikit-learn.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to type instead.
+    """
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
