@@ -72,12 +72,26 @@ class Scaler:
                     values -= self.mean[owner, j]
                     with np.errstate(over="ignore"):
                         values /= self.scale[owner, j]
-                    far = np.abs(values) > _FARTHEST
-                    if far.any():
-                        mean, scale = self.mean[owner[far][0], j], self.scale[owner[far][0], j]
-                        _raise_far(column[rows][far][0], mean, scale)
+                    # NaN, too, is not within: then each value is looked at.
+                    within = -_FARTHEST <= values.min() <= values.max() <= _FARTHEST
+                    if not within:
+                        self._check_reach(column[rows], values, owner, j)
                     out[rows, j] = values
         return out
+
+    def _check_reach(
+        self, column: npt.NDArray[np.generic], values: Floats, owner: Rows, j: int
+    ) -> None:
+        """Raise if a value lies too far from the mean."""
+        far = np.flatnonzero(np.abs(values) > _FARTHEST)
+        if len(far):
+            series = owner[far[0]]
+            raise ValueError(
+                f"X holds {column[far[0]]:g}, which lies more than {_FARTHEST:g} deviations "
+                f"({self.scale[series, j]:g}) from the mean of the training rows "
+                f"({self.mean[series, j]:g}): no forecast can be built on it. Correct it, or make "
+                "it NaN if it is a target's."
+            )
 
     def inverse(self, values: npt.NDArray[np.floating], series: Rows) -> Floats:
         """
@@ -117,14 +131,6 @@ class Scaler:
         return Scaler(mean=mean, scale=np.vstack([self.scale, spread]))
 
 
-def _raise_far(value: float, mean: float, scale: float) -> None:
-    raise ValueError(
-        f"X holds {value:g}, which lies more than {_FARTHEST:g} deviations ({scale:g}) from the "
-        f"mean of the training rows ({mean:g}): no forecast can be built on it. Correct it, or "
-        "make it NaN if it is a target's."
-    )
-
-
 def fit_scaler(
     columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows, *, static: list[int]
 ) -> Scaler:
@@ -154,11 +160,7 @@ def fit_scaler(
     for j, column in enumerate(columns):
         count = _sums(~np.isnan(column), start, stop)
         mean[:, j] = _sums(column, start, stop) / np.maximum(count, 1)
-        # A second pass about the mean: the one-pass formula loses all digits at 1e8 ± 1.
-        apart = _sums(column, start, stop, centre=mean[:, j]) / np.maximum(count, 1)
-        unit = _units(apart)
-        squares = _sums(column, start, stop, centre=mean[:, j], unit=unit)
-        deviation = unit * np.sqrt(squares / np.maximum(count, 1))
+        deviation = _deviations(column, start, stop, mean[:, j], np.maximum(count, 1))
         seen = count > 0
         if j in static and seen.any():
             apart = mean[seen, j] - mean[seen, j].mean()
@@ -174,6 +176,21 @@ def fit_scaler(
     return Scaler(mean=mean, scale=scale)
 
 
+def _deviations(
+    column: npt.NDArray[np.generic], start: Rows, stop: Rows, mean: Floats, count: Floats
+) -> Floats:
+    """Find the deviation of each series about its mean."""
+    # A second pass: the one-pass formula loses all digits at 1e8 ± 1.
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _sums(column, start, stop, centre=mean)
+    if ((squares > 1e-200) & (squares < 1e200)).all():
+        return np.sqrt(squares / count)
+    # Squares that ran over, or vanished: once more, in units near the distances themselves.
+    unit = _units(_sums(column, start, stop, centre=mean, power=np.abs) / count)
+    squares = _sums(column, start, stop, centre=mean, unit=unit)
+    return unit * np.sqrt(squares / count)
+
+
 def _units(sizes: npt.ArrayLike) -> Floats:
     """Give the power of two near each size, 1 for 0: in such units no square runs over."""
     _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
@@ -187,12 +204,9 @@ def _sums(
     *,
     centre: Floats | None = None,
     unit: Floats | None = None,
+    power: np.ufunc = np.square,
 ) -> Floats:
-    """
-    Sum the values of each series, NaN as 0, by chunks.
-
-    With a centre sum their distances from it; with a unit, too, the squares of these in units.
-    """
+    """Sum values (or powers of their distances from a centre, in units), NaN as 0, by chunks."""
     total = np.zeros(len(start))
     for low in range(0, len(column), _CHUNK):
         values = column[low : low + _CHUNK].astype(np.float64)
@@ -203,12 +217,10 @@ def _sums(
         if centre is not None:
             each = np.repeat(centre[inside], last[inside] - first[inside])
             rows = origins_between(first[inside], last[inside] - 1)
-            values[rows] -= each
-            if unit is None:
-                values = np.abs(values)
-            else:
-                values[rows] /= np.repeat(unit[inside], last[inside] - first[inside])
-                values[rows] *= values[rows]
+            apart = values[rows] - each
+            if unit is not None:
+                apart /= np.repeat(unit[inside], last[inside] - first[inside])
+            values[rows] = power(apart)
         np.nan_to_num(values, copy=False, nan=0.0)
         bounds = np.stack([first[inside], last[inside]], axis=1).ravel()
         # reduceat reads bounds pairwise; a last bound at the end of the chunk is implied.
