@@ -176,7 +176,9 @@ def is_number(cells: pd.Series, decimal: str) -> pd.Series:
         rf"[1-9]\d{{0,2}}(?P<part>[{other}'\u2019 \u00a0\u202f])\d{{3}}(?:(?P=part)\d{{3}})*"
     )
     pattern = rf"[-+−]?(?=.*\d)(?:{thousands}|\d*)(?:{point}\d*)?(?:[eE][-+]?\d+)?"
-    return cells.map(lambda cell: isinstance(cell, str) and bool(re.fullmatch(pattern, cell)))
+    match = re.compile(pattern).fullmatch
+    found = [isinstance(cell, str) and match(cell) is not None for cell in cells.tolist()]
+    return pd.Series(found, index=cells.index, dtype=bool)
 
 
 def read_numbers(cells: pd.Series, decimal: str) -> pd.Series:

@@ -86,12 +86,7 @@ def _read_values(
     cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str
 ) -> pd.DataFrame:
     """Read the columns of numbers, the target last; the target must hold nothing else."""
-    share = {
-        name: (is_number(cells[name], ".") | is_number(cells[name], ",")).sum()
-        / max(1, cells[name].notna().sum())
-        for name in cells
-    }
-    numeric = [name for name in cells if share[name] > 0.5]
+    numeric = [name for name in cells if _looks_numeric(cells[name].dropna()[:1000])]
     if target is None and not numeric:
         raise InputError(f"no column of numbers to forecast; there are {_names(cells)}.")
     target = numeric[-1] if target is None else target
@@ -108,6 +103,10 @@ def _read_values(
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
     return pd.DataFrame(kept)
+
+
+def _looks_numeric(cells: pd.Series) -> bool:
+    return 2 * (is_number(cells, ".") | is_number(cells, ",")).sum() > len(cells)
 
 
 def _raise_no_numbers(bad: pd.Series, target: str) -> None:

@@ -34,7 +34,9 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
     form.add_argument("--decimal", choices=[".", ","], help="sign before decimals")
     form.add_argument(
-        "--dayfirst", action=argparse.BooleanOptionalAction, help="01/02/2024 is in February"
+        "--dayfirst",
+        action=argparse.BooleanOptionalAction,
+        help="01/02/2024 is 1 February, or January 2",
     )
     form.add_argument(
         "--time", action="append", help="column of dates; once more for the time of day"
