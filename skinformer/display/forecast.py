@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
+from skinformer.estimators import validation
 from skinformer.evaluation.backtest import backtest
 from skinformer.timeline.clock import is_dated, timestamps
 
@@ -27,9 +28,9 @@ class ForecastDisplay:
     Parameters
     ----------
     actual : Series of shape (n,)
-        The truth, indexed by time; its name labels the axis. NaN leaves a gap.
+        The truth, indexed by time; its name labels the axis. NaN, or missing rows, leave a gap.
     forecast : Series of shape (n_forecast,)
-        Forecasts, indexed by their time.
+        Forecasts, indexed by their time, or one for each row of `actual`.
 
     Attributes
     ----------
@@ -63,8 +64,11 @@ class ForecastDisplay:
     line_: Line2D
 
     def __init__(self, actual: pd.Series, forecast: pd.Series) -> None:
-        self.actual = actual
-        self.forecast = forecast
+        self.actual = validation.drawn_line(actual, "actual")
+        index = getattr(actual, "index", None)  # of a list a method
+        index = index if isinstance(index, pd.Index) else None
+        self.forecast = validation.drawn_line(forecast, "forecast", index)
+        validation.check_same_axis(self.actual.index, self.forecast.index)
 
     @classmethod
     def from_predictions(
@@ -78,7 +82,8 @@ class ForecastDisplay:
         actual : Series of shape (n,)
             The truth, indexed by time.
         forecast : Series, or array-like of shape (n,)
-            Forecasts with their own time, or one for each row of `actual`.
+            Forecasts with their own time, or one for each row of `actual`. Rows are drawn in
+            time order.
         name : str, default=None
             Label of the forecast; None is "forecast".
         ax : matplotlib Axes, default=None
@@ -89,8 +94,6 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        if not isinstance(forecast, pd.Series):
-            forecast = pd.Series(np.asarray(forecast), index=actual.index)
         return cls(actual, forecast).plot(ax=ax, name=name)
 
     @classmethod
@@ -131,13 +134,11 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
+        validation.check_drawn_once(options)
+        validation.check_one_series(getattr(X, "index", None), "X")
         table = backtest(estimator, X, y, **options)
         target = table["target"].iloc[0] if target is None else target
-        if "series" in table and len(set(table["series"])) > 1:
-            raise ValueError("X holds several series: draw one of them, X.loc[[series]].")
-        names = list(table["target"].unique())
-        if target not in names:
-            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+        validation.check_drawn_target(target, list(table["target"].unique()))
         table = table[table["target"] == target].set_index("time")
         actual = table["actual"].rename(target)
         return cls(actual, table["forecast"]).plot(ax=ax, name=name or type(estimator).__name__)
@@ -167,20 +168,8 @@ class ForecastDisplay:
         if ax is None:
             _, ax = plt.subplots(figsize=(10, 4), layout="constrained")
         zone = getattr(self.actual.index, "tz", None)
-        (self.actual_line_,) = ax.plot(
-            timestamps(self.actual.index),
-            self.actual.to_numpy(),
-            color="0.25",
-            lw=1,
-            label="actual",
-        )
-        (self.line_,) = ax.plot(
-            timestamps(self.forecast.index),
-            self.forecast.to_numpy(),
-            color="tab:orange",
-            lw=1.4,
-            label=name or "forecast",
-        )
+        self.actual_line_ = _draw(ax, self.actual, color="0.25", lw=1, label="actual")
+        self.line_ = _draw(ax, self.forecast, color="tab:orange", lw=1.4, label=name or "forecast")
         if is_dated(self.actual.index):
             _date_axis(ax, dates, zone)
         xlabel = _label(self.actual.index.name, "time")
@@ -217,6 +206,24 @@ def _date_axis(ax: Axes, dates: Any, zone: Any) -> None:
     )
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(formatter)
+
+
+#: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
+_LONGEST_STEP = 4
+
+
+def _draw(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
+    """Draw a line that is broken where rows are missing, as where their values are."""
+    time, values = timestamps(line.index), line.to_numpy()
+    gaps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
+    usual = np.median(gaps) if len(gaps) else 0
+    holes = np.flatnonzero(gaps > _LONGEST_STEP * usual) + 1
+    time = time[np.insert(np.arange(len(time)), holes, holes)]
+    values = np.insert(values, holes, np.nan)
+    known = np.pad(~np.isnan(values), 1)
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]  # a line does not show such a point
+    drawn: Line2D = ax.plot(time, values, marker="." if alone.any() else "", **style)[0]
+    return drawn
 
 
 def _label(name: Any, otherwise: str) -> str:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.pipeline import Pipeline
 
 from skinformer.estimators import validation
+from skinformer.evaluation.ahead import (
+    Forecaster,
+    ForecastingModel,
+    PredictingModel,
+    take_apart,
+)
+from skinformer.preprocessing.rows import order_in_time
+from skinformer.timeline.calendar import is_calendar_column
+from skinformer.timeline.clock import RowClock
+from skinformer.timeline.timeline import runs
+from skinformer.timeline.windows import origins_between
 
 __all__ = ["backtest"]
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 def backtest(
@@ -36,23 +50,26 @@ def backtest(
     Parameters
     ----------
     estimator : InformerRegressor, Pipeline or any regressor
-        Fitted on the rows before X. An `InformerRegressor`, alone or as the last step of a
-        Pipeline, forecasts from the origin itself; of others `predict` is asked, whose features
-        may reach back no less than `horizon` rows (``SlidingWindow(lag=horizon)``).
-    X : DataFrame of shape (n_samples, n_features)
-        Rows that follow the training rows, of one series or of a panel.
-    y : Series or DataFrame, default=None
-        The truth, with X's index. None: the columns of X that the estimator was fitted to
-        forecast.
-    start : label of X.index, default=None
-        The first origin; None is X's first row. Rows of X before it are history.
+        Fitted on the rows before X. An `InformerRegressor`, alone, as the last step of a
+        Pipeline or as the best one of a search, forecasts from the origin itself; of others
+        `predict` is asked, whose features may reach back no less than `horizon` rows
+        (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many series at once.
+    X : DataFrame, Series or array-like of shape (n_samples, n_features)
+        Rows that follow the training rows, of one series or of a panel, in any order. Rows
+        without an index are numbered.
+    y : Series, DataFrame or array-like, default=None
+        The truth, row by row like X and with its index. None: the columns of X that the
+        estimator was fitted to forecast.
+    start : label of time in X.index, default=None
+        The first origin, of a panel each series' first row that is not before it; None is the
+        first row. Rows of X before it are history.
     horizon : int, default=None
         Rows forecast from each origin; None is the estimator's `pred_len`.
     step : int, default=None
         Rows between two origins; None is `horizon`, so that each row is forecast once.
     known_future : list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
-        knows by its own parameter.
+        knows by its own parameter and those that `CalendarFeatures` makes.
 
     Returns
     -------
@@ -67,10 +84,17 @@ def backtest(
     ValueError
         If the truth, the horizon or the first origin cannot be told, or if forecasts would
         start within the training rows.
+    NotFittedError
+        If the estimator is not fitted.
 
     See Also
     --------
     SeasonalNaive : What a model must beat.
+
+    Notes
+    -----
+    The rows shown at an origin are copied, some half a million at a time (a series is never
+    split); all series of a panel that have an origin there are forecast by one call, or a few.
 
     Examples
     --------
@@ -82,86 +106,168 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    last = _last_step(estimator)
-    truth = _find_truth(last, X, y)
+    validation.check_fitted(estimator)
+    transformers, last = take_apart(estimator)
+    roles = getattr(last, "roles_", None)
+    validation.check_truth_reaches(roles, y)
     horizon = validation.check_row_count(
         "horizon", getattr(last, "pred_len", None) if horizon is None else horizon
     )
     step = validation.check_row_count("step", horizon if step is None else step)
-    known = {*known_future, *(getattr(last, "known_future", None) or ())}
-    hidden = [name for name in X.columns if name not in known]
-    rows = X.astype(dict.fromkeys(hidden, np.float64))
-    if X.index.nlevels == 1:
-        first = validation.find_row(X.index, start)
-        validation.check_after_training(last, X.index[first], None)
-        return _roll(estimator, rows, truth, hidden, range(first, len(X), step), horizon)
-    parts = []
-    for name in X.index.unique(0):
-        one = rows.loc[[name]]
-        first = validation.find_row(one.index.get_level_values(1), start)
-        validation.check_after_training(last, one.index[first][1], name)
-        origins = range(first, len(one), step)
-        part = _roll(estimator, one, truth.loc[[name]], hidden, origins, horizon)
-        part.insert(0, "series", name)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    X = validation.labelled_rows(X, _row_after(last))
+    truth = _read_truth(roles, X, y)
+    rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
+    first = rows.first_origins(start)
+    forecaster: Forecaster
+    if hasattr(last, "forecast"):
+        forecaster = model = ForecastingModel(transformers, last, rows.time, rows.labels)
+        model.check_origins(first[first < rows.ends[1:]])
+    else:
+        forecaster = PredictingModel(estimator)
+    parts: list[tuple[Rows, Rows, Floats]] = []
+    for origin in _origins(first, rows.ends[1:], step):
+        parts += _forecast_origins(forecaster, rows, origin, horizon)
+    return _as_table(rows, *(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _roll(
-    estimator: Any,
-    rows: pd.DataFrame,
-    truth: pd.DataFrame,
-    hidden: list[Any],
-    origins: Iterable[int],
-    horizon: int,
-) -> pd.DataFrame:
-    """Forecast the rows of one series from one origin after the other."""
-    parts = []
-    for origin in origins:
-        seen = rows.iloc[: origin + horizon].copy()
-        seen.loc[seen.index[origin:], hidden] = np.nan
-        block = truth.iloc[origin : origin + horizon]
-        parts.append(_as_table(block, _forecast(estimator, seen, len(block))))
-    return pd.concat(parts, ignore_index=True)
+#: Rows that one call holds at most, unless a series has more: bounds the memory of panels.
+_ROWS_AT_ONCE = 1 << 19
 
 
-def _last_step(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+@dataclass(frozen=True)
+class _SortedRows:
+    """The rows of X, series after series, each in time."""
+
+    frame: pd.DataFrame
+    hidden: list[int]  # positions of the columns that are not known ahead
+    truth: pd.DataFrame
+    time: pd.Index
+    labels: pd.Index | None  # the series of each row
+    series: Rows  # its number
+    ends: Rows  # series i holds rows ends[i] … ends[i + 1] - 1
+
+    def first_origins(self, start: Any) -> Rows:
+        """Find each series' first row that is not before `start`; its end if there is none."""
+        if start is None:
+            return self.ends[:-1]
+        early = self.time < validation.find_start(self.time, start)
+        return self.ends[:-1] + np.bincount(self.series[early], minlength=len(self.ends) - 1)
+
+    def shown(self, rows: Rows, ahead: npt.NDArray[np.bool_]) -> pd.DataFrame:
+        """Give some rows; of those ahead only what is known then."""
+        frame = self.frame.iloc[rows].copy()
+        frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
+        return frame
 
 
-def _find_truth(last: Any, X: pd.DataFrame, y: Any) -> pd.DataFrame:
+def _row_after(last: Any) -> int:
+    """Give the number of the row after training if the estimator counts rows, else 0."""
+    timeline = getattr(last, "timeline_", None)
+    if timeline is None or not isinstance(timeline.clock, RowClock):
+        return 0
+    return int(timeline.end_step[0])
+
+
+def _read_truth(roles: Any, X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
-    roles = getattr(last, "roles_", None)
-    validation.check_truth_reaches(roles, y)
-    truth = X[list(roles.targets)] if y is None else y  # type: ignore[union-attr]
-    validation.check_same_index(X, truth)
-    return truth.to_frame() if isinstance(truth, pd.Series) else truth
-
-
-def _forecast(estimator: Any, seen: pd.DataFrame, n_rows: int) -> npt.NDArray[np.float64]:
-    """Forecast the last rows of a frame, shape (n_rows, n_targets)."""
-    last = _last_step(estimator)
-    if not hasattr(last, "forecast"):
-        return np.asarray(estimator.predict(seen)).reshape(len(seen), -1)[-n_rows:]
-    labels = seen.index[-n_rows:]
-    if last is not estimator and len(estimator) > 1:
-        seen = estimator[:-1].transform(seen)
-    forecast: npt.NDArray[np.float64] = last.forecast(seen).loc[labels].to_numpy()
-    return forecast
-
-
-def _as_table(truth: pd.DataFrame, forecast: npt.NDArray[np.float64]) -> pd.DataFrame:
-    """Lay out the forecasts of one origin, target after target."""
-    n_rows, n_targets = truth.shape
-    names: Iterable[Any] = truth.columns
-    time = truth.index.get_level_values(-1)
-    return pd.DataFrame(
-        {
-            "origin": time[np.zeros(n_rows * n_targets, dtype=int)],
-            "time": time[np.tile(np.arange(n_rows), n_targets)],
-            "ahead": np.tile(np.arange(1, n_rows + 1), n_targets),
-            "target": np.repeat(np.array(list(names), dtype=object), n_rows),
-            "actual": truth.to_numpy(dtype=np.float64).T.ravel(),
-            "forecast": forecast.T.ravel(),
-        }
+    targets = [] if roles is None else list(roles.targets)
+    if y is None:
+        for target in targets:
+            validation.check_target_exists(target, list(X.columns), named=True)
+            column = validation.numeric_column(X[target], target)
+            validation.check_finite(column, f"X (column {target!r})", nan=None)
+        y = X[targets]
+    values = validation.numeric_truth(y)
+    validation.check_same_length(X, values)
+    validation.check_same_index(X, y)
+    values = values.reshape(len(values), -1)
+    if targets:
+        validation.check_target_count(len(targets), values.shape[1])
+    names = targets or list(range(values.shape[1]))
+    if isinstance(y, pd.DataFrame):
+        names = list(y.columns)
+    elif isinstance(y, pd.Series) and y.name is not None:
+        names = [y.name]
+    if targets:
+        validation.check_truth_names(names, targets, list(X.columns))
+    return pd.DataFrame(values, index=X.index).set_axis(
+        pd.Index(names, tupleize_cols=False), axis=1
     )
+
+
+def _hidden(roles: Any, X: pd.DataFrame, targets: Any, known_future: Any) -> list[int]:
+    """Find the columns of X that are not known ahead."""
+    names = list(X.columns)
+    known = validation.check_ahead(known_future, names, list(targets))
+    known += [] if roles is None else list(roles.known)
+    return [j for j, name in enumerate(names) if name not in known and not is_calendar_column(name)]
+
+
+def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRows:
+    """Bring the rows of each series together in time, hidden columns as floating-point numbers."""
+    validation.check_some_columns(X.shape[1], "X")
+    time, labels = validation.time_labels(X.index)
+    validation.check_distinct(time, labels)
+    series, names = validation.number_series(labels, len(X))
+    order = order_in_time(time, series)
+    columns = {j: X.iloc[:, j] for j in range(X.shape[1])}
+    for j in hidden:
+        column = validation.numeric_column(columns[j], X.columns[j])
+        columns[j] = pd.Series(column.astype(np.float64), index=X.index)
+    return _SortedRows(
+        pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1).iloc[order],
+        hidden,
+        truth.iloc[order],
+        time[order],
+        None if labels is None else labels[order],
+        series[order],
+        runs(series[order], 1 if names is None else len(names)),
+    )
+
+
+def _origins(first: Rows, ends: Rows, step: int) -> Iterator[Rows]:
+    """Give each series' first origin, then the next one; its end where there are no more."""
+    origin = first
+    while (origin < ends).any():
+        yield np.minimum(origin, ends)
+        origin = origin + step
+
+
+def _forecast_origins(
+    forecaster: Forecaster, rows: _SortedRows, origin: Rows, horizon: int
+) -> Iterator[tuple[Rows, Rows, Floats]]:
+    """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
+    begun = np.flatnonzero(origin < rows.ends[1:])
+    first, stop = rows.ends[begun], np.minimum(origin[begun] + horizon, rows.ends[begun + 1])
+    batch = np.cumsum(forecaster.sizes(first, stop)) // _ROWS_AT_ONCE
+    for number in np.unique(batch):
+        chosen = batch == number
+        lengths = (stop - first)[chosen]
+        shown = origins_between(first[chosen], stop[chosen] - 1)
+        start = np.repeat(origin[begun][chosen], lengths)
+        ahead = shown >= start
+        forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
+        validation.check_target_count(forecast.shape[1], rows.truth.shape[1])
+        yield shown[ahead], start[ahead], forecast
+
+
+def _as_table(rows: _SortedRows, row: Rows, origin: Rows, forecast: Floats) -> pd.DataFrame:
+    """Lay out all forecasts by series, origin and target."""
+    n_targets = forecast.shape[1]
+    target = np.tile(np.arange(n_targets), len(row))
+    row, origin = np.repeat(row, n_targets), np.repeat(origin, n_targets)
+    order = np.lexsort((row, target, origin))
+    row, origin, target = row[order], origin[order], target[order]
+    names = np.empty(n_targets, dtype=object)
+    names[:] = list(rows.truth.columns)
+    table = {
+        "origin": rows.time[origin],
+        "time": rows.time[row],
+        "ahead": row - origin + 1,
+        "target": names[target],
+        "actual": rows.truth.to_numpy()[row, target],
+        "forecast": forecast.ravel()[order],
+    }
+    if rows.labels is not None:
+        table = {"series": rows.labels[row], **table}
+    return pd.DataFrame(table)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.estimators import validation
+
 __all__ = ["skip_missing"]
 
 
@@ -35,6 +37,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
     """
 
     def __init__(self, metric: Callable[..., float]) -> None:
+        validation.check_metric(metric)
         self.metric = metric
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 
@@ -65,8 +68,11 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         float
             What the metric gives.
         """
-        truth, forecast = np.asarray(y_true, dtype=np.float64), np.asarray(y_pred)
+        truth, forecast = validation.numeric_truth(y_true), np.asarray(y_pred)
+        validation.check_same_length(truth, forecast)
         known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
-        if sample_weight is not None:
-            options["sample_weight"] = np.asarray(sample_weight)[known]
+        validation.check_any_truth(int(known.sum()))
+        weight = validation.score_weight(sample_weight, len(truth))
+        if weight is not None:
+            options["sample_weight"] = weight[known]
         return self.metric(truth[known], forecast[known], **options)

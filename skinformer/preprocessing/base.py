@@ -38,4 +38,5 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         """Give values X's kind: a frame with its index for a frame, else an array."""
         if not isinstance(X, pd.DataFrame | pd.Series):
             return values
-        return pd.DataFrame(values, index=X.index, columns=self.get_feature_names_out())
+        # PERF: without a copy, as the values are new; of windows it would double the memory.
+        return pd.DataFrame(values, index=X.index, columns=self.get_feature_names_out(), copy=False)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
-from skinformer.preprocessing.rows import column_names, read_rows
+from skinformer.preprocessing.rows import column_names, order_in_time, read_rows
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.mask_future import mask_future
 
@@ -127,8 +127,7 @@ class MaskFuture(RowTransformer):
         values, time, labels = read_rows(self, X, reset=False)
         values = values if values.dtype.kind == "f" else values.astype(np.float64)
         series, _ = validation.number_series(labels, len(values))
-        order = np.arange(len(values)) if time is None else np.argsort(time, kind="stable")
-        order = order[np.argsort(series[order], kind="stable")]  # series after series, in time
+        order = order_in_time(time, series)
         end = np.searchsorted(series[order], series[order], side="right")
         last = order[end - np.arange(len(order)) <= self.pred_len]
         out = values.copy()

@@ -14,7 +14,7 @@ from skinformer.estimators import validation
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
 from skinformer.timeline.digest import content_digest
 
-__all__ = ["RowPlaces", "column_names", "fit_places", "read_rows"]
+__all__ = ["RowPlaces", "column_names", "fit_places", "order_in_time", "read_rows"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -84,6 +84,31 @@ def column_names(X: Any, n_columns: int) -> tuple[list[Hashable], bool]:
         return [X.name if X.name is not None else 0], X.name is not None
     named = hasattr(X, "columns")
     return (list(X.columns) if named else list(range(n_columns))), named
+
+
+def order_in_time(time: pd.Index | None, series: Rows) -> Rows:
+    """
+    Sort rows: series after series, each in time.
+
+    Parameters
+    ----------
+    time : Index of shape (n,) or None
+        Labels of time; None keeps the order within each series.
+    series : ndarray of int64, shape (n,)
+        The number of each row's series.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Row numbers.
+
+    Examples
+    --------
+    >>> order_in_time(pd.Index([9, 8, 7]), np.array([0, 1, 0])).tolist()
+    [2, 0, 1]
+    """
+    order = np.arange(len(series)) if time is None else np.argsort(time, kind="stable")
+    return order[np.argsort(series[order], kind="stable")]
 
 
 @dataclass(frozen=True)

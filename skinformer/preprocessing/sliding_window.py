@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 from skinformer.estimators import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import fit_places, read_rows
-from skinformer.timeline.windows import window_rows
 
 __all__ = ["SlidingWindow"]
 
@@ -130,21 +130,18 @@ class SlidingWindow(RowTransformer):
         values, time, labels = read_rows(self, X, reset=False)
         values = _as_float(values)
         codes, steps, own = self._places.find(X, time, labels, len(values))
-        tail_values, tail_codes, tail_steps = self._tail
-        known = np.concatenate([tail_values, values])  # X's own rows win: they come last
-        line = codes + (_OTHER_GRID if own else 0)
-        wanted = window_rows(steps - self.lag - self.seq_len + 1, self.seq_len)  # (n, seq_len)
-        row = _find_rows(
-            np.concatenate([tail_codes, line]),
-            np.concatenate([tail_steps, steps]),
-            np.broadcast_to(line[:, None], wanted.shape),
-            wanted,
-        )
+        known, line, tick = values, codes, steps
+        if not own:  # X's own rows win: they come last
+            both = zip(self._tail, (values, codes, steps), strict=True)
+            known, line, tick = (np.concatenate(pair) for pair in both)
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series
         mean = means[np.minimum(codes, len(self.mean_))].astype(values.dtype)
-        windows = np.where((row >= 0)[..., None], known[row], mean[:, None])
-        # (n, seq_len, n_features) -> (n, n_features * seq_len)
-        return self._wrap(windows.transpose(0, 2, 1).reshape(len(values), -1), X)
+        windows = np.empty((*values.shape, self.seq_len), dtype=known.dtype)
+        newest_first = _rows_back(line, tick, codes, steps - self.lag, length=self.seq_len)
+        # PERF: lag by lag, so that nothing but the output grows with seq_len.
+        for back, row in enumerate(newest_first, start=1):
+            windows[:, :, -back] = np.where((row >= 0)[:, None], known[row], mean)
+        return self._wrap(windows.reshape(len(values), -1), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """
@@ -165,24 +162,29 @@ class SlidingWindow(RowTransformer):
         return np.array([f"{name}__lag_{k}" for name in names for k in lags], dtype=object)
 
 
-_OTHER_GRID = 1 << 22  # added to the numbers of series whose rows lie on no training grid
-
-
 def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Make room for means and NaN beside whole numbers."""
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _find_rows(codes: Rows, steps: Rows, wanted_codes: Rows, wanted_steps: Rows) -> Rows:
-    """Find rows by series and step, -1 where there is none; of two the later one counts."""
-    ticks, place = np.unique(steps, return_inverse=True)
-    owners, owner = np.unique(codes, return_inverse=True)
-    table = np.full((len(owners), len(ticks) + 1), -1, dtype=np.int64)
-    table[owner, place] = np.arange(len(codes))
-    if ticks[-1] - ticks[0] + 1 == len(ticks):  # without holes: no search needed
-        column = np.clip(wanted_steps - ticks[0], -1, len(ticks))
-    else:
-        column = np.searchsorted(ticks, wanted_steps)
-        column[ticks[np.minimum(column, len(ticks) - 1)] != wanted_steps] = -1
-    rows: Rows = table[np.searchsorted(owners, wanted_codes), column]
-    return rows
+def _rows_back(
+    codes: Rows, steps: Rows, from_codes: Rows, from_steps: Rows, *, length: int
+) -> Iterator[Rows]:
+    """
+    Find the rows at some steps, then those a step before, and so on; -1 where there is none.
+
+    Of two rows with the same series and step the later one counts.
+    """
+    order = np.lexsort((steps, codes))
+    line, tick = codes[order], steps[order]
+    last = np.append((np.diff(line) != 0) | (np.diff(tick) != 0), True)
+    order, line, tick = order[last], line[last], tick[last]
+    ticks = np.unique(tick)
+    rank = len(ticks) + 1  # orders pairs of series and step
+    key = line * rank + np.searchsorted(ticks, tick, side="right")
+    sought = from_codes * rank + np.searchsorted(ticks, from_steps, side="right")
+    place = np.searchsorted(key, sought, side="right") - 1  # the last row that is not after it
+    for back in range(length):
+        found = (line[place] == from_codes) & (tick[place] == from_steps - back) & (place >= 0)
+        yield np.where(found, order[place], -1)
+        place = place - found

@@ -1,5 +1,6 @@
 """The picture says what is drawn, when, and in which units."""
 
+import re
 import sys
 
 import numpy as np
@@ -139,3 +140,93 @@ def test_a_panel_is_drawn_one_series_at_a_time():
         ForecastDisplay.from_estimator(model, later)
     display = ForecastDisplay.from_estimator(model, later.loc[["b"]])
     assert len(display.ax_.lines) == 2
+
+
+def test_rows_are_drawn_in_time_order(actual):
+    """Rows out of order made a zigzag over the whole picture."""
+    mixed = actual.sample(frac=1, random_state=0)
+    display = ForecastDisplay.from_predictions(mixed, mixed.to_numpy() + 1)
+    np.testing.assert_array_equal(display.actual_line_.get_ydata(), actual)
+    np.testing.assert_array_equal(display.line_.get_ydata(), actual + 1)
+
+
+def test_missing_rows_leave_a_gap(actual):
+    """A straight line over a month looks like measurements."""
+    display = ForecastDisplay.from_predictions(actual.drop(actual.index[10:20]), actual)
+    drawn = display.actual_line_.get_ydata()
+    assert np.flatnonzero(np.isnan(drawn)).tolist() == [10]
+    assert len(drawn) == 21
+    assert not np.isnan(display.line_.get_ydata()).any()
+
+
+def test_weekends_leave_no_gap():
+    """Business days are consecutive."""
+    days = pd.bdate_range("2024-01-01", periods=30)
+    display = ForecastDisplay.from_predictions(pd.Series(1.0, index=days), np.ones(30))
+    assert len(display.actual_line_.get_ydata()) == 30
+
+
+def test_a_point_alone_is_marked(actual):
+    """A line of one point shows nothing."""
+    display = ForecastDisplay.from_predictions(actual, actual[-1:])
+    assert display.line_.get_marker() == "."
+    assert display.actual_line_.get_marker() == ""
+
+
+@pytest.mark.parametrize("kind", ["frame", "column", "list", "NA", "read-only", "polars"])
+def test_what_holds_one_column_is_a_line(actual, kind):
+    """Whatever predict and forecast give, or a file holds."""
+    pl = pytest.importorskip("polars")
+    forecast = {
+        "frame": actual.to_frame(),
+        "column": actual.to_numpy()[:, None],
+        "list": actual.tolist(),
+        "NA": actual.astype(object).mask(actual > 28, pd.NA),
+        "read-only": np.broadcast_to(actual.to_numpy(), 30),
+        "polars": pl.Series(actual.to_numpy()),
+    }[kind]
+    for truth in (actual, actual.to_frame(), pd.concat({"a": actual})):
+        if kind == "frame" and truth.index.nlevels == 2:
+            continue
+        display = ForecastDisplay.from_predictions(truth, forecast)
+        np.testing.assert_array_equal(display.line_.get_ydata()[:29], actual[:29])
+        assert list(display.actual.index) == list(actual.index)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda a: (pd.concat([a, a[:2]]), a), ValueError, "actual holds 2 times twice, the first "
+         "2024-01-01 00:00:00: each is drawn once. Keep one of them, "
+         "actual[~actual.index.duplicated()]."),
+        (lambda a: (a, a.to_numpy()[:5]), ValueError, "forecast has 5 values for 30 times: without "
+         "an index it needs one for each row of actual. Pass a Series with its own times."),
+        (lambda a: (a, np.ones((30, 2))), ValueError, "forecast has the shape (30, 2): one line is "
+         "drawn. Pass one column."),
+        (lambda a: (pd.DataFrame({"a": a, "b": a}), a), ValueError, "actual has 2 columns: one "
+         "line is drawn. Pass one of them, actual[column]."),
+        (lambda a: (pd.concat({"a": a, "b": a}), a), ValueError, "actual holds several series: "
+         "draw one of them, actual.loc[[series]]."),
+        (lambda a: (a, a[:0]), ValueError, "forecast has no rows to draw."),
+        (lambda a: (a.tz_localize("UTC"), a), TypeError, "of actual and forecast one is time-zone "
+         "aware and one naive: the hours cannot be matched. Use tz_localize(zone) on the naive "
+         "one."),
+        (lambda a: (a.reset_index(drop=True), a), TypeError, "actual has int64 labels and forecast "
+         "datetime64[us] ones, which share no axis. Give both the same kind of index."),
+    ],
+)  # fmt: skip
+def test_lines_that_cannot_be_drawn_say_why(actual, change, error, message):
+    """Two series on one line, or hours beside others, would be believed."""
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        ForecastDisplay(*change(actual))
+
+
+def test_overlapping_forecasts_are_refused(actual):
+    """They were drawn as one line that goes back in time."""
+    model = SeasonalNaive().fit(actual.to_frame())
+    message = (
+        "step=1 is no option of a picture, where each time is drawn once. Draw the rows of one "
+        "distance, table[table['ahead'] == 1] of a backtest, by from_predictions."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        ForecastDisplay.from_estimator(model, actual.to_frame(), actual, horizon=4, step=1)

@@ -1,5 +1,7 @@
 """What readers of notebooks and users of other frames expect."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +102,8 @@ def test_warnings_point_at_the_users_line(df):
         lambda: CalendarFeatures().fit(df.to_numpy()),
     ]
     for call in calls:
-        with pytest.warns(UserWarning) as caught:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             call()
         ours = [w for w in caught if "valid feature names" not in str(w.message)]
         assert {warning.filename for warning in ours} == {__file__}

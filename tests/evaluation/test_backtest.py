@@ -1,13 +1,21 @@
 """A rolling origin sees nothing after the origin, and forgets nothing before it."""
 
+import re
+import sys
+import tracemalloc
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skinformer import InformerRegressor, SlidingWindow
+from skinformer import CalendarFeatures, InformerRegressor, SlidingWindow
 from skinformer.evaluation import SeasonalNaive, backtest
 
 TRAIN, ROWS = 120, 160
@@ -30,6 +38,37 @@ def informer(**params):
 @pytest.fixture(scope="module")
 def fitted(frame):
     return informer().fit(frame[:TRAIN])
+
+
+def ragged_panel(*, n=(40, 35, 38), start=(0, 7, 3)):
+    """Make series of different start and length under (site, when)."""
+    hours = pd.date_range("2024-10-26", periods=60, freq="h", tz="Europe/Berlin")
+    parts = {}
+    for j, (rows, first) in enumerate(zip(n, start, strict=True)):
+        rng = np.random.default_rng(j)
+        wave = 10 * j + np.sin(np.arange(rows) / 3)
+        columns = {"temp": rng.normal(size=rows), "load": wave + rng.normal(size=rows) / 9}
+        parts["abcdefgh"[j]] = pd.DataFrame(columns, index=hours[first : first + rows])
+    return pd.concat(parts, names=["site", "when"])
+
+
+def split_panel(panel, rows):
+    before = panel.groupby(level=0).head(rows)
+    return before, panel.drop(before.index)
+
+
+def naive_loop(model, later, *, horizon, step):
+    """Forecast series after series and origin after origin, one call each."""
+    known = model.known_future or []
+    out = []
+    for site in later.index.unique(0):
+        one = later.loc[[site]]
+        for origin in range(0, len(one), step):
+            seen = one.iloc[: origin + horizon].copy()
+            ahead = seen.index[origin:]
+            seen.loc[ahead, [name for name in one if name not in known]] = np.nan
+            out.append(model.forecast(seen).loc[ahead, "load"])
+    return pd.concat(out)
 
 
 class Spy(LinearRegression):
@@ -223,3 +262,315 @@ def test_a_panel_is_forecast_series_by_series_as_predict_does():
     np.testing.assert_array_equal(one["forecast"], table["forecast"][table["series"] == "b"])
     with pytest.raises(ValueError, match="lies in the training rows"):
         backtest(model, panel)
+
+
+def counted(monkeypatch, cls, name):
+    """Count the calls of a method."""
+    calls, method = [], getattr(cls, name)
+
+    def call(self, X=None, **options):
+        calls.append(X)
+        return method(self, X, **options)
+
+    monkeypatch.setattr(cls, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("known", [None, ["temp"]], ids=["past only", "known ahead"])
+@pytest.mark.parametrize("step", [1, 4])
+def test_all_series_at_once_equal_one_after_the_other(known, step):
+    """Series that end, begin or miss truths at other times must not meet in one call."""
+    before, later = split_panel(ragged_panel(), 20)
+    later.loc[later.index[[2, 3, 22]], "load"] = np.nan
+    model = informer(seq_len=12, pred_len=4, known_future=known).fit(before)
+    with pytest.warns(UserWarning, match="held") if known is None else nullcontext():
+        table = backtest(model, later, step=step)
+        expected = naive_loop(model, later, horizon=4, step=step)
+    np.testing.assert_array_equal(table["series"], expected.index.get_level_values(0))
+    np.testing.assert_array_equal(table["time"], expected.index.get_level_values(1))
+    np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
+
+
+def test_the_number_of_calls_does_not_grow_with_the_number_of_series(monkeypatch):
+    """5,000 series with one origin took 76 s, a call each."""
+    before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
+    model = informer(seq_len=12, pred_len=3).fit(before)
+    calls = counted(monkeypatch, InformerRegressor, "forecast")
+    assert len(backtest(model, later)) == 8 * 6
+    assert len(calls) == 2
+    naive = SeasonalNaive(target="load").fit(before)
+    calls = counted(monkeypatch, SeasonalNaive, "predict")
+    assert len(backtest(naive, later, later["load"], horizon=3)) == 8 * 6
+    assert len(calls) == 2
+
+
+def test_a_row_far_ahead_costs_its_own_series_alone(monkeypatch):
+    """All series would be forecast through the years up to it."""
+    before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
+    labels = later.index.to_frame(index=False)
+    labels.loc[5, "when"] += pd.Timedelta(days=30)
+    later.index = pd.MultiIndex.from_frame(labels)
+    model = informer(target=["load"], seq_len=12, pred_len=3).fit(before)
+    calls = counted(monkeypatch, InformerRegressor, "forecast")
+    with pytest.warns(UserWarning, match="held"):
+        backtest(model, later, horizon=6)
+    assert sorted(len(shown.index.unique(0)) for shown in calls) == [1, 7]
+
+
+def test_large_panels_are_shown_in_parts(monkeypatch):
+    """A copy of all rows for each origin would be the most that memory must hold."""
+    monkeypatch.setattr(sys.modules["skinformer.evaluation.backtest"], "_ROWS_AT_ONCE", 20)
+    before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
+    model = SeasonalNaive(target="load").fit(before)
+    whole = model.predict(later.assign(load=np.nan))
+    calls = counted(monkeypatch, SeasonalNaive, "predict")
+    table = backtest(model, later, later["load"], horizon=6)
+    assert max(len(shown) for shown in calls) <= 24
+    np.testing.assert_array_equal(table["forecast"], whole)
+
+
+def test_memory_grows_with_the_rows():
+    """Not with the series times the time that they span together."""
+    days = pd.date_range("2000-01-01", periods=3000, freq="D")
+    parts = {j: pd.DataFrame({"load": 1.0}, index=days[5 * j : 5 * j + 10]) for j in range(500)}
+    before, later = split_panel(pd.concat(parts), 6)
+    model = make_pipeline(SlidingWindow(seq_len=4, lag=2), LinearRegression())
+    model.fit(before, before["load"])
+    tracemalloc.start()
+    backtest(model, later, later["load"], horizon=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3e6  # 2,000 rows; series times span is 12 MB
+
+
+def test_no_forecast_of_a_panel_sees_the_future():
+    """Neither its own series' nor that of another."""
+    before, later = split_panel(ragged_panel(), 20)
+    model = informer(seq_len=12, pred_len=4).fit(before)
+    late = later.groupby(level=0).cumcount().to_numpy() >= 8
+    changed = later.copy()
+    changed.loc[late] += 1e3
+    tables = [backtest(model, X) for X in (later, changed)]
+    early = tables[0].groupby("series")["origin"].rank("dense") <= 3  # rows 0, 4 and 8
+    assert early.sum() == 36
+    pd.testing.assert_series_equal(*(table["forecast"][early] for table in tables))
+
+
+def test_the_order_of_rows_does_not_matter(frame, fitted):
+    """Rows have times; without sorting, the rows ahead were not those latest in time."""
+    test = frame[TRAIN:]
+    mixed = test.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(backtest(fitted, mixed), backtest(fitted, test))
+    before, later = split_panel(ragged_panel(), 20)
+    model = SeasonalNaive(target="load").fit(before)
+    by_time = later.sort_index(level=1, sort_remaining=False)
+    tables = [backtest(model, X, X["load"], horizon=3) for X in (later, by_time)]
+    keys = ["series", "time"]
+    pd.testing.assert_frame_equal(*(t.sort_values(keys, ignore_index=True) for t in tables))
+
+
+def test_names_may_be_tuples(frame):
+    """Columns in levels are usual after a pivot."""
+    wide = frame.set_axis(pd.MultiIndex.from_tuples([("w", "temp"), ("w", "load")]), axis=1)
+    model = informer(target=[("w", "load")]).fit(wide[:TRAIN])
+    table = backtest(model, wide[TRAIN:])
+    assert set(table["target"]) == {("w", "load")}
+    expected = backtest(informer().fit(frame[:TRAIN]), frame[TRAIN:])
+    np.testing.assert_allclose(table["forecast"], expected["forecast"], rtol=1e-6)
+
+
+def test_pandas_na_is_a_missing_value(frame, fitted):
+    """Nullable columns, and what read_json makes of null."""
+    test = frame[TRAIN:].copy()
+    test.iloc[7, 1] = np.nan
+    expected = backtest(fitted, test)
+    for dtype in ("Float64", object):
+        odd = test.astype(dtype)
+        odd.iloc[7, 1] = pd.NA
+        pd.testing.assert_frame_equal(backtest(fitted, odd), expected)
+        pd.testing.assert_frame_equal(backtest(fitted, test, odd["load"]), expected)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_series_is_a_frame_of_one_column(frame, named):
+    """As everywhere else."""
+    load = frame["load"].rename("load" if named else None)
+    model = informer(target=None).fit(load[:TRAIN])
+    expected = backtest(model, load[TRAIN:].to_frame())
+    pd.testing.assert_frame_equal(backtest(model, load[TRAIN:]), expected)
+    pd.testing.assert_frame_equal(backtest(model, load[TRAIN:], load[TRAIN:]), expected)
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "polars", "read-only"])
+def test_rows_without_an_index_follow_the_training_rows(frame, kind):
+    """An array has no clock; predict takes it so, too."""
+    values = frame.to_numpy()
+    make = {
+        "array": lambda rows: rows,
+        "list": lambda rows: rows.tolist(),
+        "polars": lambda rows: pl.DataFrame(rows, schema=["temp", "load"]),
+        "read-only": lambda rows: np.broadcast_to(rows, rows.shape),
+    }[kind]
+    model = informer(target=None).fit(make(values[:TRAIN]))
+    table = backtest(model, make(values[TRAIN:]))
+    assert table["time"].tolist() == list(range(TRAIN, ROWS))
+    expected = backtest(informer(target=None).fit(values[:TRAIN]), values[TRAIN:])
+    np.testing.assert_allclose(table["forecast"], expected["forecast"], rtol=1e-6)
+    np.testing.assert_allclose(expected["forecast"], model.predict(make(values[TRAIN:])), rtol=1e-6)
+
+
+def test_a_model_that_counts_rows_takes_any_labels(frame):
+    """As predict does; they were refused as training rows, or not found again."""
+    values = frame.to_numpy()
+    model = informer(target=None).fit(values[:TRAIN])
+    expected = backtest(model, values[TRAIN:])["forecast"]
+    for index in (None, frame.index[TRAIN:]):
+        later = pd.DataFrame(values[TRAIN:], index=index)
+        table = backtest(model, later)
+        pd.testing.assert_series_equal(table["forecast"], expected)
+        assert table["time"].tolist() == later.index.tolist()
+
+
+def test_a_truth_without_an_index_goes_row_by_row(frame, fitted):
+    """Also where the rows are out of order."""
+    mixed = frame[TRAIN:].sample(frac=1, random_state=0)
+    for y in (mixed["load"].to_numpy(), mixed["load"].tolist(), pl.Series(mixed["load"].tolist())):
+        pd.testing.assert_frame_equal(backtest(fitted, mixed, y), backtest(fitted, mixed))
+
+
+def test_labels_in_another_time_zone_name_the_same_hours(frame, fitted):
+    """Half of an organisation keeps UTC; a panel was not found again."""
+    test = frame[TRAIN:]
+    table = backtest(fitted, test.tz_convert("UTC"))
+    np.testing.assert_array_equal(table["forecast"], backtest(fitted, test)["forecast"])
+    before, later = split_panel(ragged_panel(), 20)
+    model = informer(seq_len=12, pred_len=4).fit(before)
+    moved = later.tz_convert("UTC", level=1)
+    table = backtest(model, moved)
+    np.testing.assert_array_equal(table["forecast"], backtest(model, later)["forecast"])
+    np.testing.assert_array_equal(table["time"], moved.index.get_level_values(1))
+
+
+def test_columns_of_the_calendar_are_known_ahead(frame):
+    """They were hidden, and the Informer asked for their values."""
+    with_calendar = CalendarFeatures(["hour"]).fit_transform(frame)
+    model = informer().fit(with_calendar[:TRAIN])
+    expected = model.predict(with_calendar[TRAIN:])
+    np.testing.assert_allclose(
+        backtest(model, with_calendar[TRAIN:])["forecast"], expected, rtol=1e-6
+    )
+
+
+def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
+    """Only the last step knows how."""
+    expected = backtest(fitted, frame[TRAIN:])
+    nested = make_pipeline("passthrough", make_pipeline("passthrough", fitted))
+    pd.testing.assert_frame_equal(backtest(nested, frame[TRAIN:]), expected)
+    search = GridSearchCV(informer(), {"factor": [5.0]}, cv=TimeSeriesSplit(2, test_size=20))
+    search.fit(frame[:TRAIN], frame["load"][:TRAIN])
+    table = backtest(search, frame[TRAIN:], step=3)
+    pd.testing.assert_frame_equal(table, backtest(search.best_estimator_, frame[TRAIN:], step=3))
+
+
+def test_start_of_a_panel_is_each_series_first_row_from_then_on():
+    """Series that begin later were an error; those that have ended have nothing to forecast."""
+    panel = ragged_panel(n=(40, 20, 38), start=(0, 0, 22))
+    times = panel.index.get_level_values(1)
+    model = SeasonalNaive(target="load").fit(panel)
+    table = backtest(model, panel, panel["load"], horizon=6, start=times[20])
+    first = table.groupby("series")["origin"].min()
+    assert first.to_dict() == {"a": times[20], "c": times[22]}
+
+
+@pytest.mark.parametrize("write", [str, lambda t: t.to_datetime64(), lambda t: t.to_pydatetime()])
+def test_start_may_be_written_in_several_ways(write):
+    """Whatever pandas takes for the label."""
+    days = pd.date_range("2024-01-01", periods=12, freq="D")
+    df = pd.DataFrame({"load": np.arange(12.0)}, index=days)
+    model = SeasonalNaive().fit(df)
+    table = backtest(model, df, df["load"], horizon=2, start=write(days[8]))
+    assert table["origin"].min() == days[8]
+    months = df.set_axis(pd.period_range("2024-01", periods=12, freq="M"))
+    table = backtest(
+        SeasonalNaive().fit(months), months, months["load"], horizon=2, start="2024-09"
+    )
+    assert table["origin"].min() == months.index[8]
+
+
+@pytest.mark.parametrize("estimator", [informer(), SeasonalNaive(), make_pipeline(informer())])
+def test_an_estimator_that_is_not_fitted_is_told_so(frame, estimator):
+    """It was told to pass the truth."""
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        backtest(estimator, frame, horizon=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": np.nan}, "horizon=nan must be a whole number of rows, at least 1."),
+        ({"horizon": "6"}, "horizon='6' must be a whole number of rows, at least 1."),
+        ({"step": [1]}, "step=[1] must be a whole number of rows, at least 1."),
+        (
+            {"start": ["a"]},
+            "start=['a'] is not a label of X.index. Pass one, such as "
+            "Timestamp('2024-01-06 00:00:00+1300', tz='Pacific/Auckland').",
+        ),
+        (
+            {"known_future": "temp"},
+            "known_future='temp' must be a list of columns. Pass known_future=['temp'].",
+        ),
+        (
+            {"known_future": ["tmep"]},
+            "known_future=['tmep'] holds 'tmep', which is not a column of X: the columns are "
+            "['temp', 'load'].",
+        ),
+        (
+            {"known_future": ["load"]},
+            "known_future=['load'] holds the target 'load': what is to be forecast is not known "
+            "ahead. Remove it.",
+        ),
+    ],
+)
+def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
+    """Errors of numpy and pandas, or silence, before."""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        backtest(fitted, frame[TRAIN:], **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: (X, X["temp"]), r"y holds ['temp'], but the estimator forecasts ['load']: they "
+         "would be compared with one another. Pass y=X[['load']]."),
+        (lambda X: (X, X), "y has 2 column(s) for 1 target(s): pass one per target, in the order "
+         "of `target`."),
+        (lambda X: (X[["temp"]], None), "target='load' is not a column of X: the columns are "
+         "['temp']. Give one of them, or a list."),
+        (lambda X: (X.set_axis(["load", "load"], axis=1), None), "X has several columns named "
+         "'load': give each its own name."),
+        (lambda X: (X.assign(temp="x"), None), "could not convert column 'temp' of dtype str to "
+         "float: pass numbers; times and names of series belong in the index, "
+         "X.set_index([series, time])."),
+        (lambda X: (X.assign(load=np.inf), None), "Input X (column 'load') contains infinity or a "
+         "value too large for dtype('float64')."),
+        (lambda X: (pd.concat({"a": X}), None), "X labels its rows by (series, time), but one "
+         "series was fitted: pass the rows of one, X.loc[series]."),
+    ],
+)  # fmt: skip
+def test_wrong_rows_say_what_to_pass(frame, fitted, change, message):
+    """One sentence each instead of an error of pandas, or a comparison of two quantities."""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        backtest(fitted, *change(frame[TRAIN:]))
+
+
+def test_naive_times_of_an_aware_fit_are_an_error(frame, fitted):
+    """Said in the words of predict."""
+    with pytest.raises(TypeError, match="the hours cannot be matched"):
+        backtest(fitted, frame[TRAIN:].tz_localize(None))
+
+
+def test_one_forecast_a_target_is_needed(frame):
+    """A second column of y has nothing to be compared with."""
+    model = SeasonalNaive(target="load").fit(frame)
+    with pytest.raises(ValueError, match=r"^y has 2 column\(s\) for 1 target\(s\)"):
+        backtest(model, frame, frame, horizon=2)

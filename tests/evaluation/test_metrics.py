@@ -1,8 +1,10 @@
 """Errors of forecasts whose truth may be missing."""
 
 import pickle
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import metrics
 
@@ -42,3 +44,46 @@ def test_skip_missing_pickles_and_keeps_the_metrics_name():
     metric = pickle.loads(pickle.dumps(skip_missing(metrics.r2_score)))
     assert metric.__name__ == "r2_score"
     assert metric([1.0, 2.0], [1.0, 2.0]) == 1.0
+
+
+def test_pandas_na_is_a_missing_truth():
+    """What nullable columns and read_json hold."""
+    metric = skip_missing(metrics.mean_absolute_error)
+    for dtype in ("Float64", object):
+        assert metric(pd.Series([1.0, pd.NA, 3.0], dtype=dtype), [2.0, 9.0, 3.0]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "weight", "message"),
+    [
+        (
+            ([np.nan], [1.0]),
+            None,
+            "score found no row whose truth is known: every one holds a NaN. Pass rows with "
+            "observed targets.",
+        ),
+        (
+            ([1.0, 2.0], [1.0]),
+            None,
+            "Found input variables with inconsistent numbers of samples: [2, 1]",
+        ),
+        (
+            ([1.0, np.nan], [1.0, 2.0]),
+            [1.0],
+            "sample_weight of shape (1,) does not fit 2 rows: pass one weight a row, shape (2,).",
+        ),
+        (([], []), None, "Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is "
+         "required."),
+    ],
+)  # fmt: skip
+def test_rows_that_do_not_fit_are_errors(arguments, weight, message):
+    """Said in one sentence instead of by an index of numpy's."""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        skip_missing(metrics.mean_absolute_error)(*arguments, sample_weight=weight)
+
+
+def test_the_name_of_a_metric_is_none():
+    """Scorers have names, metrics are functions."""
+    message = "metric='mae' must be a function metric(y_true, y_pred). Pass one of sklearn.metrics"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        skip_missing("mae")

@@ -1,4 +1,5 @@
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -523,3 +524,79 @@ def test_a_missing_series_name_is_refused(call):
     message = "X.index holds a missing series name: every row needs its series."
     with raises(ValueError, message):
         getattr(fitted, call)(frame(5).set_axis(nameless))
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+def peak_of(call):
+    """Measure the most memory that a call holds at once, in bytes."""
+    tracemalloc.start()
+    out = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak, out
+
+
+def staggered(n_series, n_rows, apart):
+    """Make series that begin one after the other, `apart` days each."""
+    days = pd.date_range("1900-01-01", periods=n_series * apart + n_rows, freq="D")
+    steps = np.add.outer(apart * np.arange(n_series), np.arange(n_rows)).ravel()
+    index = pd.MultiIndex.from_arrays([np.repeat(np.arange(n_series), n_rows), days[steps]])
+    return pd.DataFrame({"load": np.arange(len(index), dtype=float)}, index=index)
+
+
+@pytest.mark.parametrize("apart", [0, 60], ids=["together", "one after the other"])
+def test_memory_grows_with_the_output_alone(apart):
+    """A table of series by time took 2.2 GB for 3,000 series of 60 rows."""
+    X = staggered(500, 20, apart)
+    window = SlidingWindow(seq_len=30, lag=2).fit(X)
+    peak, out = peak_of(lambda: window.transform(X))
+    assert peak < 2 * out.to_numpy().nbytes
+
+
+def test_series_that_begin_at_other_times_get_their_own_windows():
+    """What is looked up by series and time must be found for each alone."""
+    X = staggered(7, 9, 4)
+    out = SlidingWindow(seq_len=3, lag=1).fit_transform(X)
+    for series, own in X.groupby(level=0)["load"]:
+        expected = naive(own.to_numpy()[:, None], 3, 1, [own.mean()])
+        np.testing.assert_array_equal(out.loc[series], expected)
+
+
+def test_a_row_years_ahead_costs_no_more_than_another():
+    """The hours between take neither memory nor time."""
+    X = frame(100)
+    far = X.set_axis(X.index[:-1].append(X.index[-1:] + pd.Timedelta(days=36_525)))
+    window = SlidingWindow(seq_len=4).fit(X)
+    peak, out = peak_of(lambda: window.transform(far))
+    assert peak < 1e6  # 876,600 hours take 7 MB
+    np.testing.assert_array_equal(out[:-1], window.transform(X)[:-1])
+    expected = naive([*X.to_numpy()[:99], *[None] * 5, X.to_numpy()[99]], 4, 0, X.mean(), [104])
+    np.testing.assert_array_equal(out[-1:], expected)
+
+
+@pytest.mark.parametrize("own_grid", [False, True])
+def test_windows_equal_a_search_row_by_row(own_grid):
+    """Holes, any order, and rows that the training held, too."""
+    rng = np.random.default_rng(0)
+    X = staggered(3, 30, 5)
+    window = SlidingWindow(seq_len=6, lag=2).fit(X)
+    later = staggered(4, 30, 5).sample(60, random_state=0) + 0.5
+    if own_grid:
+        later = later.set_axis(
+            later.index.set_levels(later.index.levels[1] + pd.Timedelta("6h"), level=1)
+        )
+    known = (
+        {}
+        if own_grid
+        else {label: X.loc[label, "load"] for label in X.groupby(level=0).tail(8).index}
+    )
+    known.update(later["load"].items())
+    means = X.groupby(level=0)["load"].mean()
+    out = window.transform(later)
+    for series, day in rng.permutation(np.array(later.index, dtype=object)):
+        wanted = [known.get((series, day - pd.Timedelta(days=k))) for k in range(7, 1, -1)]
+        mean = means.get(series, means.mean())
+        expected = [mean if value is None else value for value in wanted]
+        np.testing.assert_allclose(out.loc[(series, day)], expected)

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from datetime import date
+from numbers import Integral
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import check_array
+
+from skinformer.estimators.validation.columns import check_known_future
 
 __all__ = [
     "check_after_training",
+    "check_ahead",
+    "check_metric",
     "check_row_count",
+    "check_truth_names",
     "check_truth_reaches",
-    "find_row",
+    "find_start",
+    "labelled_rows",
 ]
+
+
+def labelled_rows(X: Any, first: int) -> Any:
+    """Give rows as a frame; those without an index are numbered from `first` on."""
+    if isinstance(X, pd.Series):
+        X = X.to_frame()
+    elif not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):  # of another library
+        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        X = pd.DataFrame({name: np.asarray(X[name]) for name in names})
+        X.index += first
+    elif not isinstance(X, pd.DataFrame):
+        # Numbers and missing values are judged by column, as those of a frame.
+        values = check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
+        )
+        X = pd.DataFrame(values, index=pd.RangeIndex(first, first + len(values)))
+    if not len(X):
+        raise ValueError("X has no rows to forecast.")
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
+    return X
 
 
 def check_truth_reaches(roles: Any, y: Any) -> None:
@@ -28,37 +62,72 @@ def check_truth_reaches(roles: Any, y: Any) -> None:
         )
 
 
+def check_truth_names(
+    given: Sequence[Hashable], targets: Sequence[Hashable], columns: Sequence[Hashable]
+) -> None:
+    """Raise if the truth is named as columns of X that are not forecast, or in another order."""
+    if list(given) != list(targets) and set(given) <= set(columns):
+        fix = f"X[{list(targets)!r}]" if set(targets) <= set(columns) else "their truth"
+        raise ValueError(
+            f"y holds {list(given)!r}, but the estimator forecasts {list(targets)!r}: they would "
+            f"be compared with one another. Pass y={fix}."
+        )
+
+
 def check_row_count(name: str, value: Any) -> int:
     """Give a number of rows, or raise if it is none."""
     if value is None:
         raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
-    if value != int(value) or value < 1:
+    if type(value) is bool or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of rows, at least 1.")
     return int(value)
 
 
-def find_row(index: pd.Index, start: Any) -> int:
-    """Find the row of the first origin, or raise if there is none."""
-    if not len(index):
-        raise ValueError("X has no rows to forecast.")
-    row = 0 if start is None else index.get_indexer(pd.Index([start]))[0]
-    if row < 0:
+def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
+    """Give the columns said to be known ahead, or raise if they are no list of X's columns."""
+    if isinstance(known, str):
         raise ValueError(
-            f"start={start!r} is not a label of X.index. Pass one, such as X.index[0]."
+            f"known_future={known!r} must be a list of columns. Pass known_future=[{known!r}]."
         )
-    return int(row)
+    names = [] if known is None else list(known)
+    check_known_future(names, columns, targets)
+    return names
 
 
-def check_after_training(estimator: Any, label: Any, series: Any) -> None:
-    """Raise if an Informer has seen the first row to be forecast."""
-    timeline = getattr(estimator, "timeline_", None)
-    if timeline is None:
-        return
-    code = 0
-    if estimator.series_ is not None:
-        code = estimator.series_.get_indexer(pd.Index([series]))[0]
-    if code >= 0 and timeline.clock.steps(pd.Index([label]))[0] < timeline.end_step[code]:
+def find_start(times: pd.Index, start: Any) -> Any:
+    """Give the label of the first origin in X's own kind, or raise if no row has it."""
+    label = start
+    try:
+        if isinstance(times, pd.DatetimeIndex) and isinstance(start, (str, date, np.datetime64)):
+            label = pd.Timestamp(start)
+            if isinstance(start, str) and label.tz is None:
+                label = label.tz_localize(times.tz)
+        elif isinstance(times, pd.PeriodIndex):
+            label = pd.Period(start, freq=times.freqstr)
+        known = label in times
+    except (TypeError, ValueError):  # what cannot be a label
+        known = False
+    if not known:
         raise ValueError(
-            f"The first origin, {label}, lies in the training rows. Pass rows after them, or a "
-            "later start."
+            f"start={start!r} is not a label of X.index. Pass one, such as {times[0]!r}."
+        )
+    return label
+
+
+def check_after_training(steps: npt.NDArray[np.int64], end: Any, labels: pd.Index) -> None:
+    """Raise if an Informer has seen one of the first rows to be forecast."""
+    seen = np.flatnonzero(steps < end)
+    if len(seen):
+        raise ValueError(
+            f"The first origin, {labels[seen[0]]}, lies in the training rows. Pass rows after "
+            "them, or a later start."
+        )
+
+
+def check_metric(metric: Any) -> None:
+    """Raise if a metric cannot be called, such as the name of one."""
+    if not callable(metric):
+        raise TypeError(
+            f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
+            "sklearn.metrics, such as mean_absolute_error."
         )

@@ -1,0 +1,115 @@
+"""Lines to draw: what `ForecastDisplay` needs of the truth and the forecasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer.estimators.validation.columns import numeric_column
+from skinformer.estimators.validation.index import time_labels
+from skinformer.timeline.clock import is_dated
+
+__all__ = [
+    "check_drawn_once",
+    "check_drawn_target",
+    "check_one_series",
+    "check_same_axis",
+    "drawn_line",
+]
+
+
+def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
+    """
+    Give values as one line of numbers in time order.
+
+    Parameters
+    ----------
+    values : Series, DataFrame of one column, or array-like of shape (n,) or (n, 1)
+        What to draw.
+    name : str
+        What the messages call it.
+    index : Index of shape (n,) or None
+        Labels of values that bring none; None numbers them.
+
+    Returns
+    -------
+    Series
+        Floating-point numbers with labels of time.
+    """
+    if isinstance(values, pd.DataFrame):
+        if values.shape[1] != 1:
+            raise ValueError(
+                f"{name} has {values.shape[1]} columns: one line is drawn. Pass one of them, "
+                f"{name}[column]."
+            )
+        values = values.iloc[:, 0]
+    if not isinstance(values, pd.Series):
+        values = _labelled(values, name, index)
+    if not len(values):
+        raise ValueError(f"{name} has no rows to draw.")
+    check_one_series(values.index, name)
+    time, _ = time_labels(values.index, name)
+    if not time.is_unique:
+        raise ValueError(
+            f"{name} holds {int(time.duplicated().sum())} times twice, the first "
+            f"{time[time.duplicated()][0]}: each is drawn once. Keep one of them, "
+            f"{name}[~{name}.index.duplicated()]."
+        )
+    order = np.argsort(time, kind="stable")
+    numbers = numeric_column(values, values.name).astype(np.float64)
+    return pd.Series(numbers[order], index=time[order], name=values.name)
+
+
+def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
+    """Give an array as a Series."""
+    array = np.asarray(values)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1:
+        raise ValueError(f"{name} has the shape {array.shape}: one line is drawn. Pass one column.")
+    if index is not None and len(index) != len(array):
+        raise ValueError(
+            f"{name} has {len(array)} values for {len(index)} times: without an index it needs one "
+            "for each row of actual. Pass a Series with its own times."
+        )
+    return pd.Series(array, index=index)
+
+
+def check_one_series(index: Any, name: str) -> None:
+    """Raise if rows belong to several series."""
+    if isinstance(index, pd.MultiIndex) and len(index.unique(0)) > 1:
+        raise ValueError(f"{name} holds several series: draw one of them, {name}.loc[[series]].")
+
+
+def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
+    """Raise if two lines have no time axis in common."""
+    if is_dated(actual) != is_dated(forecast):
+        raise TypeError(
+            f"actual has {actual.dtype} labels and forecast {forecast.dtype} ones, which share no "
+            "axis. Give both the same kind of index."
+        )
+    if not is_dated(actual):
+        return
+    naive = [getattr(index, "tz", None) is None for index in (actual, forecast)]
+    if naive[0] != naive[1]:
+        raise TypeError(
+            "of actual and forecast one is time-zone aware and one naive: the hours cannot be "
+            "matched. Use tz_localize(zone) on the naive one."
+        )
+
+
+def check_drawn_once(options: dict[str, Any]) -> None:
+    """Raise if a picture of overlapping forecasts is asked for."""
+    if "step" in options:
+        raise ValueError(
+            f"step={options['step']!r} is no option of a picture, where each time is drawn once. "
+            "Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
+            "from_predictions."
+        )
+
+
+def check_drawn_target(target: Any, names: list[Any]) -> None:
+    """Raise if a target to draw is not forecast."""
+    if target not in names:
+        raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")

@@ -1,0 +1,258 @@
+"""What is asked of a fitted estimator at an origin: the last rows of every series at once."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from skinformer.estimators import validation
+from skinformer.preprocessing.rows import RowPlaces
+
+__all__ = ["Forecaster", "ForecastingModel", "PredictingModel", "take_apart"]
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Forecaster(Protocol):
+    """An estimator and the sorted rows of X, which it is asked about part by part."""
+
+    def sizes(self, first: Rows, stop: Rows) -> Rows:
+        """
+        Tell how many rows forecasts hold in memory.
+
+        Parameters
+        ----------
+        first, stop : ndarray of int64, shape (n_series,)
+            The rows of each series that are shown, `stop` excluded.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_series,)
+            Rows.
+        """
+
+    def forecast(self, shown: pd.DataFrame, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
+        """
+        Forecast some of the rows shown.
+
+        Parameters
+        ----------
+        shown : DataFrame of shape (n, n_features)
+            Rows of X, hidden where nothing is known.
+        rows : ndarray of int64, shape (n,)
+            Their numbers.
+        ahead : ndarray of bool, shape (n,)
+            Which to forecast: the last ones of each series.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ahead, n_targets)
+            Their forecasts.
+        """
+
+
+class PredictingModel:
+    """
+    Any regressor: `predict` is asked, which gives one forecast a row.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Fitted.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def sizes(self, first: Rows, stop: Rows) -> Rows:
+        """
+        Tell how many rows forecasts hold in memory.
+
+        Parameters
+        ----------
+        first, stop : ndarray of int64, shape (n_series,)
+            The rows of each series that are shown, `stop` excluded.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_series,)
+            Those shown.
+        """
+        return stop - first
+
+    def forecast(
+        self,
+        shown: pd.DataFrame,
+        rows: Rows,  # noqa: ARG002 – for models that count steps
+        ahead: npt.NDArray[np.bool_],
+    ) -> Floats:
+        """
+        Predict the rows shown and keep those ahead.
+
+        Parameters
+        ----------
+        shown : DataFrame of shape (n, n_features)
+            Rows of X, hidden where nothing is known.
+        rows : ndarray of int64, shape (n,)
+            Not used.
+        ahead : ndarray of bool, shape (n,)
+            Which to forecast.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ahead, n_targets)
+            Their forecasts.
+        """
+        forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
+        return forecast.reshape(len(shown), -1)[ahead]
+
+
+class ForecastingModel:
+    """
+    An InformerRegressor, which `forecast` asks for the steps after what it sees.
+
+    Parameters
+    ----------
+    transformers : list
+        Fitted steps of Pipelines before it.
+    model : InformerRegressor
+        Fitted.
+    time, labels : Index of shape (n,)
+        X's labels of time and of series (None for one), sorted by series and time.
+    """
+
+    def __init__(
+        self, transformers: list[Any], model: Any, time: pd.Index, labels: pd.Index | None
+    ) -> None:
+        self.transformers, self.model = transformers, model
+        history = model.timeline_
+        places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
+        self._series, self._steps, own = places.find(None, time, labels, len(time))
+        stored = (self._series < history.n_series) & (not own)
+        end = history.end_step[np.minimum(self._series, history.n_series - 1)]
+        self._end = np.where(stored, end, np.iinfo(np.int64).min)
+        # As the model writes them: X's may be of another time zone.
+        time = time if own else history.clock.labels(self._steps)
+        self._index = time if labels is None else pd.MultiIndex.from_arrays([labels, time])
+
+    def check_origins(self, rows: Rows) -> None:
+        """
+        Raise if the model has seen a row to be forecast.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_series,)
+            The first origin of each series.
+        """
+        labels = self._index.get_level_values(-1)[rows]
+        validation.check_after_training(self._steps[rows], self._end[rows], labels)
+
+    def sizes(self, first: Rows, stop: Rows) -> Rows:
+        """
+        Tell how many rows forecasts hold in memory.
+
+        Parameters
+        ----------
+        first, stop : ndarray of int64, shape (n_series,)
+            The rows of each series that are shown, `stop` excluded.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_series,)
+            A context and the steps from the first to the last one.
+        """
+        steps: Rows = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
+        return steps
+
+    def forecast(self, shown: pd.DataFrame, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
+        """
+        Forecast the rows ahead, series that need equally many steps in one call.
+
+        Parameters
+        ----------
+        shown : DataFrame of shape (n, n_features)
+            Rows of X, hidden where nothing is known.
+        rows : ndarray of int64, shape (n,)
+            Their numbers.
+        ahead : ndarray of bool, shape (n,)
+            Which to forecast: the last ones of each series.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ahead, n_targets)
+            Their forecasts.
+        """
+        for transformer in self.transformers:
+            shown = transformer.transform(shown)
+        if self.model.series_ is None:
+            return self._forecast_alike(shown, rows, ahead)
+        group = self._steps_to_forecast(shown, rows)
+        out = np.empty((len(rows), len(self.model.roles_.targets)))
+        for number in np.unique(group):
+            alike = group == number
+            wanted = alike & ahead
+            out[wanted] = self._forecast_alike(shown[alike], rows[alike], ahead[alike])
+        return out[ahead]
+
+    def _forecast_alike(self, shown: Any, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
+        forecast = self.model.forecast(shown)
+        values: Floats = forecast.loc[self._index[rows[ahead]]].to_numpy()
+        return values
+
+    def _steps_to_forecast(self, shown: pd.DataFrame, rows: Rows) -> Rows:
+        """
+        Tell apart the rows of series whose forecasts take different numbers of steps.
+
+        `forecast` gives all series of a call as many steps as the one that needs most, and asks
+        what is known ahead at each of them.
+        """
+        steps, series = self._steps[rows], self._series[rows]
+        first = np.flatnonzero(np.append(True, series[1:] != series[:-1]))
+        last = np.append(first[1:], len(rows)) - 1
+        observed = shown[list(self.model.roles_.targets)].notna().all(axis=1).to_numpy()
+        none = np.iinfo(np.int64).min
+        known = np.maximum.reduceat(np.where(observed, steps, none), first)
+        begin = np.maximum(self._end[rows[first]], np.where(known == none, none, known + 1))
+        begin = np.where(begin == none, steps[first], begin)
+        # Without an observed row it may also begin at the first one, if that lies far ahead.
+        own = np.where(known == none, steps[last] - steps[first], 0)
+        _, group = np.unique(
+            np.column_stack([steps[last] - begin, own]), axis=0, return_inverse=True
+        )
+        numbers: Rows = np.repeat(group, last - first + 1)
+        return numbers
+
+
+def take_apart(estimator: Any) -> tuple[list[Any], Any]:
+    """
+    Separate a regressor from the steps before it.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        A regressor, a Pipeline that ends in one, or a search over either.
+
+    Returns
+    -------
+    tuple of list and BaseEstimator
+        Transformers in their order, and the last step; of a search those of its best estimator.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> take_apart(make_pipeline(StandardScaler(), "passthrough"))
+    ([Pipeline(steps=[('standardscaler', StandardScaler())])], 'passthrough')
+    """
+    if hasattr(estimator, "best_estimator_"):
+        return take_apart(estimator.best_estimator_)
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    before = [estimator[:-1]] if len(estimator) > 1 else []
+    inner, last = take_apart(estimator.steps[-1][1])
+    return before + inner, last
