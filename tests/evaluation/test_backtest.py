@@ -20,6 +20,9 @@ from skinformer.evaluation import SeasonalNaive, backtest
 
 TRAIN, ROWS = 120, 160
 
+# Panels here hold series that are shorter than a window on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:series .* take no part in:UserWarning")
+
 
 @pytest.fixture(scope="module")
 def frame():
@@ -549,8 +552,9 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
         (lambda X: (X.set_axis(["load", "load"], axis=1), None), "X has several columns named "
          "'load': give each its own name."),
         (lambda X: (X.assign(temp="x"), None), "could not convert column 'temp' of dtype str to "
-         "float: pass numbers; times and names of series belong in the index, "
-         "X.set_index([series, time])."),
+         "float: 'x' is no number. Give each value a column of 0 and 1, X = pd.get_dummies(X, "
+         "columns=['temp'], dtype=float), or drop the column; times and names of series belong in "
+         "the index, X.set_index([series, time])."),
         (lambda X: (X.assign(load=np.inf), None), "Input X (column 'load') contains infinity or a "
          "value too large for dtype('float64')."),
         (lambda X: (pd.concat({"a": X}), None), "X labels its rows by (series, time), but one "
