@@ -12,7 +12,6 @@ import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.evaluation.ahead import (
-    Forecaster,
     ForecastingModel,
     PredictingModel,
     take_apart,
@@ -87,14 +86,14 @@ def backtest(
     NotFittedError
         If the estimator is not fitted.
 
+    See Also
+    --------
+    SeasonalNaive : What a model must beat.
+
     Notes
     -----
     The rows shown at an origin are copied, some half a million at a time (a series is never
     split); all series of a panel that have an origin there are forecast by one call, or a few.
-
-    See Also
-    --------
-    SeasonalNaive : What a model must beat.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def backtest(
     truth = _read_truth(roles, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
-    forecaster: Forecaster
+    forecaster: ForecastingModel | PredictingModel
     if hasattr(last, "forecast"):
         forecaster = model = ForecastingModel(transformers, last, rows.time, rows.labels)
         model.check_origins(first[first < rows.ends[1:]])
@@ -238,7 +237,7 @@ def _origins(first: Rows, ends: Rows, step: int) -> Iterator[Rows]:
 
 
 def _forecast_origins(
-    forecaster: Forecaster, rows: _SortedRows, origin: Rows, horizon: int
+    forecaster: ForecastingModel | PredictingModel, rows: _SortedRows, origin: Rows, horizon: int
 ) -> Iterator[tuple[Rows, Rows, Floats]]:
     """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
     begun = np.flatnonzero(origin < rows.ends[1:])
