@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,49 +11,12 @@ from sklearn.pipeline import Pipeline
 
 from skinformer.estimators import validation
 from skinformer.preprocessing.rows import RowPlaces
+from skinformer.timeline.clock import join_series
 
-__all__ = ["Forecaster", "ForecastingModel", "PredictingModel", "take_apart"]
+__all__ = ["ForecastingModel", "PredictingModel", "take_apart"]
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-
-class Forecaster(Protocol):
-    """An estimator and the sorted rows of X, which it is asked about part by part."""
-
-    def sizes(self, first: Rows, stop: Rows) -> Rows:
-        """
-        Tell how many rows forecasts hold in memory.
-
-        Parameters
-        ----------
-        first, stop : ndarray of int64, shape (n_series,)
-            The rows of each series that are shown, `stop` excluded.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_series,)
-            Rows.
-        """
-
-    def forecast(self, shown: pd.DataFrame, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
-        """
-        Forecast some of the rows shown.
-
-        Parameters
-        ----------
-        shown : DataFrame of shape (n, n_features)
-            Rows of X, hidden where nothing is known.
-        rows : ndarray of int64, shape (n,)
-            Their numbers.
-        ahead : ndarray of bool, shape (n,)
-            Which to forecast: the last ones of each series.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_ahead, n_targets)
-            Their forecasts.
-        """
 
 
 class PredictingModel:
@@ -64,6 +27,14 @@ class PredictingModel:
     ----------
     estimator : BaseEstimator
         Fitted.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
+    >>> model = PredictingModel(DummyRegressor().fit(shown[:2], shown["load"][:2]))
+    >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
+    array([[2.]])
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -124,6 +95,18 @@ class ForecastingModel:
         Fitted.
     time, labels : Index of shape (n,)
         X's labels of time and of series (None for one), sorted by series and time.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> days = pd.date_range("2024-01-01", periods=42, freq="D")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(42.0))}, index=days)
+    >>> informer = InformerRegressor(
+    ...     seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
+    ... )
+    >>> model = ForecastingModel([], informer.fit(df[:40]), days[40:], None)
+    >>> model.forecast(df[40:] * np.nan, np.arange(2), np.ones(2, dtype=bool)).shape
+    (2, 1)
     """
 
     def __init__(
@@ -138,7 +121,7 @@ class ForecastingModel:
         self._end = np.where(stored, end, np.iinfo(np.int64).min)
         # As the model writes them: X's may be of another time zone.
         time = time if own else history.clock.labels(self._steps)
-        self._index = time if labels is None else pd.MultiIndex.from_arrays([labels, time])
+        self._index = join_series(labels, np.arange(len(time)), time)
 
     def check_origins(self, rows: Rows) -> None:
         """

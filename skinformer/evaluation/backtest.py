@@ -12,7 +12,6 @@ import pandas as pd
 
 from skinformer.estimators import validation
 from skinformer.evaluation.ahead import (
-    Forecaster,
     ForecastingModel,
     PredictingModel,
     take_apart,
@@ -118,7 +117,7 @@ def backtest(
     truth = _read_truth(roles, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
-    forecaster: Forecaster
+    forecaster: ForecastingModel | PredictingModel
     if hasattr(last, "forecast"):
         forecaster = model = ForecastingModel(transformers, last, rows.time, rows.labels)
         model.check_origins(first[first < rows.ends[1:]])
@@ -234,7 +233,7 @@ def _origins(first: Rows, ends: Rows, step: int) -> Iterator[Rows]:
 
 
 def _forecast_origins(
-    forecaster: Forecaster, rows: _SortedRows, origin: Rows, horizon: int
+    forecaster: ForecastingModel | PredictingModel, rows: _SortedRows, origin: Rows, horizon: int
 ) -> Iterator[tuple[Rows, Rows, Floats]]:
     """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
     begun = np.flatnonzero(origin < rows.ends[1:])
