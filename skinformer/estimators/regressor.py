@@ -55,7 +55,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
         `CalendarFeatures` are known without being named, and so are all columns of X when y
-        is not one of them.
+        is not one of them. What is named here is never taken for static.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     calendar : "auto", list or None, default="auto"
@@ -340,8 +340,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows like those of `fit`. A missing target is a step to be forecast; an observed one
-            becomes history for later blocks. Rows of an array without index follow the
-            training rows, unless they are the training array itself.
+            becomes history for later blocks. Columns that are not known ahead may be left out.
+            Rows of an array without index follow the training rows, unless they are the
+            training array itself.
 
         Returns
         -------
@@ -356,8 +357,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Warns
         -----
         UserWarning
-            If rows without an index follow a dated history, or if values that a later block
-            needs are missing and were held.
+            If rows without an index follow a dated history or come one by one, if rows lie far
+            after the history, before it or off its steps, or if values that a later block needs
+            are missing and were held.
         """
         table, observed = self._observe(X)
         place, observed = self._place(table, observed)
@@ -371,8 +373,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            Later history (target observed), what is known of the future (target missing), or
-            both; told apart by the target. The fitted state stays as it was.
+            Later history (target observed), what is known of the future (target missing or left
+            out), or both; told apart by the target. The fitted state stays as it was.
         horizon : int, default=None
             Steps to forecast, at least 1. None: the rows of X after the history, else
             `pred_len`.

@@ -102,7 +102,7 @@ def test_rows_on_both_sides_of_the_history_do_not_reach_each_other(small):
     """One row from before training made all the others their own timeline."""
     df = wave(0, 520)
     model = small(**P).fit(df[100:400])
-    late = [df[350:500], df[430:450]]
+    late = [df[100:130], df[350:500], df[430:450]]
     early = [df[40:100], df[99:100], df[:1]]
     for after in late:
         expected = _quietly(model.predict, after)
@@ -117,6 +117,14 @@ def _quietly(method, X):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (holds|begins)", category=UserWarning)
         return method(X)
+
+
+def test_a_hole_before_the_history_is_forecast_like_any_other(model):
+    """Rows of their own are no excuse for a flat context."""
+    rows = wave(-80, 80)
+    rows.iloc[50:62] = np.nan
+    forecast = _quietly(model.predict, rows)
+    assert np.abs(forecast[62:] - wave(-80, 80)["load"][62:]).max() < 1
 
 
 def test_rows_before_the_history_are_warned_of(model):

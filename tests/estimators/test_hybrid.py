@@ -552,6 +552,7 @@ def test_the_path_helps_where_there_is_something_to_forecast(small, frame):
     assert errors[True] < 0.5 * errors[False]
 
 
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
 def test_a_panel_of_short_and_long_series_has_a_path(small, panel):
     """Series that are too short for a window take part by being forecast."""
     df = panel(n=(90, 40, 3))
