@@ -101,8 +101,10 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert [pin.replace("==", ">=") for pin in lowest] == PROJECT["project"]["dependencies"]
     assert 'python3 .ci/lowest > "$lowest"' in CI_RUN
     assert 'PIP_CONSTRAINT="$lowest"' in CI_RUN
-    assert '"${command//.venv-test/.venv-lowest}"' in CI_RUN
+    assert 'command="${command//.venv-test/.venv-lowest}"' in CI_RUN
+    assert 'bash -euo pipefail -c "${command% --cov}"' in CI_RUN
     assert ".venv-test" in readme_command("test")
+    assert readme_command("test").endswith(" --cov")
 
 
 def test_a_dependency_without_a_lower_bound_is_an_error(tmp_path):
