@@ -59,6 +59,8 @@ class ModelSizes(NamedTuple):
     patch_len: int
     mean_step: float | None = None
     """Mean length of a step, where positions are continuous in time."""
+    may_miss: bool = False
+    """Whether covariates may be NaN, which a learnt vector then stands for."""
 
     @property
     def decoder_patch_len(self) -> int:
@@ -107,6 +109,7 @@ def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
         pred_len=int(estimator.pred_len),
         patch_len=resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len),
         mean_step=_mean_step(timeline) if estimator.position == "continuous" else None,
+        may_miss="missing" in estimator.embeddings,
     )
 
 
@@ -184,7 +187,7 @@ def build_module(
         bias=estimator.norm != "zc_rms",
         position=estimator.position,
         mask_embedding="mask" in estimator.embeddings,
-        null_embedding="missing" in estimator.embeddings,
+        null_embedding=sizes.may_miss,
         window_norm=estimator.window_norm,
         init=estimator.init,
         gradient_checkpointing=estimator.gradient_checkpointing,

@@ -30,7 +30,6 @@ Rows = npt.NDArray[np.int64]
 class StepForecaster:
     """The part of an estimator that forecasts steps; `fit` sets what it needs."""
 
-    embeddings: Any
     device_: str
     module_: Informer
     roles_: Roles
@@ -103,7 +102,7 @@ class StepForecaster:
             n_static=sizes.n_static,
             seq_len=sizes.seq_len,
             pred_len=sizes.pred_len,
-            hold="missing" not in self.embeddings,
+            hold=not self.sizes_.may_miss,
         )
 
     def _window_forecaster(self, place: Placement, clock: Any) -> Any:
@@ -162,7 +161,7 @@ class StepForecaster:
 
     def _append(self, table: Table) -> None:
         """Take in rows that follow the history, missing targets filled by forecasts."""
-        fill = "missing" not in self.embeddings
+        fill = not self.sizes_.may_miss
         new = build_timeline(table, self.scaler_, fill_covariates=fill)
         if table.missing is not None:
             values = new.values.copy()

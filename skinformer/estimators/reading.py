@@ -197,7 +197,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     roles: Roles = estimator.roles_
     columns, index = _read_columns(estimator, _complete(estimator, X), reset=False)
     for name in roles.known:
-        may_miss = "missing" in estimator.embeddings or name in roles.static
+        may_miss = estimator.sizes_.may_miss or name in roles.static
         advice = None if may_miss else _COVARIATE_NAN
         validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
@@ -252,7 +252,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     if (table.series >= estimator.timeline_.n_series).any():
         validation.raise_unseen_series(estimator.series_)
     covariates = (*estimator.roles_.past, *estimator.roles_.known)
-    advice = None if "missing" in estimator.embeddings else _COVARIATE_NAN
+    advice = None if estimator.sizes_.may_miss else _COVARIATE_NAN
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
         validation.check_finite(column, f"X (column {name!r})", nan=advice)
     columns = list(table.columns)

@@ -34,9 +34,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
 
     Parameters
     ----------
-    target : str, int, list or None, default=None
+    target : str, int, tuple, list or None, default=None
         Column(s) of X to forecast; None is the last one. A list makes `predict` return
-        (n, n_targets). Positions for arrays.
+        (n, n_targets); a tuple is one column of two levels. Positions for arrays.
     seq_len : int, default=96
         Steps of the past that a forecast sees, at least 1.
     label_len : int or None, default=None
@@ -433,6 +433,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             1 is perfect, 0 as good as the mean of the truth.
         """
         validation.check_fitted(self)
+        validation.check_same_index(X, sample_weight, "sample_weight")
         truth = read_truth_of(self, X, y)
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
@@ -530,7 +531,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         rows = (ahead >= 0) & (ahead < horizon)
         first = self.sizes_.n_targets + self.sizes_.n_past
         for j, name in enumerate(self.roles_.known, start=first):
-            if "missing" in self.embeddings or name in self.roles_.static:
+            if self.sizes_.may_miss or name in self.roles_.static:
                 continue
             missing = np.ones((len(place.anchor), horizon), dtype=bool)
             given = rows & ~np.isnan(observed.values[:, j])

@@ -623,7 +623,9 @@ def test_weights_with_another_index_are_refused(small, df):
         "sample_weight.loc[X.index].",
     ):
         small().fit(df, sample_weight=weight[::-1])
-    small().fit(df, sample_weight=weight[::-1].loc[df.index])
+    estimator = small().fit(df, sample_weight=weight[::-1].loc[df.index])
+    with pytest.raises(ValueError, match=r"^X and sample_weight have different indexes"):
+        estimator.score(df, sample_weight=weight[::-1])
 
 
 @pytest.mark.parametrize("shape", [(59,), (60, 1), ()])

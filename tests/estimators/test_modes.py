@@ -9,7 +9,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
 from skinformer import CalendarFeatures
-from skinformer.estimators.reading import read_training
 
 
 def roles(estimator):
@@ -82,7 +81,7 @@ def test_a_tuple_is_the_name_of_one_target(small, frame):
     df = frame(60)
     df.columns = pd.MultiIndex.from_product([["load"], df.columns])
     for wanted, one in ((("load", "flow"), True), ([("load", "flow")], False)):
-        _, read = read_training(small(target=wanted), df, None, None)
+        read = small(target=wanted).fit(df).roles_
         assert (read.targets, read.one_dimensional) == ((("load", "flow"),), one)
 
 

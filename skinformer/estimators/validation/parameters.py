@@ -38,7 +38,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 #: The parameters of the estimators, as scikit-learn validates them.
 CONSTRAINTS: dict[str, list[Any]] = {
-    "target": [None, str, Integral, list],
+    "target": [None, str, Integral, tuple, list],
     "seq_len": [_COUNT],
     "label_len": [None, Interval(Integral, 0, None, closed="left")],
     "pred_len": [_COUNT],
