@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CI_RUN = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 SOURCES = sorted((ROOT / "skinformer").rglob("*.py"))
 
-VALIDATION = ROOT / "skinformer" / "estimators" / "validation"
+VALIDATION = ROOT / "skinformer" / "validation"
 
 TORCH_PIN = "torch==2.13.0"
 RUNTIME = {"numpy", "pandas", "scikit-learn", "torch", "joblib"}
@@ -276,7 +276,7 @@ def test_private_sklearn_imports_are_recognised(source, private):
 def test_the_input_checks_load_no_torch():
     """The transformers need them, and a frame with wrong columns need not wait for seconds."""
     code = (
-        "import sys, skinformer.estimators.validation; "
+        "import sys, skinformer.validation; "
         "sys.exit('loaded torch' if 'torch' in sys.modules else 0)"
     )
     done = run_python("-W", "error", "-c", code)

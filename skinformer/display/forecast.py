@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.evaluation.backtest import backtest
 from skinformer.timeline.clock import is_dated, timestamps
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.estimators.batches import (
     WindowBatches,
     needs_steps,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.estimators.batches import WindowSource, predict_windows, window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.holes import LONGEST_CHAIN

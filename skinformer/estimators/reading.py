@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, row_labels
 from skinformer.timeline.digest import content_digest

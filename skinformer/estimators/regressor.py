@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.placement import Placement, after_history, find_early
 from skinformer.estimators.reading import read_truth_of, read_update

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.preprocessing.rows import RowPlaces
 from skinformer.timeline.clock import join_series
 

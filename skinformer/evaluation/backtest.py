@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.evaluation.ahead import (
     ForecastingModel,
     PredictingModel,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.preprocessing.rows import column_names, fit_places, read_rows
 
 __all__ = ["SeasonalNaive"]

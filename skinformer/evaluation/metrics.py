@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.estimators import validation
+from skinformer import validation
 
 __all__ = ["skip_missing"]
 

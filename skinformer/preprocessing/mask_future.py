@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import column_names, order_in_time, read_rows
 from skinformer.timeline.calendar import is_calendar_column

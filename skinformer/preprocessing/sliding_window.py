@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.estimators import validation
+from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import fit_places, read_rows
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_array
 
-from skinformer.estimators.validation.columns import check_known_future
+from skinformer.validation.columns import check_known_future
 
 __all__ = [
     "check_after_training",

@@ -11,12 +11,12 @@ import pandas as pd
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight
 
-from skinformer.estimators.validation.columns import (
+from skinformer.validation.columns import (
     check_kind,
     check_some_columns,
     numeric_column,
 )
-from skinformer.estimators.validation.warning import warn_user
+from skinformer.validation.warning import warn_user
 
 __all__ = [
     "check_affine",

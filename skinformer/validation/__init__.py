@@ -5,7 +5,7 @@ input. A message names the value, what is required, why, and what to type instea
 is also the one home of scikit-learn's private imports.
 """
 
-from skinformer.estimators.validation.columns import (
+from skinformer.validation.columns import (
     check_columns,
     check_finite,
     check_kind,
@@ -20,14 +20,14 @@ from skinformer.estimators.validation.columns import (
     numeric_array,
     numeric_column,
 )
-from skinformer.estimators.validation.drawing import (
+from skinformer.validation.drawing import (
     check_drawn_once,
     check_drawn_target,
     check_one_series,
     check_same_axis,
     drawn_line,
 )
-from skinformer.estimators.validation.index import (
+from skinformer.validation.index import (
     check_distinct,
     check_on_grid,
     check_order,
@@ -39,7 +39,7 @@ from skinformer.estimators.validation.index import (
     time_labels,
     warn_of_no_calendar,
 )
-from skinformer.estimators.validation.parameters import (
+from skinformer.validation.parameters import (
     CALENDAR_FEATURES_CONSTRAINTS,
     CONSTRAINTS,
     MASK_FUTURE_CONSTRAINTS,
@@ -56,8 +56,8 @@ from skinformer.estimators.validation.parameters import (
     warn_of_idle_series,
     warn_of_one_series,
 )
-from skinformer.estimators.validation.placement import check_placement
-from skinformer.estimators.validation.rolling import (
+from skinformer.validation.placement import check_placement
+from skinformer.validation.rolling import (
     check_after_training,
     check_ahead,
     check_metric,
@@ -67,7 +67,7 @@ from skinformer.estimators.validation.rolling import (
     find_start,
     labelled_rows,
 )
-from skinformer.estimators.validation.rows import (
+from skinformer.validation.rows import (
     check_follows,
     check_not_reset,
     check_panel,
@@ -80,7 +80,7 @@ from skinformer.estimators.validation.rows import (
     warn_of_other_static,
     warn_of_single_row,
 )
-from skinformer.estimators.validation.truth import (
+from skinformer.validation.truth import (
     check_affine,
     check_any_truth,
     check_same_length,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import Clock
+from skinformer.validation.warning import warn_user
 
 __all__ = [
     "check_follows",

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.validation.columns import numeric_column
-from skinformer.estimators.validation.index import time_labels
 from skinformer.timeline.clock import is_dated
+from skinformer.validation.columns import numeric_column
+from skinformer.validation.index import time_labels
 
 __all__ = [
     "check_drawn_once",

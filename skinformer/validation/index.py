@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.estimators.validation import advice
-from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, is_dated, wall_times
+from skinformer.validation import advice
+from skinformer.validation.warning import warn_user
 
 __all__ = [
     "check_distinct",

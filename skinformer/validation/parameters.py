@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skinformer.estimators.validation.warning import warn_user
+from skinformer.validation.warning import warn_user
 
 __all__ = [
     "CALENDAR_FEATURES_CONSTRAINTS",

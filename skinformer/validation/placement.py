@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.estimators.validation.warning import warn_user
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Table, Timeline
+from skinformer.validation.warning import warn_user
 
 __all__ = ["check_placement"]
 
