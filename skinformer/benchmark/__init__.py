@@ -14,19 +14,17 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from skinformer.benchmark.ridge import forecast_linear, normal_equations, solve_ridge
 from skinformer.benchmark.series import load_series
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
+from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
-from skinformer.timeline.ridge import forecast_linear, normal_equations, solve_ridge
 
 __all__ = ["Split", "load_series", "measure", "rows_of_a_day", "split_rows"]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _MONTH = 30 * 24  # rows of an hourly month, as the ETT papers count them
 
@@ -211,7 +209,9 @@ def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | Non
             raise ValueError(f"the {part} rows hold no value to measure by.")
 
 
-def _best_ridge(values: Floats, actual: Floats, split: Split, horizon: int) -> tuple[Floats, str]:
+def _best_ridge(
+    values: Float64Array, actual: Float64Array, split: Split, horizon: int
+) -> tuple[Float64Array, str]:
     """Forecast the test windows by the ridge that is best on the validation windows.
 
     Its look-back, strength and sharing are chosen there; it is fitted on the training rows. In
@@ -219,7 +219,7 @@ def _best_ridge(values: Floats, actual: Floats, split: Split, horizon: int) -> t
     """
     held_out = np.arange(split.train, split.validation - horizon + 1)
     truth = actual[held_out[:, None] + np.arange(horizon)]
-    best: tuple[float, Floats, str] | None = None
+    best: tuple[float, Float64Array, str] | None = None
     for seq_len in (n for n in _LOOK_BACKS if n + horizon <= split.train // 4):
         train = np.arange(seq_len, split.train - horizon + 1)
         for shared in (True, False):
@@ -235,7 +235,7 @@ def _best_ridge(values: Floats, actual: Floats, split: Split, horizon: int) -> t
     return forecast_linear(best[1], values, test), best[2]
 
 
-def _errors(forecast: Floats, truth: Floats) -> dict[str, float]:
+def _errors(forecast: Float64Array, truth: Float64Array) -> dict[str, float]:
     error = (forecast - truth)[~np.isnan(truth)]
     return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
 

@@ -6,7 +6,6 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 from sklearn.base import BaseEstimator
@@ -36,6 +35,7 @@ from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.model.patches import n_patches
 from skinformer.model.roles import parameter_roles
+from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
@@ -46,8 +46,6 @@ from skinformer.training.precision import resolve_precision
 from skinformer.training.trainer import train
 
 __all__ = ["BaseInformer"]
-
-Rows = npt.NDArray[np.int64]
 
 
 class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
@@ -162,7 +160,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
     def _train(
         self,
         tail: int | None,
-        missing: npt.NDArray[np.bool_] | None,
+        missing: BoolArray | None,
         data: dict[str, Any],
         earlier: BaseInformer | None,
     ) -> None:

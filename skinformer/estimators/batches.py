@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.mask_future import mask_future
@@ -19,7 +19,6 @@ from skinformer.training.batch import Batch
 
 __all__ = ["WindowBatches", "WindowSource", "predict_windows"]
 
-Rows = npt.NDArray[np.int64]
 
 #: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
 #: matrix products round differently for other shapes, and a forecast must not depend on how
@@ -130,9 +129,9 @@ class WindowSource:
 
 
 def window_source(
-    values: npt.NDArray[np.float32],
-    steps: Rows | None,
-    series: Rows | None,
+    values: Float32Array,
+    steps: IntArray | None,
+    series: IntArray | None,
     clock: Clock,
     *,
     sizes: Any,
@@ -198,7 +197,7 @@ def needs_steps(sizes: Any) -> bool:
 
 
 def _clock_tensors(
-    steps: Rows | None, clock: Clock, *, sizes: Any, device: Any
+    steps: IntArray | None, clock: Clock, *, sizes: Any, device: Any
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """Make each row's place among consecutive steps, and the calendar and time of those."""
     calendar = torch.empty((0, 0), dtype=torch.int16)
@@ -266,7 +265,7 @@ class WindowBatches:
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             yield Batch(self.source.inputs(chunk), self.source.future(self.truth, chunk), weight)
 
-    def draw(self) -> Rows:
+    def draw(self) -> IntArray:
         """
         Choose the windows of a pass: one in each of `n_drawn` equal runs.
 
@@ -294,7 +293,7 @@ class WindowBatches:
             self.generator.set_state(state)
 
 
-def predict_windows(module: Any, source: WindowSource, origins: Rows) -> npt.NDArray[np.float32]:
+def predict_windows(module: Any, source: WindowSource, origins: IntArray) -> Float32Array:
     """
     Forecast windows.
 

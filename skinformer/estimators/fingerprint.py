@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
 from skinformer.timeline.timeline import Timeline
 
@@ -45,7 +45,7 @@ def fingerprint(estimator: Any) -> dict[str, str]:
     return {**values, **resolved, "data": digest.hexdigest()}
 
 
-def _times(timeline: Timeline) -> Iterator[npt.NDArray[np.int64]]:
+def _times(timeline: Timeline) -> Iterator[IntArray]:
     """
     Give what the wall shows at each step, and the time passed.
 

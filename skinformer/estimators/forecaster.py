@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from skinformer import validation
@@ -17,14 +16,13 @@ from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.reading import Roles, read_prediction
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.model.informer import Informer
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["StepForecaster"]
-
-Rows = npt.NDArray[np.int64]
 
 
 class StepForecaster:
@@ -50,7 +48,7 @@ class StepForecaster:
             self._refuse_reset_rows(table, values)
         return table, Observed(values, table.series, table.steps)
 
-    def _put_static(self, table: Table, values: npt.NDArray[np.float32]) -> None:
+    def _put_static(self, table: Table, values: Float32Array) -> None:
         """Give rows of fitted series what is static, and warn where X says otherwise."""
         rows = np.flatnonzero(table.series < self.timeline_.n_series)
         first = self.timeline_.first_row[table.series[rows]]
@@ -62,7 +60,7 @@ class StepForecaster:
             validation.warn_of_other_static(names.tolist())
         values[rows, -self.sizes_.n_static :] = stored
 
-    def _refuse_reset_rows(self, table: Table, values: npt.NDArray[np.float32]) -> None:
+    def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
         timeline = self.timeline_
         series = np.minimum(table.series, timeline.n_series - 1)
         place = table.steps - timeline.first_step[series]
@@ -110,8 +108,8 @@ class StepForecaster:
         source: WindowSource | None = None
 
         def forecast(
-            values: Any, row_steps: Rows, row_track: Rows, origins: Rows
-        ) -> npt.NDArray[np.float32]:
+            values: Any, row_steps: IntArray, row_track: IntArray, origins: IntArray
+        ) -> Float32Array:
             nonlocal source
             if source is None:
                 source = window_source(
@@ -129,8 +127,8 @@ class StepForecaster:
         return forecast
 
     def _forecast_steps(
-        self, observed: Observed, track: Rows, steps: Rows, place: Placement, clock: Any
-    ) -> npt.NDArray[np.float64]:
+        self, observed: Observed, track: IntArray, steps: IntArray, place: Placement, clock: Any
+    ) -> Float64Array:
         """Forecast steps in the targets' units, shape (n, n_targets)."""
         result = roll(
             observed,
@@ -151,7 +149,7 @@ class StepForecaster:
         series = np.minimum(place.series[track], self.timeline_.n_series)
         return scaler.inverse(result.values, series)
 
-    def _filled(self, history: Timeline, rows: Observed) -> npt.NDArray[np.float32]:
+    def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
         place = after_history(history)
         forecast = self._window_forecaster(place, history.clock)
@@ -173,7 +171,7 @@ class StepForecaster:
             new = replace(new, values=values)
         self.timeline_ = self.timeline_.appended(new)
 
-    def _fill_missing(self, missing: npt.NDArray[np.bool_]) -> None:
+    def _fill_missing(self, missing: BoolArray) -> None:
         """Put forecasts in for all missing targets of the history, as `update` does."""
         timeline = self.timeline_
         first = timeline.first_row[1:].copy()  # of each series, the first row without its truth

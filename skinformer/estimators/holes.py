@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["LONGEST_CHAIN", "Holes", "filled_rows", "find_holes"]
 
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 #: Forecasts that are made one after the other, each for the next one's context, where nobody
 #: asked for them. One takes about 8 ms, whatever the length of the series.
@@ -39,11 +37,11 @@ class Holes(NamedTuple):
         Forecasts of one turn need none of each other; those of turn 0 need none at all.
     """
 
-    origins: Rows
-    lengths: Rows
-    turn: Rows
+    origins: IntArray
+    lengths: IntArray
+    turn: IntArray
 
-    def needed(self, wanted: Rows, *, seq_len: int) -> Holes:
+    def needed(self, wanted: IntArray, *, seq_len: int) -> Holes:
         """
         Keep the forecasts that others build on, also by way of later holes.
 
@@ -71,7 +69,7 @@ class Holes(NamedTuple):
         return Holes(*(part[kept] for part in self))
 
 
-def find_holes(unknown: Flags, *, seq_len: int, pred_len: int, longest: int | None) -> Holes:
+def find_holes(unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int | None) -> Holes:
     """
     Find the forecasts that fill unknown rows.
 
@@ -117,7 +115,7 @@ def find_holes(unknown: Flags, *, seq_len: int, pred_len: int, longest: int | No
     return Holes(origins, lengths, _since(free))
 
 
-def filled_rows(holes: Holes, chosen: Rows, pred_len: int) -> tuple[Rows, Flags]:
+def filled_rows(holes: Holes, chosen: IntArray, pred_len: int) -> tuple[IntArray, BoolArray]:
     """
     Give the rows that some of the forecasts reach, and which of these they fill.
 
@@ -139,14 +137,14 @@ def filled_rows(holes: Holes, chosen: Rows, pred_len: int) -> tuple[Rows, Flags]
     return rows, np.arange(pred_len) < holes.lengths[chosen][:, None]
 
 
-def _begins_chain(origins: Rows, lengths: Rows, seq_len: int) -> Flags:
+def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
     """Tell which forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
     begins[1:] = origins[1:] - seq_len >= (origins + lengths)[:-1]
     return begins
 
 
-def _since(begins: Flags) -> Rows:
+def _since(begins: BoolArray) -> IntArray:
     """Count places since the last one that begins a run."""
     places = np.arange(len(begins))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

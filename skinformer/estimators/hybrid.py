@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,6 +15,7 @@ from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.linear.sums import Problem
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
@@ -41,7 +41,7 @@ def linear_fit(
     inside: Origins,
     held_out: Origins,
     *,
-    missing: npt.NDArray[np.bool_] | None,
+    missing: BoolArray | None,
     tail: int | None,
     refit: bool,
 ) -> tuple[LinearFit, LinearFit]:
@@ -138,7 +138,7 @@ def choose_trust(
     path: LinearPath,
     held_out: WindowBatches,
     *,
-    steps: npt.NDArray[np.int64],
+    steps: IntArray,
     loss: str,
 ) -> float:
     """

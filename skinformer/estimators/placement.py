@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table, Timeline
 
 __all__ = ["Placement", "after_history", "find_early", "place_rows"]
-
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Placement(NamedTuple):
@@ -35,10 +32,10 @@ class Placement(NamedTuple):
         Whether the stored history is context; else the rows of X are their own timeline.
     """
 
-    series: Rows
-    anchor: Rows
-    begin: Rows
-    stored: Flags
+    series: IntArray
+    anchor: IntArray
+    begin: IntArray
+    stored: BoolArray
 
 
 def after_history(timeline: Timeline) -> Placement:
@@ -59,7 +56,7 @@ def after_history(timeline: Timeline) -> Placement:
     return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
 
 
-def find_early(table: Table, timeline: Timeline) -> Flags:
+def find_early(table: Table, timeline: Timeline) -> BoolArray:
     """
     Find the rows of X before the stored history.
 
@@ -83,8 +80,8 @@ def find_early(table: Table, timeline: Timeline) -> Flags:
 
 
 def place_rows(
-    table: Table, timeline: Timeline, *, observed: Flags, reach: int
-) -> tuple[Placement, Rows]:
+    table: Table, timeline: Timeline, *, observed: BoolArray, reach: int
+) -> tuple[Placement, IntArray]:
     """
     Place the rows of X.
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skinformer import validation
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, row_labels
 from skinformer.timeline.digest import content_digest
@@ -19,8 +19,6 @@ from skinformer.timeline.timeline import Table
 
 __all__ = ["Roles", "read_prediction", "read_training"]
 
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
 
 _COVARIATE_NAN = (
     "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "
@@ -89,7 +87,7 @@ def _label_columns(names: tuple[Hashable, ...], levels: tuple[Hashable, ...]) ->
 class _Truth:
     """y as columns."""
 
-    values: npt.NDArray[np.float64]
+    values: Float64Array
     names: tuple[Hashable, ...]
     named: bool
     index: pd.Index | None
@@ -151,7 +149,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[T
     n_longest = int(np.bincount(series).max())
     validation.check_enough_rows(n_longest, estimator)
     if index is None:
-        steps: Rows = np.arange(len(observed))
+        steps: IntArray = np.arange(len(observed))
         clock: Clock = RowClock()
     else:
         clock, steps = validation.make_clock(
@@ -202,7 +200,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
         validation.check_finite(columns[name], f"X (column {name!r})", nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
         validation.check_finite(columns[name], f"X (column {name!r})", nan=None)
-    ordered: list[Array | None] = [None] * len(roles.targets)
+    ordered: list[AnyArray | None] = [None] * len(roles.targets)
     if roles.mode != "features":
         ordered = [columns[name] for name in roles.targets]
     if roles.mode == "both":
@@ -267,7 +265,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     return replace(table, columns=columns, weight=validation.truth_weight(None, observed))
 
 
-def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
+def read_truth_of(estimator: Any, X: Any, y: Any) -> Float64Array:
     """
     Find the truth of rows to score.
 
@@ -311,7 +309,7 @@ def _complete(estimator: Any, X: Any) -> Any:
 
 def _read_columns(
     estimator: Any, X: Any, *, reset: bool
-) -> tuple[dict[Hashable, Array], pd.Index | None]:
+) -> tuple[dict[Hashable, AnyArray], pd.Index | None]:
     """Read X as named columns and an index; arrays have numbers for names and no index."""
     if isinstance(X, pd.Series):
         X = X.to_frame()
@@ -359,7 +357,7 @@ def _read_truth(y: Any) -> _Truth:
 
 
 def _assign_roles(
-    estimator: Any, columns: dict[Hashable, Array], truth: _Truth | None, *, named: bool
+    estimator: Any, columns: dict[Hashable, AnyArray], truth: _Truth | None, *, named: bool
 ) -> Roles:
     """Tell the mode, and each column's role in it."""
     names = list(columns)
@@ -391,14 +389,14 @@ def _assign_roles(
     )
 
 
-def _feature_roles(columns: dict[Hashable, Array], truth: _Truth) -> Roles:
+def _feature_roles(columns: dict[Hashable, AnyArray], truth: _Truth) -> Roles:
     names = tuple(columns)
     return Roles("features", truth.names, (), names, truth.one_dimensional, columns=names)
 
 
 def _read_targets(
-    columns: dict[Hashable, Array], truth: _Truth | None, roles: Roles
-) -> tuple[Roles, list[Array], npt.NDArray[np.bool_]]:
+    columns: dict[Hashable, AnyArray], truth: _Truth | None, roles: Roles
+) -> tuple[Roles, list[AnyArray], BoolArray]:
     """Find the targets' history in y's units, and where the truth is observed."""
     if roles.mode == "features" and truth is not None:
         return roles, list(truth.values.T), ~np.isnan(truth.values)
@@ -422,13 +420,13 @@ def _labels(index: pd.Index | None, n_rows: int) -> tuple[pd.Index, pd.Index | N
     return (row_labels(n_rows), None) if index is None else validation.time_labels(index)
 
 
-def _by_series(series: Rows) -> Any:
+def _by_series(series: IntArray) -> Any:
     """Bring the rows of each series together, keeping their order."""
     sorted_already = bool((np.diff(series) >= 0).all())
     return slice(None) if sorted_already else np.argsort(series, kind="stable")
 
 
-def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> Rows:
+def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> IntArray:
     """Place rows without an index: the training array itself, else directly after history."""
     validation.check_panel(estimator.series_ is not None, False)
     if content_digest(X) == estimator._training_digest_:

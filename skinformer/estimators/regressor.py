@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
@@ -15,13 +14,11 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.placement import Placement, after_history, find_early
 from skinformer.estimators.reading import read_truth_of, read_update
 from skinformer.estimators.rolling import Observed
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.timeline import Table, runs
 
 __all__ = ["InformerRegressor"]
-
-Rows = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 class InformerRegressor(RegressorMixin, BaseInformer):
@@ -328,7 +325,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         tags.target_tags.single_output = True
         return tags
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Float64Array:
         """
         Forecast each row of X at its own time.
 
@@ -524,7 +521,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         return int(ahead.max(initial=0)) or self.sizes_.pred_len
 
     def _check_known_ahead(
-        self, observed: Observed, place: Placement, wanted: Rows, horizon: int, clock: Any
+        self, observed: Observed, place: Placement, wanted: IntArray, horizon: int, clock: Any
     ) -> None:
         """Raise if a column known ahead lacks a value at a step to forecast."""
         ahead = observed.steps - place.anchor[observed.track]

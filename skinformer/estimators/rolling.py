@@ -13,30 +13,27 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.estimators.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
 from skinformer.estimators.placement import Placement
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.timeline import Timeline, fill_forward
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["HeldValues", "Layout", "Observed", "RollingForecast", "fill_truths", "roll"]
 
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
 
 #: Forecasts windows of a canvas: (values, step and track of each row, origins) to
 #: (n, pred_len, n_targets).
-Forecaster = Callable[[Floats, Rows, Rows, Rows], Floats]
+Forecaster = Callable[[Float32Array, IntArray, IntArray, IntArray], Float32Array]
 
 
 class Observed(NamedTuple):
     """Rows given at prediction: standardised values (NaN = not given), tracks and steps."""
 
-    values: Floats
-    track: Rows
-    steps: Rows
+    values: Float32Array
+    track: IntArray
+    steps: IntArray
 
 
 class Layout(NamedTuple):
@@ -72,7 +69,7 @@ class HeldValues(NamedTuple):
 class RollingForecast(NamedTuple):
     """Standardised forecasts of the steps asked for, and what had to be held for them."""
 
-    values: Floats
+    values: Float32Array
     held: HeldValues
 
 
@@ -80,26 +77,26 @@ class RollingForecast(NamedTuple):
 class _Canvas:
     """Consecutive rows of every track, from the first context to the last block."""
 
-    values: Floats  # (n_rows, n_columns)
-    first_row: Rows  # (n_tracks + 1,)
-    first_step: Rows  # (n_tracks,)
-    track: Rows  # (n_rows,)
-    steps: Rows  # (n_rows,)
-    missing: Flags  # (n_rows, n_targets): where a forecast has to stand in
+    values: Float32Array  # (n_rows, n_columns)
+    first_row: IntArray  # (n_tracks + 1,)
+    first_step: IntArray  # (n_tracks,)
+    track: IntArray  # (n_rows,)
+    steps: IntArray  # (n_rows,)
+    missing: BoolArray  # (n_rows, n_targets): where a forecast has to stand in
     forecast: Forecaster
 
-    def rows(self, track: Rows, steps: Rows) -> Rows:
+    def rows(self, track: IntArray, steps: IntArray) -> IntArray:
         return self.first_row[track] + steps - self.first_step[track]
 
-    def windows(self, origins: Rows) -> Floats:
+    def windows(self, origins: IntArray) -> Float32Array:
         """Forecast windows from what the canvas holds now."""
         return self.forecast(self.values, self.steps, self.track, origins)
 
 
 def roll(
     observed: Observed,
-    track: Rows,
-    steps: Rows,
+    track: IntArray,
+    steps: IntArray,
     *,
     history: Timeline,
     place: Placement,
@@ -160,7 +157,7 @@ def fill_truths(
     place: Placement,
     layout: Layout,
     forecast: Forecaster,
-) -> Floats:
+) -> Float32Array:
     """
     Fill the missing targets of rows that follow the history.
 
@@ -203,7 +200,7 @@ def fill_truths(
     return filled
 
 
-def _ends(track: Rows, steps: Rows, n_tracks: int) -> tuple[Rows, Rows]:
+def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
     """Find each track's first and last step; the last is the smaller one where it has none."""
     first = np.full(n_tracks, np.iinfo(np.int64).max)
     last = np.full(n_tracks, np.iinfo(np.int64).min)
@@ -218,8 +215,8 @@ def _paint(
     place: Placement,
     layout: Layout,
     *,
-    low: Rows,
-    high: Rows,
+    low: IntArray,
+    high: IntArray,
     forecast: Forecaster,
 ) -> _Canvas:
     """Lay out the rows from `low` to `high` and put in what is known; targets are held."""
@@ -249,14 +246,14 @@ def _paint(
     return _Canvas(values, first_row, low, track, steps, missing, forecast)
 
 
-def _after_first(known: Flags, first_row: Rows) -> Flags:
+def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
     """Tell where something was known before, of the same track."""
     count = np.cumsum(np.concatenate([np.zeros_like(known[:1], dtype=np.int64), known]), axis=0)
-    before: Flags = count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
+    before: BoolArray = count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
     return before
 
 
-def _hold(canvas: _Canvas, layout: Layout, *, last: Rows, until: Rows) -> HeldValues:
+def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -> HeldValues:
     """Hold covariates without a value at their last one, and count the steps that matter."""
     covariates = canvas.values[:, layout.n_targets :]
     empty = np.isnan(covariates)
@@ -267,7 +264,7 @@ def _hold(canvas: _Canvas, layout: Layout, *, last: Rows, until: Rows) -> HeldVa
     return HeldValues(int(past.sum()), int(known.sum()))
 
 
-def _forecast_all(canvas: _Canvas, holes: Holes, origins: Rows, layout: Layout) -> Floats:
+def _forecast_all(canvas: _Canvas, holes: Holes, origins: IntArray, layout: Layout) -> Float32Array:
     """Fill holes turn by turn, then forecast the origins that are asked for."""
     n_targets, pred_len = layout.n_targets, layout.pred_len
     out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from skinformer import validation
 from skinformer.preprocessing.rows import RowPlaces
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 
 __all__ = ["ForecastingModel", "PredictingModel", "take_apart"]
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class PredictingModel:
@@ -40,7 +37,7 @@ class PredictingModel:
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def sizes(self, first: Rows, stop: Rows) -> Rows:
+    def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """
         Tell how many rows forecasts hold in memory.
 
@@ -59,9 +56,9 @@ class PredictingModel:
     def forecast(
         self,
         shown: pd.DataFrame,
-        rows: Rows,  # noqa: ARG002 – for models that count steps
-        ahead: npt.NDArray[np.bool_],
-    ) -> Floats:
+        rows: IntArray,  # noqa: ARG002 – for models that count steps
+        ahead: BoolArray,
+    ) -> Float64Array:
         """
         Predict the rows shown and keep those ahead.
 
@@ -123,7 +120,7 @@ class ForecastingModel:
         time = time if own else history.clock.labels(self._steps)
         self._index = join_series(labels, np.arange(len(time)), time)
 
-    def check_origins(self, rows: Rows) -> None:
+    def check_origins(self, rows: IntArray) -> None:
         """
         Raise if the model has seen a row to be forecast.
 
@@ -135,7 +132,7 @@ class ForecastingModel:
         labels = self._index.get_level_values(-1)[rows]
         validation.check_after_training(self._steps[rows], self._end[rows], labels)
 
-    def sizes(self, first: Rows, stop: Rows) -> Rows:
+    def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """
         Tell how many rows forecasts hold in memory.
 
@@ -149,10 +146,10 @@ class ForecastingModel:
         ndarray of int64, shape (n_series,)
             A context and the steps from the first to the last one.
         """
-        steps: Rows = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
+        steps: IntArray = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
         return steps
 
-    def forecast(self, shown: pd.DataFrame, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
+    def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """
         Forecast the rows ahead, series that need equally many steps in one call.
 
@@ -182,12 +179,12 @@ class ForecastingModel:
             out[wanted] = self._forecast_alike(shown[alike], rows[alike], ahead[alike])
         return out[ahead]
 
-    def _forecast_alike(self, shown: Any, rows: Rows, ahead: npt.NDArray[np.bool_]) -> Floats:
+    def _forecast_alike(self, shown: Any, rows: IntArray, ahead: BoolArray) -> Float64Array:
         forecast = self.model.forecast(shown)
-        values: Floats = forecast.loc[self._index[rows[ahead]]].to_numpy()
+        values: Float64Array = forecast.loc[self._index[rows[ahead]]].to_numpy()
         return values
 
-    def _steps_to_forecast(self, shown: pd.DataFrame, rows: Rows) -> Rows:
+    def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """
         Tell apart the rows of series whose forecasts take different numbers of steps.
 
@@ -207,7 +204,7 @@ class ForecastingModel:
         _, group = np.unique(
             np.column_stack([steps[last] - begin, own]), axis=0, return_inverse=True
         )
-        numbers: Rows = np.repeat(group, last - first + 1)
+        numbers: IntArray = np.repeat(group, last - first + 1)
         return numbers
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skinformer import validation
@@ -17,15 +16,13 @@ from skinformer.evaluation.ahead import (
     take_apart,
 )
 from skinformer.preprocessing.rows import order_in_time
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["backtest"]
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def backtest(
@@ -123,7 +120,7 @@ def backtest(
         model.check_origins(first[first < rows.ends[1:]])
     else:
         forecaster = PredictingModel(estimator)
-    parts: list[tuple[Rows, Rows, Floats]] = []
+    parts: list[tuple[IntArray, IntArray, Float64Array]] = []
     for origin in _origins(first, rows.ends[1:], step):
         parts += _forecast_origins(forecaster, rows, origin, horizon)
     return _as_table(rows, *(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -142,17 +139,17 @@ class _SortedRows:
     truth: pd.DataFrame
     time: pd.Index
     labels: pd.Index | None  # the series of each row
-    series: Rows  # its number
-    ends: Rows  # series i holds rows ends[i] … ends[i + 1] - 1
+    series: IntArray  # its number
+    ends: IntArray  # series i holds rows ends[i] … ends[i + 1] - 1
 
-    def first_origins(self, start: Any) -> Rows:
+    def first_origins(self, start: Any) -> IntArray:
         """Find each series' first row that is not before `start`; its end if there is none."""
         if start is None:
             return self.ends[:-1]
         early = self.time < validation.find_start(self.time, start)
         return self.ends[:-1] + np.bincount(self.series[early], minlength=len(self.ends) - 1)
 
-    def shown(self, rows: Rows, ahead: npt.NDArray[np.bool_]) -> pd.DataFrame:
+    def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Give some rows; of those ahead only what is known then."""
         frame = self.frame.iloc[rows].copy()
         frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
@@ -224,7 +221,7 @@ def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRow
     )
 
 
-def _origins(first: Rows, ends: Rows, step: int) -> Iterator[Rows]:
+def _origins(first: IntArray, ends: IntArray, step: int) -> Iterator[IntArray]:
     """Give each series' first origin, then the next one; its end where there are no more."""
     origin = first
     while (origin < ends).any():
@@ -233,8 +230,11 @@ def _origins(first: Rows, ends: Rows, step: int) -> Iterator[Rows]:
 
 
 def _forecast_origins(
-    forecaster: ForecastingModel | PredictingModel, rows: _SortedRows, origin: Rows, horizon: int
-) -> Iterator[tuple[Rows, Rows, Floats]]:
+    forecaster: ForecastingModel | PredictingModel,
+    rows: _SortedRows,
+    origin: IntArray,
+    horizon: int,
+) -> Iterator[tuple[IntArray, IntArray, Float64Array]]:
     """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
     begun = np.flatnonzero(origin < rows.ends[1:])
     first, stop = rows.ends[begun], np.minimum(origin[begun] + horizon, rows.ends[begun + 1])
@@ -250,7 +250,9 @@ def _forecast_origins(
         yield shown[ahead], start[ahead], forecast
 
 
-def _as_table(rows: _SortedRows, row: Rows, origin: Rows, forecast: Floats) -> pd.DataFrame:
+def _as_table(
+    rows: _SortedRows, row: IntArray, origin: IntArray, forecast: Float64Array
+) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     n_targets = forecast.shape[1]
     target = np.tile(np.arange(n_targets), len(row))

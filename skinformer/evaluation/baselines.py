@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer import validation
 from skinformer.preprocessing.rows import column_names, fit_places, read_rows
+from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["SeasonalNaive"]
 
@@ -108,7 +108,7 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
         self._history = _as_rows(codes, steps, truth[order])
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict(self, X: Any) -> Float64Array:
         """
         Repeat the last season.
 
@@ -155,7 +155,7 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
 
     def _a_season_before(
         self, known: pd.DataFrame, codes: Any, steps: Any, target: int
-    ) -> npt.NDArray[np.float64]:
+    ) -> Float64Array:
         """Find one target's last value known a whole number of seasons before each step."""
         known = known[known[target].notna()].sort_values("step")
         left = pd.DataFrame({"step": steps - self.season, "phase": steps % self.season})
@@ -165,6 +165,6 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
         return found.set_index("index")[target].sort_index().to_numpy()
 
 
-def _as_rows(codes: Any, steps: Any, values: npt.NDArray[np.float64]) -> pd.DataFrame:
+def _as_rows(codes: Any, steps: Any, values: Float64Array) -> pd.DataFrame:
     """Put series, step and the targets' values, numbered, side by side."""
     return pd.DataFrame(values).assign(series=codes, step=steps)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.estimators.batches import predict_windows, window_source
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
 __all__ = ["forecast_windows"]
 
 
-def forecast_windows(
-    estimator: Any, X: Any, origins: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
+def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     """
     Forecast `pred_len` steps from each of many origins, windows overlapping.
 
@@ -61,5 +59,5 @@ def forecast_windows(
     forecasts = predict_windows(estimator.module_, source, origins)
     flat = forecasts.reshape(-1, forecasts.shape[2])  # (n_windows * pred_len, n_targets)
     series = np.zeros(len(flat), dtype=np.int64)
-    values_out: npt.NDArray[np.float64] = estimator.scaler_.inverse(flat, series)
+    values_out: Float64Array = estimator.scaler_.inverse(flat, series)
     return values_out.reshape(forecasts.shape)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["Stretch", "choose_strengths", "choose_weights"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Ints = IntArray
 
 #: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
 _TEMPERATURE = 0.1
@@ -27,14 +27,14 @@ class Stretch(NamedTuple):
     Forecasts are numbered candidate by candidate, strength by strength.
     """
 
-    products: Floats
+    products: Float64Array
     """Mean products of forecasts with forecasts, shape (n_forecasts, n_forecasts)."""
-    cross: Floats
+    cross: Float64Array
     """Mean products of forecasts with the truth, shape (n_forecasts,)."""
     truth: float
     """Mean square of the truth."""
 
-    def errors(self) -> Floats:
+    def errors(self) -> Float64Array:
         """Give the mean squared error of each forecast alone."""
         return np.maximum(np.diag(self.products) - 2 * self.cross + self.truth, 0) + _FLOOR
 
@@ -67,8 +67,8 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
 
 
 def choose_weights(
-    stretches: list[Stretch], chosen: Ints, n_strengths: int, *, doubts: Floats
-) -> Floats:
+    stretches: list[Stretch], chosen: Ints, n_strengths: int, *, doubts: Float64Array
+) -> Float64Array:
     """
     Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
@@ -116,11 +116,11 @@ def choose_weights(
     return _descend(errors, first)
 
 
-def _descend(errors: Floats, first: Floats) -> Floats:
+def _descend(errors: Float64Array, first: Float64Array) -> Float64Array:
     """Minimise ``w'Ew + price · Σ w ln(w / first)`` over weights that sum to 1."""
     tiny = np.finfo(float).tiny
 
-    def objective(w: Floats) -> float:
+    def objective(w: Float64Array) -> float:
         return float(w @ errors @ w + _ENTROPY_PRICE * (w @ np.log(w / first)))
 
     weights, best, rate = first, objective(first), 1.0

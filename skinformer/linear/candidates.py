@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.linear.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
+from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge"]
 
-Floats = npt.NDArray[np.float64]
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
@@ -67,12 +66,12 @@ class Ridge:
         The mean cross products in their coordinates.
     """
 
-    values: Floats
-    vectors: Floats
-    cross: Floats
+    values: Float64Array
+    vectors: Float64Array
+    cross: Float64Array
 
     @classmethod
-    def from_means(cls, gram: Floats, cross: Floats) -> Ridge:
+    def from_means(cls, gram: Float64Array, cross: Float64Array) -> Ridge:
         """
         Decompose once, so that any strength is a product.
 
@@ -91,7 +90,7 @@ class Ridge:
         values, vectors = np.linalg.eigh(gram)
         return cls(np.maximum(values, 0), vectors, np.swapaxes(vectors, 1, 2) @ cross)
 
-    def solve(self, strength: float) -> Floats:
+    def solve(self, strength: float) -> Float64Array:
         """
         Give the maps of least mean squared error plus `strength` times their squared size.
 
@@ -110,7 +109,7 @@ class Ridge:
         >>> Ridge.from_means(np.eye(2)[None], np.ones((1, 2, 1))).solve(1.0).ravel()
         array([0.5, 0.5])
         """
-        maps: Floats = self.vectors @ (self.cross / (self.values[:, :, None] + strength))
+        maps: Float64Array = self.vectors @ (self.cross / (self.values[:, :, None] + strength))
         return maps
 
 
@@ -194,7 +193,7 @@ class Competition:
                     block = gram[:, used[:, None], used]
                     yield candidate, Ridge.from_means(block, cross[:, used])
 
-    def features(self, candidate: Candidate) -> npt.NDArray[np.int64]:
+    def features(self, candidate: Candidate) -> IntArray:
         """
         Say which features of its sums a candidate uses.
 
@@ -215,7 +214,7 @@ class Competition:
         end = stop + n_columns + 1 if candidate.level else stop
         return np.arange(stop - candidate.length * n_columns, end)
 
-    def forecast(self, candidate: Candidate, maps: Floats, windows: Windows) -> Floats:
+    def forecast(self, candidate: Candidate, maps: Float64Array, windows: Windows) -> Float64Array:
         """
         Forecast the distances of windows.
 
@@ -236,8 +235,8 @@ class Competition:
         used = self.features(candidate)
         if candidate.kind == "mixed" and self.mixed is not None:
             mapped = mixed_features(windows, length=self.mixed.length)[:, used] @ maps[0]
-            together: Floats = mapped.reshape(windows.future.shape)
+            together: Float64Array = mapped.reshape(windows.future.shape)
             return together
         past = windows.past[:, used, : windows.future.shape[2]].transpose(2, 0, 1)
-        out: Floats = (past @ maps).transpose(1, 2, 0)
+        out: Float64Array = (past @ maps).transpose(1, 2, 0)
         return out

@@ -7,17 +7,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.linear.blend import Stretch, choose_strengths, choose_weights
 from skinformer.linear.candidates import STRENGTHS, Candidate, Competition
 from skinformer.linear.sums import Problem, Windows, gather
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
 __all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
 _WINDOWS_PER_STRETCH = 256  # that are forecast there, spread over it; fewer where they are large
@@ -48,14 +46,14 @@ class LinearFit(NamedTuple):
         Weight of each candidate.
     """
 
-    own: Floats
-    mixed: Floats | None
-    effect: Floats
+    own: Float64Array
+    mixed: Float64Array | None
+    effect: Float64Array
     blend: dict[str, float]
 
 
 def fit_linear_path(
-    problem: Problem, origins: Rows, steps: Rows, *, tail: int | None, refit: bool
+    problem: Problem, origins: IntArray, steps: IntArray, *, tail: int | None, refit: bool
 ) -> tuple[LinearFit, LinearFit]:
     """
     Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
@@ -151,14 +149,14 @@ def mixed_rows(fit: LinearFit, n_columns: int) -> int:
     return 0 if fit.mixed is None else (len(fit.mixed) - 1) // n_columns - 1
 
 
-def _before(steps: Rows, tail: int | None, pred_len: int) -> int:
+def _before(steps: IntArray, tail: int | None, pred_len: int) -> int:
     """Count the windows whose targets all lie before the tail."""
     if tail is None:
         return len(steps)
     return int(np.searchsorted(steps, tail - pred_len, side="right"))
 
 
-def _usable(problem: Problem, origins: Rows) -> npt.NDArray[np.bool_]:
+def _usable(problem: Problem, origins: IntArray) -> BoolArray:
     """Choose the windows to learn from: whole ones if there are enough, else all or none.
 
     A missing truth is held in the rows, in the window's past and in its future. A few do little;
@@ -171,7 +169,7 @@ def _usable(problem: Problem, origins: Rows) -> npt.NDArray[np.bool_]:
     missing = np.zeros((len(problem.missing) + 1, problem.missing.shape[1]), dtype=np.int64)
     np.cumsum(problem.missing, axis=0, out=missing[1:])
     seen = missing[origins + problem.pred_len] - missing[origins - problem.seq_len]
-    whole: npt.NDArray[np.bool_] = (seen == 0).all(axis=1)
+    whole: BoolArray = (seen == 0).all(axis=1)
     if whole.sum() >= min(_ENOUGH_COMPLETE * problem.seq_len, len(origins)):
         return whole
     length = problem.seq_len + problem.pred_len
@@ -179,12 +177,14 @@ def _usable(problem: Problem, origins: Rows) -> npt.NDArray[np.bool_]:
     return everything if few else ~everything
 
 
-def _thinned(rows: Rows, n_most: int) -> Rows:
+def _thinned(rows: IntArray, n_most: int) -> IntArray:
     """Keep at most so many, spread over all."""
     return rows[spread_places(len(rows), n_most)]
 
 
-def _stretch_borders(training: Rows, steps: Rows, tail: int | None) -> list[tuple[int, int]]:
+def _stretch_borders(
+    training: IntArray, steps: IntArray, tail: int | None
+) -> list[tuple[int, int]]:
     """Cut the second half of the training windows into stretches; the tail is the last one."""
     if not len(training):
         return []
@@ -198,12 +198,12 @@ def _stretch_borders(training: Rows, steps: Rows, tail: int | None) -> list[tupl
     return [(int(a), int(b)) for a, b in pairwise(borders)]
 
 
-def _learn(competition: Competition, origins: Rows) -> None:
+def _learn(competition: Competition, origins: IntArray) -> None:
     for windows in gather(competition.problem, origins):
         competition.add(windows)
 
 
-def _compare(competition: Competition, origins: Rows) -> Stretch | None:
+def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     """Forecast some windows by every candidate and strength; None where no truth is known."""
     solutions = [
         (candidate, [ridge.solve(strength) for strength in STRENGTHS])
@@ -244,7 +244,7 @@ def _noise(sizes: list[int], pred_len: int) -> float:
 
 def _weigh(
     competition: Competition, stretches: list[Stretch], *, noise: float
-) -> tuple[Floats, Rows]:
+) -> tuple[Float64Array, IntArray]:
     """Give each candidate its weight and its strength; the last value where none was compared."""
     candidates = competition.candidates
     if not stretches:
@@ -256,7 +256,7 @@ def _weigh(
     return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts), chosen
 
 
-def _blend(competition: Competition, weights: Floats, chosen: Rows) -> LinearFit:
+def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
     pairs = list(zip(candidates, weights, strict=True))
@@ -274,7 +274,7 @@ def _blend(competition: Competition, weights: Floats, chosen: Rows) -> LinearFit
     return LinearFit(own, mixed, problem.effect, blend)
 
 
-def _known_effect(problem: Problem, origins: Rows) -> Floats:
+def _known_effect(problem: Problem, origins: IntArray) -> Float64Array:
     """Regress the targets' changes since the origin on those of the columns known ahead.
 
     Changes, not levels: two series that both rise are no effect of one on the other, and the
@@ -291,7 +291,7 @@ def _known_effect(problem: Problem, origins: Rows) -> Floats:
     return _effect(*_change_sums(problem, drawn), strength=best)
 
 
-def _change_sums(problem: Problem, origins: Rows) -> tuple[Floats, Floats]:
+def _change_sums(problem: Problem, origins: IntArray) -> tuple[Float64Array, Float64Array]:
     """Give mean products of known columns' changes with themselves and with the targets'."""
     n_known, n_targets, n_columns = len(problem.effect), problem.n_targets, problem.values.shape[1]
     everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
@@ -308,13 +308,13 @@ def _change_sums(problem: Problem, origins: Rows) -> tuple[Floats, Floats]:
     return gram / n_steps, cross / np.where(weights > 0, weights, 1)
 
 
-def _effect(gram: Floats, cross: Floats, *, strength: float) -> Floats:
+def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Float64Array:
     if np.isinf(strength):
         return np.zeros_like(cross)
     effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
     return effect.astype(np.float64, copy=False)
 
 
-def _unexplained(gram: Floats, cross: Floats, effect: Floats) -> float:
+def _unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
     """Give the mean squared change that an effect leaves, less a constant."""
     return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())

@@ -8,12 +8,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _CHUNK_BYTES = 16_000_000  # of windows at a time
 
@@ -21,13 +20,13 @@ _CHUNK_BYTES = 16_000_000  # of windows at a time
 class Windows(NamedTuple):
     """Some windows, every column as its distance from its last value before the origin."""
 
-    past: Floats
+    past: Float64Array
     """Distances in the window, shape (n, seq_len, n_columns); the last is 0."""
-    future: Floats
+    future: Float64Array
     """Distances of the targets that followed, shape (n, pred_len, n_targets)."""
-    last: Floats
+    last: Float64Array
     """The last values, shape (n, n_columns)."""
-    weight: Floats
+    weight: Float64Array
     """Weights of `future`, the same shape."""
 
 
@@ -54,14 +53,14 @@ class Problem(NamedTuple):
 
     values: npt.NDArray[np.floating]
     weight: npt.NDArray[np.floating] | None
-    missing: npt.NDArray[np.bool_] | None
+    missing: BoolArray | None
     n_targets: int
     seq_len: int
     pred_len: int
-    effect: Floats
+    effect: Float64Array
 
 
-def gather(problem: Problem, origins: Rows) -> Iterator[Windows]:
+def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
     """
     Read windows in chunks that fit in memory.
 
@@ -108,15 +107,15 @@ def gather(problem: Problem, origins: Rows) -> Iterator[Windows]:
 class Sums(Protocol):
     """Normal equations that grow with windows, one set per group of targets."""
 
-    gram: Floats
+    gram: Float64Array
     """Products of features with features, shape (n_groups, n_features, n_features)."""
-    cross: Floats
+    cross: Float64Array
     """Products of features with what followed, shape (n_groups, n_features, n_outputs)."""
 
     def add(self, windows: Windows) -> None:
         """Add some windows."""
 
-    def means(self) -> tuple[Floats, Floats]:
+    def means(self) -> tuple[Float64Array, Float64Array]:
         """Give `gram` and `cross` per unit of weight."""
 
 
@@ -162,7 +161,7 @@ class ColumnSums:
             self.cross[group] += past.T @ (windows.future[:, :, j] * weight)
             self.weight[group] += weight.sum(axis=0)
 
-    def means(self) -> tuple[Floats, Floats]:
+    def means(self) -> tuple[Float64Array, Float64Array]:
         """
         Give the sums per unit of weight.
 
@@ -230,7 +229,7 @@ class MixedSums:
         self.cross[0] += features.T @ (future * weight)
         self.weight += weight.sum(axis=0)
 
-    def means(self) -> tuple[Floats, Floats]:
+    def means(self) -> tuple[Float64Array, Float64Array]:
         """
         Give the sums per unit of weight.
 
@@ -246,7 +245,7 @@ class MixedSums:
 _TINY = 1e-300  # a weight of 0 leaves sums of 0
 
 
-def mixed_features(windows: Windows, *, length: int) -> Floats:
+def mixed_features(windows: Windows, *, length: int) -> Float64Array:
     """
     Lay out the features of `MixedSums`.
 

@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from skinformer import validation
+from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock
 from skinformer.timeline.digest import content_digest
 
 __all__ = ["RowPlaces", "column_names", "fit_places", "order_in_time", "read_rows"]
-
-Rows = npt.NDArray[np.int64]
 
 
 def read_rows(
@@ -86,7 +85,7 @@ def column_names(X: Any, n_columns: int) -> tuple[list[Hashable], bool]:
     return (list(X.columns) if named else list(range(n_columns))), named
 
 
-def order_in_time(time: pd.Index | None, series: Rows) -> Rows:
+def order_in_time(time: pd.Index | None, series: IntArray) -> IntArray:
     """
     Sort rows: series after series, each in time.
 
@@ -142,7 +141,7 @@ class RowPlaces:
 
     def find(
         self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
-    ) -> tuple[Rows, Rows, bool]:
+    ) -> tuple[IntArray, IntArray, bool]:
         """
         Give series and step of each row, and whether X is a timeline of its own.
 
@@ -180,7 +179,7 @@ class RowPlaces:
 
 def fit_places(
     X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
-) -> tuple[RowPlaces, Rows, Rows, Rows]:
+) -> tuple[RowPlaces, IntArray, IntArray, IntArray]:
     """
     Make the clock of training rows and count their steps.
 
@@ -210,7 +209,7 @@ def fit_places(
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     clock: Clock = RowClock()
-    steps: Rows = np.arange(n_rows)
+    steps: IntArray = np.arange(n_rows)
     if time is not None:
         validation.check_distinct(time, labels)
         validation.check_order(time[order], codes)

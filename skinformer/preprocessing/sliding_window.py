@@ -12,10 +12,9 @@ import pandas as pd
 from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.preprocessing.rows import fit_places, read_rows
+from skinformer.timeline.arrays import IntArray
 
 __all__ = ["SlidingWindow"]
-
-Rows = npt.NDArray[np.int64]
 
 
 class SlidingWindow(RowTransformer):
@@ -168,8 +167,8 @@ def _as_float(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _rows_back(
-    codes: Rows, steps: Rows, from_codes: Rows, from_steps: Rows, *, length: int
-) -> Iterator[Rows]:
+    codes: IntArray, steps: IntArray, from_codes: IntArray, from_steps: IntArray, *, length: int
+) -> Iterator[IntArray]:
     """
     Find the rows at some steps, then those a step before, and so on; -1 where there is none.
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from skinformer.timeline.arrays import IntArray
 
 __all__ = [
     "OFF_GRID",
@@ -28,7 +29,6 @@ __all__ = [
     "wall_times",
 ]
 
-Steps = npt.NDArray[np.int64]
 
 #: The step of a label that lies between two ticks of the clock.
 OFF_GRID = np.iinfo(np.int64).min
@@ -54,7 +54,7 @@ class Clock(ABC):
     name: Any
 
     @abstractmethod
-    def steps(self, index: pd.Index) -> Steps:
+    def steps(self, index: pd.Index) -> IntArray:
         """
         Count the steps from the origin to each label.
 
@@ -70,7 +70,7 @@ class Clock(ABC):
         """
 
     @abstractmethod
-    def labels(self, steps: Steps) -> pd.Index:
+    def labels(self, steps: IntArray) -> pd.Index:
         """
         Give the labels of steps; the inverse of `steps`.
 
@@ -90,7 +90,7 @@ class Clock(ABC):
         """Whether labels are dates, so that a calendar exists."""
         return True
 
-    def elapsed(self, steps: Steps) -> Steps:
+    def elapsed(self, steps: IntArray) -> IntArray:
         """
         Measure the time from the origin to steps.
 
@@ -108,7 +108,7 @@ class Clock(ABC):
             return steps
         labels = timestamps(self.labels(np.append(steps, 0)))
         instants = pd.DatetimeIndex(labels).as_unit("us").asi8
-        elapsed: Steps = instants[:-1] - instants[-1]
+        elapsed: IntArray = instants[:-1] - instants[-1]
         return elapsed
 
     @property
@@ -142,7 +142,7 @@ class IntegerClock(Clock):
         """Integers have no calendar."""
         return False
 
-    def steps(self, index: pd.Index) -> Steps:
+    def steps(self, index: pd.Index) -> IntArray:
         """
         Count the steps from the origin to each integer.
 
@@ -160,7 +160,7 @@ class IntegerClock(Clock):
         steps, rest = np.divmod(numbers, self.freq)
         return np.where(rest == 0, steps, OFF_GRID)
 
-    def labels(self, steps: Steps) -> pd.Index:
+    def labels(self, steps: IntArray) -> pd.Index:
         """
         Give the integers of steps.
 
@@ -191,7 +191,7 @@ class RowClock(IntegerClock):
 class PeriodClock(Clock):
     """Labels are periods; a step is `freq.n` of them."""
 
-    def steps(self, index: pd.Index) -> Steps:
+    def steps(self, index: pd.Index) -> IntArray:
         """
         Count the steps from the origin to each period.
 
@@ -209,7 +209,7 @@ class PeriodClock(Clock):
         steps, rest = np.divmod(distance, self.freq.n)
         return np.where(rest == 0, steps, OFF_GRID)
 
-    def labels(self, steps: Steps) -> pd.Index:
+    def labels(self, steps: IntArray) -> pd.Index:
         """
         Give the periods of steps.
 
@@ -234,7 +234,7 @@ class PeriodClock(Clock):
 class ElapsedClock(Clock):
     """Labels are a fixed time apart (hours, minutes…), whatever the wall clock shows."""
 
-    def steps(self, index: pd.Index) -> Steps:
+    def steps(self, index: pd.Index) -> IntArray:
         """
         Count the steps from the origin to each instant.
 
@@ -253,7 +253,7 @@ class ElapsedClock(Clock):
         steps = (elapsed // step).to_numpy(dtype=np.int64)
         return np.where((elapsed % step) == pd.Timedelta(0), steps, OFF_GRID)
 
-    def labels(self, steps: Steps) -> pd.Index:
+    def labels(self, steps: IntArray) -> pd.Index:
         """
         Give the instants of steps.
 
@@ -310,7 +310,7 @@ class WallClock(Clock):
         wall = _walls(pd.DatetimeIndex([label]), usual)[0]
         return replace(self, origin=label, wall=wall)
 
-    def steps(self, index: pd.Index) -> Steps:
+    def steps(self, index: pd.Index) -> IntArray:
         """
         Count the steps from the origin to each date.
 
@@ -339,7 +339,7 @@ class WallClock(Clock):
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
-    def labels(self, steps: Steps) -> pd.Index:
+    def labels(self, steps: IntArray) -> pd.Index:
         """
         Give the dates of steps.
 
@@ -436,7 +436,7 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
     if isinstance(index, pd.PeriodIndex):
         return index.freq
     if not isinstance(index, pd.DatetimeIndex):
-        numbers: Steps = index.to_numpy(dtype=np.int64)
+        numbers: IntArray = index.to_numpy(dtype=np.int64)
         return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
     if freq is not None:
         step = pd.tseries.frequencies.to_offset(freq)
@@ -558,7 +558,7 @@ def row_labels(n_rows: int) -> pd.Index:
     return pd.RangeIndex(n_rows)
 
 
-def join_series(names: pd.Index | None, codes: Steps, labels: pd.Index) -> pd.Index:
+def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
     """
     Put the names of a panel's series before the labels of time.
 
@@ -612,7 +612,7 @@ def _on_the_clock(wall: pd.DatetimeIndex, tz: Any) -> pd.DatetimeIndex:
     return pd.DatetimeIndex(wall.tz_localize(tz, nonexistent="shift_forward", ambiguous=first))
 
 
-def _common_gap(gaps: Steps, default: int) -> int | None:
+def _common_gap(gaps: IntArray, default: int) -> int | None:
     """Find the commonest of some gaps, or None if it does not divide all of them."""
     if not len(gaps):
         return default
@@ -621,5 +621,5 @@ def _common_gap(gaps: Steps, default: int) -> int | None:
     return commonest if commonest > 0 and not (gaps % commonest).any() else None
 
 
-def _consecutive(steps: Steps) -> bool:
+def _consecutive(steps: IntArray) -> bool:
     return len(steps) > 0 and bool((np.diff(steps) == 1).all())

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["Scaler", "affine_link", "fit_scaler"]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 #: Rows that are handled in float64 at a time: bounds the temporary memory.
 _CHUNK = 1 << 17
@@ -33,12 +32,12 @@ class Scaler:
         that a later change weighs the same in every unit.
     """
 
-    mean: Floats
-    scale: Floats
+    mean: Float64Array
+    scale: Float64Array
 
     def transform(
-        self, columns: list[npt.NDArray[np.generic] | None], series: Rows
-    ) -> npt.NDArray[np.float32]:
+        self, columns: list[npt.NDArray[np.generic] | None], series: IntArray
+    ) -> Float32Array:
         """
         Standardise columns.
 
@@ -80,7 +79,7 @@ class Scaler:
         return out
 
     def _check_reach(
-        self, column: npt.NDArray[np.generic], values: Floats, owner: Rows, j: int
+        self, column: npt.NDArray[np.generic], values: Float64Array, owner: IntArray, j: int
     ) -> None:
         """Raise if a value lies too far from the mean."""
         far = np.flatnonzero(np.abs(values) > _FARTHEST)
@@ -93,7 +92,7 @@ class Scaler:
                 "it NaN if it is a target's."
             )
 
-    def inverse(self, values: npt.NDArray[np.floating], series: Rows) -> Floats:
+    def inverse(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
         """
         Put standardised targets (the first columns) back into their units.
 
@@ -110,7 +109,7 @@ class Scaler:
             In the targets' units.
         """
         k = values.shape[1]
-        out: Floats = values.astype(np.float64)
+        out: Float64Array = values.astype(np.float64)
         out *= self.scale[series, :k]
         out += self.mean[series, :k]
         return out
@@ -132,7 +131,7 @@ class Scaler:
 
 
 def fit_scaler(
-    columns: list[npt.NDArray[np.generic]], start: Rows, stop: Rows, *, static: list[int]
+    columns: list[npt.NDArray[np.generic]], start: IntArray, stop: IntArray, *, static: list[int]
 ) -> Scaler:
     """
     Find the mean and deviation of each column on the training rows of each series.
@@ -177,8 +176,12 @@ def fit_scaler(
 
 
 def _deviations(
-    column: npt.NDArray[np.generic], start: Rows, stop: Rows, mean: Floats, count: Floats
-) -> Floats:
+    column: npt.NDArray[np.generic],
+    start: IntArray,
+    stop: IntArray,
+    mean: Float64Array,
+    count: Float64Array,
+) -> Float64Array:
     """Find the deviation of each series about its mean."""
     # A second pass: the one-pass formula loses all digits at 1e8 ± 1.
     with np.errstate(over="ignore", under="ignore"):
@@ -191,7 +194,7 @@ def _deviations(
     return unit * np.sqrt(squares / count)
 
 
-def _units(sizes: npt.ArrayLike) -> Floats:
+def _units(sizes: npt.ArrayLike) -> Float64Array:
     """Give the power of two near each size, 1 for 0: in such units no square runs over."""
     _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
     return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent))
@@ -199,13 +202,13 @@ def _units(sizes: npt.ArrayLike) -> Floats:
 
 def _sums(
     column: npt.NDArray[np.generic],
-    start: Rows,
-    stop: Rows,
+    start: IntArray,
+    stop: IntArray,
     *,
-    centre: Floats | None = None,
-    unit: Floats | None = None,
+    centre: Float64Array | None = None,
+    unit: Float64Array | None = None,
     power: np.ufunc = np.square,
-) -> Floats:
+) -> Float64Array:
     """Sum values (or powers of their distances from a centre, in units), NaN as 0, by chunks."""
     total = np.zeros(len(start))
     for low in range(0, len(column), _CHUNK):
@@ -229,7 +232,7 @@ def _sums(
     return total
 
 
-def affine_link(source: Floats, truth: Floats) -> tuple[float, float] | None:
+def affine_link(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
     """
     Find the two numbers that map a scaled column to its raw truth.
 

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.model_selection import TimeSeriesSplit
 
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table
 
 __all__ = ["PanelTimeSeriesSplit", "series_with_truth", "training_rows", "validation_start"]
-
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: float) -> int | None:
@@ -67,7 +64,7 @@ def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: flo
     return min(max(start, earliest), latest)
 
 
-def _counted(table: Table) -> Flags:
+def _counted(table: Table) -> BoolArray:
     """Tell which rows have a truth that counts in the loss."""
     if table.weight is None:
         return np.ones(len(table.steps), dtype=bool)
@@ -76,7 +73,7 @@ def _counted(table: Table) -> Flags:
 
 def series_with_truth(
     table: Table, tail: int | None, *, seq_len: int, pred_len: int
-) -> tuple[Flags, Flags, Flags]:
+) -> tuple[BoolArray, BoolArray, BoolArray]:
     """
     Find the series that have a truth to train on, one to validate on, or none where they should.
 
@@ -109,7 +106,7 @@ def series_with_truth(
     stop = start + np.clip(before, 0, end - start)
     count = np.concatenate([[0], np.cumsum(_counted(table))])
 
-    def holds(low: Rows, high: Rows) -> tuple[Flags, Flags]:
+    def holds(low: IntArray, high: IntArray) -> tuple[BoolArray, BoolArray]:
         """Tell which rows from `low` to `high` hold a window, and one with a truth."""
         window = high - low >= pred_len
         return window, window & (count[high] > count[np.minimum(low, high)])
@@ -119,7 +116,7 @@ def series_with_truth(
     return trained, watched, window & ~watched
 
 
-def training_rows(table: Table, tail: int | None, *, seq_len: int) -> tuple[Rows, Rows]:
+def training_rows(table: Table, tail: int | None, *, seq_len: int) -> tuple[IntArray, IntArray]:
     """
     Find each series' rows before the validation tail.
 
@@ -186,7 +183,9 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
     [[1, 5], [2, 6], [3, 7]]
     """
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
         """
         Give the rows of each split.
 

@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["Table", "Timeline", "fill_forward", "runs"]
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -44,19 +41,19 @@ class Table:
 
     columns: list[Any]
     n_targets: int
-    series: Rows
-    steps: Rows
+    series: IntArray
+    steps: IntArray
     clock: Clock
-    weight: npt.NDArray[np.float64] | None = None
+    weight: Float64Array | None = None
     names: pd.Index | None = None
 
     @property
-    def first_row(self) -> Rows:
+    def first_row(self) -> IntArray:
         """First row of each series, and the end; the rows must be sorted by series."""
         return runs(self.series, int(self.series.max(initial=-1)) + 1)
 
     @property
-    def missing(self) -> npt.NDArray[np.bool_] | None:
+    def missing(self) -> BoolArray | None:
         """Where targets are missing, shape (n, n_targets); None where none is."""
         missing = [np.isnan(column) for column in self.columns[: self.n_targets]]
         return np.column_stack(missing) if any(part.any() for part in missing) else None
@@ -118,10 +115,10 @@ class Timeline:
         What the steps count.
     """
 
-    values: Floats
-    weight: Floats | None
-    first_row: Rows
-    first_step: Rows
+    values: Float32Array
+    weight: Float32Array | None
+    first_row: IntArray
+    first_step: IntArray
     clock: Clock
 
     @property
@@ -130,17 +127,17 @@ class Timeline:
         return len(self.first_step)
 
     @property
-    def series(self) -> Rows:
+    def series(self) -> IntArray:
         """The series of each row, shape (n_rows,)."""
         return np.repeat(np.arange(self.n_series), np.diff(self.first_row))
 
     @property
-    def steps(self) -> Rows:
+    def steps(self) -> IntArray:
         """The step of each row, shape (n_rows,)."""
         offset = np.repeat(self.first_step - self.first_row[:-1], np.diff(self.first_row))
         return np.arange(len(offset)) + offset
 
-    def steps_of(self, rows: Rows) -> Rows:
+    def steps_of(self, rows: IntArray) -> IntArray:
         """
         Tell the steps of some rows, without those of all.
 
@@ -155,11 +152,11 @@ class Timeline:
             Their steps.
         """
         series = np.searchsorted(self.first_row[1:], rows, side="right")
-        steps: Rows = rows - self.first_row[series] + self.first_step[series]
+        steps: IntArray = rows - self.first_row[series] + self.first_step[series]
         return steps
 
     @property
-    def end_step(self) -> Rows:
+    def end_step(self) -> IntArray:
         """The step after each series' last row, shape (n_series,)."""
         return self.first_step + np.diff(self.first_row)
 
@@ -168,7 +165,7 @@ class Timeline:
         """Labels of all steps from the earliest to the last one."""
         return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
 
-    def head(self, end: Rows) -> Timeline:
+    def head(self, end: IntArray) -> Timeline:
         """
         Keep the first rows of each series.
 
@@ -249,7 +246,7 @@ def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Ti
     )
 
 
-def runs(series: Rows, n_series: int) -> Rows:
+def runs(series: IntArray, n_series: int) -> IntArray:
     """
     Find where each series begins in sorted rows.
 
@@ -268,7 +265,7 @@ def runs(series: Rows, n_series: int) -> Rows:
     return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
 
 
-def fill_forward(values: Floats, first_row: Rows) -> None:
+def fill_forward(values: Float32Array, first_row: IntArray) -> None:
     """
     Fill missing values in place by the last one before them, else by the mean (0).
 

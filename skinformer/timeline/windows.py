@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from skinformer.timeline.arrays import IntArray
 
 __all__ = ["Origins", "origins_between", "spread_places", "window_rows"]
 
-Rows = npt.NDArray[np.int64]
 
-
-def window_rows(first: Rows, length: int) -> Rows:
+def window_rows(first: IntArray, length: int) -> IntArray:
     """
     Give the row numbers of windows.
 
@@ -41,7 +40,7 @@ def window_rows(first: Rows, length: int) -> Rows:
     return first[:, None] + np.arange(length)
 
 
-def origins_between(low: Rows, high: Rows) -> Rows:
+def origins_between(low: IntArray, high: IntArray) -> IntArray:
     """
     List the origins of several series without a loop.
 
@@ -65,7 +64,7 @@ def origins_between(low: Rows, high: Rows) -> Rows:
     return np.repeat(low - before, counts) + np.arange(counts.sum())
 
 
-def spread_places(count: int, n_most: int) -> Rows:
+def spread_places(count: int, n_most: int) -> IntArray:
     """
     Choose places that are spread over all: one at random in each of so many equal runs.
 
@@ -111,15 +110,15 @@ class Origins:
     (5, array([ 2, 10]), 2)
     """
 
-    low: Rows
-    high: Rows
+    low: IntArray
+    high: IntArray
 
     @property
     def count(self) -> int:
         """Number of origins."""
         return int(np.maximum(self.high - self.low + 1, 0).sum())
 
-    def take(self, places: Rows) -> Rows:
+    def take(self, places: IntArray) -> IntArray:
         """
         Give some origins.
 
@@ -136,10 +135,10 @@ class Origins:
         ends = np.cumsum(np.maximum(self.high - self.low + 1, 0))
         series = np.searchsorted(ends, places, side="right")
         begun = np.concatenate([[0], ends[:-1]])
-        origins: Rows = self.low[series] + places - begun[series]
+        origins: IntArray = self.low[series] + places - begun[series]
         return origins
 
-    def thinned(self, n_most: int | None) -> Rows:
+    def thinned(self, n_most: int | None) -> IntArray:
         """
         Give all origins, or so many that are spread over them.
 

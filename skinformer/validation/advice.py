@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock, is_dated, wall_times
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "written",
 ]
 
-Rows = npt.NDArray[np.int64]
 
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
@@ -155,7 +154,7 @@ def repeats_an_hour(repeated: pd.Index) -> bool:
     return bool(len(repeated)) and _in_a_night_of_change(repeated)
 
 
-def skips_an_hour(first: pd.Index, missing: Rows, clock: Clock) -> bool:
+def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
     """Tell whether all holes are those of nights when the clocks went forward."""
     if not _in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
         return False
@@ -175,7 +174,7 @@ _PERIODS = {"W": "W", "MS": "M", "ME": "M", "BMS": "M", "BME": "M"}
 _PERIODS |= {"QS": "Q", "QE": "Q", "YS": "Y", "YE": "Y"}
 
 
-def share_grid(time: pd.Index, series: Rows, step: Any) -> str | None:
+def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
     """
     Write the call that puts series whose steps begin at other times onto one grid.
 

@@ -6,9 +6,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, is_dated, wall_times
 from skinformer.validation import advice
 from skinformer.validation.warning import warn_user
@@ -25,8 +25,6 @@ __all__ = [
     "time_labels",
     "warn_of_no_calendar",
 ]
-
-Rows = npt.NDArray[np.int64]
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -101,7 +99,7 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     )
 
 
-def check_order(time: pd.Index, series: Rows) -> None:
+def check_order(time: pd.Index, series: IntArray) -> None:
     """Raise if the rows of a series, brought together, go back in time."""
     forward = np.asarray(time[1:] > time[:-1]) | (np.diff(series) != 0)
     if not forward.all():
@@ -112,8 +110,8 @@ def check_order(time: pd.Index, series: Rows) -> None:
 
 
 def make_clock(
-    time: pd.Index, series: Rows, freq: Any, *, names: pd.Index | None
-) -> tuple[Clock, Rows]:
+    time: pd.Index, series: IntArray, freq: Any, *, names: pd.Index | None
+) -> tuple[Clock, IntArray]:
     """
     Make the clock of training rows and count their steps.
 
@@ -151,7 +149,13 @@ def make_clock(
 
 
 def _check_no_holes(
-    time: pd.Index, series: Rows, steps: Rows, clock: Clock, freq: Any, *, names: pd.Index | None
+    time: pd.Index,
+    series: IntArray,
+    steps: IntArray,
+    clock: Clock,
+    freq: Any,
+    *,
+    names: pd.Index | None,
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     holes = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
@@ -234,7 +238,7 @@ def _raise_irregular(time: pd.Index, *, panel: bool) -> None:
 
 
 def _raise_off_grid(
-    time: pd.Index, steps: Rows, clock: Clock, *, panel: bool, shared: str | None
+    time: pd.Index, steps: IntArray, clock: Clock, *, panel: bool, shared: str | None
 ) -> None:
     """Raise because a label lies between two steps of the clock."""
     found = (
@@ -250,13 +254,13 @@ def _raise_off_grid(
     raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
 
 
-def check_on_grid(steps: Rows, time: pd.Index, clock: Clock) -> None:
+def check_on_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction lie on no grid with the fitted step."""
     if (steps == OFF_GRID).any():
         _raise_off_grid(time, steps, clock, panel=False, shared=None)
 
 
-def number_series(labels: pd.Index | None, n_rows: int) -> tuple[Rows, pd.Index | None]:
+def number_series(labels: pd.Index | None, n_rows: int) -> tuple[IntArray, pd.Index | None]:
     """Give each series a number, in order of appearance; no labels means one series."""
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
@@ -272,7 +276,7 @@ def _check_series_named(labels: pd.Index) -> None:
 
 def find_series(
     known: pd.Index | None, labels: pd.Index | None, n_rows: int
-) -> tuple[Rows, pd.Index | None]:
+) -> tuple[IntArray, pd.Index | None]:
     """Give each row's series its fitted number, new ones the next; and the names of all."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import warn_user
 
 __all__ = ["check_placement"]
 
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-
 
 def check_placement(
     place: Any,
-    track: Rows,
+    track: IntArray,
     table: Table,
     timeline: Timeline,
     *,
-    has_target: Flags,
+    has_target: BoolArray,
     features: bool,
     seq_len: int,
     reach: int,
@@ -89,7 +86,7 @@ def check_placement(
         _warn_of_far_rows(int(ahead[far].max()), bool(place.stored[far].all()))
 
 
-def _ends(track: Rows, steps: Rows, n_tracks: int) -> tuple[Rows, Rows]:
+def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
     first = np.full(n_tracks, np.iinfo(np.int64).max)
     last = np.full(n_tracks, np.iinfo(np.int64).min)
     np.minimum.at(first, track, steps)
@@ -114,7 +111,7 @@ def _raise_unknown(where: str, fix: str) -> None:
     )
 
 
-def _check_gaps(begin: Rows, last: Rows, track: Rows, table: Table, reach: int) -> None:
+def _check_gaps(begin: IntArray, last: IntArray, track: IntArray, table: Table, reach: int) -> None:
     """Raise if more steps between rows would have to be forecast than is sensible."""
     later = table.steps >= begin[track]
     given = np.bincount(track[later], minlength=len(begin))

@@ -8,10 +8,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_array
 
+from skinformer.timeline.arrays import IntArray
 from skinformer.validation.columns import check_known_future
 
 __all__ = [
@@ -114,7 +114,7 @@ def find_start(times: pd.Index, start: Any) -> Any:
     return label
 
 
-def check_after_training(steps: npt.NDArray[np.int64], end: Any, labels: pd.Index) -> None:
+def check_after_training(steps: IntArray, end: Any, labels: pd.Index) -> None:
     """Raise if an Informer has seen one of the first rows to be forecast."""
     seen = np.flatnonzero(steps < end)
     if len(seen):

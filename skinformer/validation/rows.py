@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.validation.warning import warn_user
 
@@ -25,8 +25,6 @@ __all__ = [
     "warn_of_other_static",
     "warn_of_single_row",
 ]
-
-Rows = npt.NDArray[np.int64]
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
@@ -105,7 +103,7 @@ def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> N
     )
 
 
-def check_not_reset(collides: npt.NDArray[np.bool_], end: int, step: int) -> None:
+def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
         numbers = f"range({end}, {end} + len(X))"
@@ -118,7 +116,7 @@ def check_not_reset(collides: npt.NDArray[np.bool_], end: int, step: int) -> Non
         )
 
 
-def check_follows(steps: Rows, clock: Clock, expected: Rows, history_clock: Clock) -> None:
+def check_follows(steps: IntArray, clock: Clock, expected: IntArray, history_clock: Clock) -> None:
     """Raise if the rows of an update do not follow the history directly."""
     wrong = np.flatnonzero((steps != expected) | (clock != history_clock))[:1]
     if len(wrong):

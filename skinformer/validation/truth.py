@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight
 
+from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.validation.columns import (
     check_kind,
     check_some_columns,
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 
-def numeric_truth(y: Any) -> npt.NDArray[np.float64]:
+def numeric_truth(y: Any) -> Float64Array:
     """Check y; NaN is a missing truth."""
     if isinstance(y, pd.DataFrame):
         check_some_columns(y.shape[1], "y")
@@ -51,7 +52,7 @@ def numeric_truth(y: Any) -> npt.NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def truth_weight(sample_weight: Any, observed: npt.NDArray[np.bool_]) -> Any:
+def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
@@ -61,7 +62,7 @@ def truth_weight(sample_weight: Any, observed: npt.NDArray[np.bool_]) -> Any:
     return observed * weight[:, None]
 
 
-def score_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
     """Check the weights of rows to score; None weighs all alike."""
     if sample_weight is None:
         return None
@@ -77,7 +78,7 @@ def score_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | N
     return np.asarray(weight)
 
 
-def check_some_truth(y: npt.NDArray[np.float64]) -> None:
+def check_some_truth(y: Float64Array) -> None:
     """Raise, in scikit-learn's words, if a target has no value at all."""
     if np.isnan(y).all(axis=0).any():
         raise ValueError(
@@ -128,9 +129,7 @@ def check_score_truth(mode: str) -> None:
         )
 
 
-def warn_of_leaks(
-    columns: dict[Hashable, npt.NDArray[Any]], truth: npt.NDArray[np.float64]
-) -> None:
+def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array) -> None:
     """Warn of columns that equal a truth: at prediction they would hold the answer."""
     for name, column in columns.items():
         if any(_is_twin(column, y) for y in truth.T):
@@ -140,7 +139,7 @@ def warn_of_leaks(
             )
 
 
-def _is_twin(column: npt.NDArray[Any], y: npt.NDArray[np.float64]) -> bool:
+def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
     """Tell whether a column equals a truth that varies, where the truth is known."""
     # The first rows settle it for nearly every column; the rest is read only for a twin.
     for rows in (slice(64), slice(None)):

@@ -12,14 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["NormalEquations", "forecast_linear", "normal_equations", "solve_ridge"]
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _CHUNK = 2048  # windows at a time
 
@@ -27,14 +25,14 @@ _CHUNK = 2048  # windows at a time
 class NormalEquations(NamedTuple):
     """Sums over windows, one set per group of columns that share their map."""
 
-    gram: Floats
+    gram: Float64Array
     """Products of distances with distances, shape (n_groups, seq_len, seq_len)."""
-    cross: Floats
+    cross: Float64Array
     """Products of distances with what followed, shape (n_groups, seq_len, pred_len)."""
 
 
 def normal_equations(
-    values: Floats, origins: Rows, *, seq_len: int, pred_len: int, shared: bool
+    values: Float64Array, origins: IntArray, *, seq_len: int, pred_len: int, shared: bool
 ) -> NormalEquations:
     """
     Add up what the ridge needs of windows.
@@ -80,7 +78,7 @@ def normal_equations(
     return NormalEquations(gram, cross)
 
 
-def solve_ridge(equations: NormalEquations, *, alpha: float) -> Floats:
+def solve_ridge(equations: NormalEquations, *, alpha: float) -> Float64Array:
     """
     Solve for the linear map of least squared error plus ``alpha`` times its squared size.
 
@@ -110,7 +108,7 @@ def solve_ridge(equations: NormalEquations, *, alpha: float) -> Floats:
     return maps.astype(np.float64, copy=False)
 
 
-def forecast_linear(maps: Floats, values: Floats, origins: Rows) -> Floats:
+def forecast_linear(maps: Float64Array, values: Float64Array, origins: IntArray) -> Float64Array:
     """
     Forecast windows by linear maps.
 
