@@ -31,8 +31,8 @@ from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
 from skinformer.estimators.reading import read_training, read_truth_of
 from skinformer.linear.fit import LinearFit
+from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
 from skinformer.model.patches import n_patches
 from skinformer.model.roles import parameter_roles
 from skinformer.timeline.arrays import BoolArray
@@ -194,12 +194,11 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 fingerprint={} if self.checkpoint is None else fingerprint(self),
             )
         if self.sizes_.n_series:
-            self.module_.embed_unseen()
+            self._network.embed_unseen()
         self.trust_: float = 1.0
         self.linear_blend_: dict[str, float] = {}
-        path = self.module_.linear_path
-        if linear is not None and path is not None:
-            self._join(path, linear, validating)
+        if linear is not None and isinstance(self.module_, Corrected):
+            self._join(self.module_, linear, validating)
         self.__dict__.update(training_course(record.rows, before))
         self.best_loss_ = record.best_loss
 
@@ -208,21 +207,28 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         linear: tuple[LinearFit, LinearFit] | None,
         earlier: BaseInformer | None,
         seed: int,
-    ) -> Informer:
+    ) -> Informer | Corrected:
         """Build the module, with the weights of an earlier one after a warm start."""
         path = linear_module(self.sizes_, linear[0]) if linear is not None else None
-        module = build_module(self, self.sizes_, linear_path=path, seed=seed)
+        module = build_module(self, self.sizes_, path=path, seed=seed)
         if earlier is not None:
             weights = earlier.module_.state_dict()
             validation.check_same_weights(weights, module.state_dict())
             module.load_state_dict(weights)
-        if path is not None and linear is not None:
-            load_linear(path, linear[0])  # again: an earlier module brought its own
+            if linear is not None and isinstance(module, Corrected):
+                # The earlier module brought its path and its trust: both have to be found anew.
+                load_linear(module.path, linear[0])
+                module.trust.fill_(1.0)
         return module
+
+    @property
+    def _network(self) -> Informer:
+        """The network, without what it corrects."""
+        return self.module_.network if isinstance(self.module_, Corrected) else self.module_
 
     def _join(
         self,
-        path: LinearPath,
+        module: Corrected,
         linear: tuple[LinearFit, LinearFit],
         validating: WindowBatches | None,
     ) -> None:
@@ -231,8 +237,9 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         # A quantile has no path to fall back to: ridges forecast means.
         if validating is not None and isinstance(loss, str):
             steps = self.timeline_.steps_of(validating.draw())
-            self.trust_ = choose_trust(self.module_, path, validating, steps=steps, loss=loss)
-        load_linear(path, linear[1], trust=self.trust_)
+            self.trust_ = choose_trust(module, validating, steps=steps, loss=loss)
+        module.trust.fill_(self.trust_)
+        load_linear(module.path, linear[1])
         self.linear_blend_ = linear[1].blend
 
     def _validation_start(self, table: Table) -> int | None:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from skinformer import validation
+from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields
@@ -130,10 +131,10 @@ def _mean_step(timeline: Timeline) -> float:
 
 
 def build_module(
-    estimator: Any, sizes: ModelSizes, *, linear_path: LinearPath | None, seed: int
-) -> Informer:
+    estimator: Any, sizes: ModelSizes, *, path: LinearPath | None, seed: int
+) -> Informer | Corrected:
     """
-    Build the network with newly drawn weights.
+    Build the network with newly drawn weights, and what it corrects.
 
     Parameters
     ----------
@@ -141,14 +142,14 @@ def build_module(
         Its model parameters.
     sizes : ModelSizes
         What the data decides.
-    linear_path : LinearPath or None
+    path : LinearPath or None
         What the network corrects.
     seed : int
         Seed of weights, dropout and key sampling.
 
     Returns
     -------
-    Informer
+    Informer or Corrected
         In training mode, on the CPU.
     """
     label_len = estimator.label_len
@@ -158,7 +159,7 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
-    return Informer(
+    network = Informer(
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
         n_known=sizes.n_known,
@@ -168,7 +169,7 @@ def build_module(
         pred_len=sizes.pred_len,
         patch_len=sizes.patch_len,
         decoder_patch_len=sizes.decoder_patch_len,
-        linear_path=linear_path,
+        forecasts_distance=path is not None,
         d_model=estimator.d_model,
         n_heads=estimator.n_heads,
         n_encoder_layers=estimator.n_encoder_layers,
@@ -193,6 +194,7 @@ def build_module(
         gradient_checkpointing=estimator.gradient_checkpointing,
         seed=seed,
     )
+    return network if path is None else Corrected(path, network)
 
 
 def trainer_settings(estimator: Any) -> TrainerSettings:

@@ -15,6 +15,7 @@ from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.reading import Roles, read_prediction
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
+from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
@@ -29,7 +30,7 @@ class StepForecaster:
     """The part of an estimator that forecasts steps; `fit` sets what it needs."""
 
     device_: str
-    module_: Informer
+    module_: Informer | Corrected
     roles_: Roles
     scaler_: Scaler
     sizes_: ModelSizes

@@ -13,7 +13,7 @@ from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes
 from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.linear.sums import Problem
-from skinformer.model.informer import Informer
+from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Timeline
@@ -113,7 +113,7 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
     return path
 
 
-def load_linear(path: LinearPath, fit: LinearFit, *, trust: float = 1.0) -> None:
+def load_linear(path: LinearPath, fit: LinearFit) -> None:
     """
     Give a module the maps of a fit.
 
@@ -123,10 +123,7 @@ def load_linear(path: LinearPath, fit: LinearFit, *, trust: float = 1.0) -> None
         Of the fit's shapes.
     fit : LinearFit
         The blend.
-    trust : float, default=1.0
-        Share of the network's correction.
     """
-    path.trust.fill_(trust)
     path.own.copy_(torch.from_numpy(fit.own))
     path.effect.copy_(torch.from_numpy(fit.effect))
     if fit.mixed is not None:
@@ -134,8 +131,7 @@ def load_linear(path: LinearPath, fit: LinearFit, *, trust: float = 1.0) -> None
 
 
 def choose_trust(
-    module: Informer,
-    path: LinearPath,
+    module: Corrected,
     held_out: WindowBatches,
     *,
     steps: IntArray,
@@ -146,10 +142,8 @@ def choose_trust(
 
     Parameters
     ----------
-    module : Informer
-        Trained, in evaluation mode.
-    path : LinearPath
-        What it corrects.
+    module : Corrected
+        Trained, in evaluation mode, with trust 1.
     held_out : WindowBatches
         Validation windows.
     steps : ndarray of int64, shape (n_windows,)
@@ -173,7 +167,7 @@ def choose_trust(
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
     for stretch, (batch, alone, together) in zip(
         torch.split(stretches, held_out.batch_size),
-        _forecasts(module, path, held_out),
+        _forecasts(module, held_out),
         strict=True,
     ):
         weight = 1.0 if batch.weight is None else batch.weight
@@ -189,9 +183,9 @@ def choose_trust(
 
 
 def _forecasts(
-    module: Informer, path: LinearPath, held_out: WindowBatches
+    module: Corrected, held_out: WindowBatches
 ) -> Iterator[tuple[Batch, Tensor, Tensor]]:
     """Forecast each batch without the network and with it."""
     with torch.inference_mode():
         for batch in held_out:
-            yield batch, path(*batch.inputs[:2]), module(*batch.inputs)
+            yield batch, module.path(*batch.inputs[:2]), module(*batch.inputs)

@@ -11,7 +11,7 @@ from skinformer.model.decoder import Decoder, DecoderLayer
 from skinformer.model.embedding import StepEmbedding
 from skinformer.model.encoder import Encoder, EncoderLayer
 from skinformer.model.initialization import initialize, without_draws
-from skinformer.model.linear_path import KnownFuturePath, LinearPath
+from skinformer.model.linear_path import KnownFuturePath
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
@@ -50,9 +50,9 @@ class Informer(nn.Module):
     decoder_patch_len : int
         The same for the decoder. 1 where columns known ahead vary: a longer token would hand the
         later values of its patch to the forecast of its earlier steps.
-    linear_path : LinearPath or None
-        Forecast that this network corrects: its projection then starts at zero, and the forecast
-        is the path's plus the network's.
+    forecasts_distance : bool
+        Whether the output is a distance from another forecast, see `Corrected`: it then starts at
+        zero, and the level of the window is not part of it.
     d_model : int
         Width of the hidden states, a multiple of ``n_heads``.
     n_heads : int
@@ -109,8 +109,8 @@ class Informer(nn.Module):
     -----
     The decoder input is the last ``label_len`` rows of the window followed by the masked
     future; after window normalisation a masked value, 0, is the mean of its window. The
-    forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32; with a linear
-    path its forecast stands in the place of μ. Time and memory grow as n · ln(n) with
+    forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32, without μ if it
+    is a distance. Time and memory grow as n · ln(n) with
     "probsparse", as n² with "dense", n being the number of tokens, ⌈seq_len / patch_len⌉.
 
     Patches are aligned at the origin: a first patch of the window or of the guiding rows that is
@@ -141,7 +141,7 @@ class Informer(nn.Module):
     >>> from skinformer.model.informer import Informer
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
-    ...     pred_len=12, patch_len=4, decoder_patch_len=1, linear_path=None, d_model=16,
+    ...     pred_len=12, patch_len=4, decoder_patch_len=1, forecasts_distance=False, d_model=16,
     ...     n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1,
     ...     activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
@@ -168,7 +168,7 @@ class Informer(nn.Module):
         pred_len: int,
         patch_len: int,
         decoder_patch_len: int,
-        linear_path: LinearPath | None,
+        forecasts_distance: bool,
         d_model: int,
         n_heads: int,
         n_encoder_layers: int,
@@ -225,10 +225,10 @@ class Informer(nn.Module):
         )
         self.decoder = Decoder(layers=layers, **stack)
         self.projection = nn.Linear(d_model, n_targets * decoder_patch_len)
-        self.linear_path = linear_path
+        self.forecasts_distance = forecasts_distance
         self.known_path = _known_path(n_known, n_targets)
         initialize(self, init=init, seed=seed)
-        if linear_path is not None:
+        if forecasts_distance:
             nn.init.zeros_(self.projection.weight)
 
     def forward(
@@ -263,7 +263,6 @@ class Informer(nn.Module):
         Tensor of shape (batch, pred_len, n_targets), float32
             Standardised forecast.
         """
-        start = None if self.linear_path is None else self.linear_path(past, future)
         statistics: WindowStatistics | None = None
         known = future[..., future.shape[-1] - self.n_known :]
         if self.window_norm is not None:
@@ -272,11 +271,11 @@ class Informer(nn.Module):
         tokens = _tokens(seen, self.patch_len, pad_front=True)
         forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
         if self.window_norm is not None and statistics is not None:
-            forecast = self.window_norm.undo(forecast, statistics, centre=start is None)
+            forecast = self.window_norm.undo(
+                forecast, statistics, centre=not self.forecasts_distance
+            )
         if self.known_path is not None:
             forecast = forecast + self.known_path(known.nan_to_num())
-        if start is not None and self.linear_path is not None:
-            forecast = start + self.linear_path.trust * forecast
         return forecast
 
     def embed_unseen(self) -> None:

@@ -36,8 +36,6 @@ class LinearPath(nn.Module):
     effect : Tensor of shape (n_known, n_targets)
         Effect of columns known ahead on the targets of their own step, which is taken off the
         window first and added to the forecast last.
-    trust : Tensor of shape ()
-        What the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
 
     Notes
     -----
@@ -65,7 +63,6 @@ class LinearPath(nn.Module):
     own: Tensor
     mixed: Tensor
     effect: Tensor
-    trust: Tensor
 
     def __init__(
         self,
@@ -84,7 +81,6 @@ class LinearPath(nn.Module):
         self.register_buffer("own", torch.zeros(n_groups, seq_len, pred_len))
         self.register_buffer("mixed", torch.zeros(n_features, pred_len * n_targets))
         self.register_buffer("effect", torch.zeros(n_known, n_targets))
-        self.register_buffer("trust", torch.ones(()))
 
     def forward(self, past: Tensor, future: Tensor) -> Tensor:
         """Forecast a batch of windows.

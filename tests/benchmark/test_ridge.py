@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from skinformer.benchmark.ridge import forecast_linear, normal_equations, solve_ridge
 from skinformer.benchmark import ridge
+from skinformer.benchmark.ridge import forecast_linear, normal_equations, solve_ridge
 
 SEQ, PRED, N = 6, 3, 80
 

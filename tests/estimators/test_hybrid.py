@@ -15,6 +15,7 @@ from skinformer.estimators import base, hybrid
 from skinformer.estimators.hybrid import choose_trust, linear_fit
 from skinformer.linear import candidates
 from skinformer.linear import fit as fitting
+from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch
@@ -24,13 +25,13 @@ SEQ, PRED = 12, 4
 
 def distrust(estimator):
     """Leave the linear path alone."""
-    estimator.module_.linear_path.trust.fill_(0.0)
+    estimator.module_.trust.fill_(0.0)
     return estimator
 
 
 def maps(estimator):
     """Give the maps that forecast."""
-    state = estimator.module_.linear_path.state_dict()
+    state = estimator.module_.path.state_dict()
     return {name: state[name].numpy() for name in ("own", "mixed", "effect")}
 
 
@@ -103,19 +104,16 @@ def test_the_note_has_no_linear_path(small, frame):
         pred_len=PRED,
         max_iter=1,
     ).fit(df)
-    assert estimator.module_.linear_path is None
-    assert not hasattr(estimator, "trust_")
-    assert not hasattr(estimator, "linear_blend_")
+    assert isinstance(estimator.module_, Informer)
+    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
     assert estimator.sizes_.patch_len == 1
-    assert not any("linear_path" in name for name in estimator.module_.state_dict())
 
 
 def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
     """Attributes describe the last fit; these would describe a path that is not there."""
     estimator = options().fit(frame(80))
     estimator.set_params(linear_path=False).fit(frame(80))
-    assert not hasattr(estimator, "trust_")
-    assert not hasattr(estimator, "linear_blend_")
+    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
 
 
 def test_the_weights_of_the_blend_are_told(options, frame):
@@ -151,13 +149,11 @@ class Held:
         return iter(self.batches)
 
     def trust(self, loss="mse"):
-        def path(past, future):
-            return torch.zeros_like(future)
+        class Module(torch.nn.Module):
+            path = staticmethod(lambda past, future: torch.zeros_like(future))
+            forward = staticmethod(lambda past, future: past + torch.zeros_like(future))
 
-        def module(past, future):
-            return past + torch.zeros_like(future)
-
-        return choose_trust(module, path, self, steps=self.steps, loss=loss)
+        return choose_trust(Module(), self, steps=self.steps, loss=loss)
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
@@ -258,7 +254,7 @@ def test_without_validation_the_network_is_trusted(small, frame):
 def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
     """In the module, which forecasts, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
-    assert float(estimator.module_.linear_path.trust) == estimator.trust_
+    assert float(estimator.module_.trust) == estimator.trust_
 
 
 # --- which rows it is fitted to ---------------------------------------------------------------
@@ -322,8 +318,8 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         fits.append(linear_fit(*args, **kwargs))
         return fits[-1]
 
-    def trust(module, path, held_out, **options):
-        seen.append((path.own.numpy().copy(), float(path.trust)))
+    def trust(module, held_out, **options):
+        seen.append((module.path.own.numpy().copy(), float(module.trust)))
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
@@ -419,7 +415,7 @@ def test_a_value_known_ahead_moves_its_own_step_of_the_path_only(options, frame)
         moved = estimator.predict(changed) - before
         assert np.flatnonzero(moved).tolist() == [row]
         scale = estimator.scaler_.scale[0]
-        effect = float(estimator.module_.linear_path.effect[0, 0])
+        effect = float(estimator.module_.path.effect[0, 0])
         assert moved[row] == pytest.approx(effect * scale[0] / scale[2], rel=1e-2, abs=1e-3)
 
 

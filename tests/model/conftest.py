@@ -31,7 +31,7 @@ MODEL = BLOCK | {
     "pred_len": 6,
     "patch_len": 1,
     "decoder_patch_len": 1,
-    "linear_path": None,
+    "forecasts_distance": False,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,
     "attention": "probsparse",

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.export import Dim, export
 
+from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import LinearPath
 
 DEFAULT = {"attention": "dense", "patch_len": 4, "decoder_patch_len": 4, "seq_len": 50}
@@ -40,8 +41,9 @@ def path(options):
 def test_an_exported_network_forecasts_batches_of_any_size(informer, batch, options, linear):
     """A network is deployed for batches that its example did not have."""
     options = DEFAULT | options
-    model = informer(**options, linear_path=path(options) if linear else None).eval()
-    nn.init.normal_(model.projection.weight)  # beside a path it starts at 0
+    model = informer(**options, forecasts_distance=linear).eval()
+    nn.init.normal_(model.projection.weight)  # a distance starts at 0
+    model = Corrected(path(options), model) if linear else model
     arguments = batch(batch_size=3, **options)
     names = ["past", "future", "past_calendar", "future_calendar", "past_time", "future_time"]
     dynamic = {name: {0: Dim("batch")} for name in names[: len(arguments)]}

@@ -4,6 +4,7 @@ import torch
 
 from skinformer.estimators.hybrid import load_linear
 from skinformer.linear.fit import LinearFit, mixed_rows
+from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import KnownFuturePath, LinearPath
 
 
@@ -110,8 +111,7 @@ def test_a_path_has_no_parameters_and_keeps_its_maps_in_the_state():
     """Gradient steps would leave the ridge's solution; a pickle must hold it all the same."""
     path, _ = make_path()
     assert not list(path.parameters())
-    assert set(path.state_dict()) == {"own", "mixed", "effect", "trust"}
-    assert path.trust.item() == 1.0
+    assert set(path.state_dict()) == {"own", "mixed", "effect"}
 
 
 def test_only_known_columns_of_the_future_are_read():
@@ -173,7 +173,7 @@ def test_a_new_network_forecasts_as_its_path(informer):
     path.own.normal_()
     path.mixed.normal_()
     path.effect.normal_()
-    model = informer(n_known=1, linear_path=path).eval()
+    model = Corrected(path, informer(n_known=1, forecasts_distance=True)).eval()
     past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
     assert torch.equal(model(past, future), path(past, future))
 
@@ -183,11 +183,11 @@ def test_trust_multiplies_the_correction(informer, share):
     """0 is the path alone, 1 the sum."""
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
     path = LinearPath(**sizes, seq_len=48, pred_len=6)
-    model = informer(n_known=1, linear_path=path).eval()
-    torch.nn.init.normal_(model.projection.weight)
-    torch.nn.init.normal_(model.known_path.weight)
+    model = Corrected(path, informer(n_known=1, forecasts_distance=True)).eval()
+    torch.nn.init.normal_(model.network.projection.weight)
+    torch.nn.init.normal_(model.network.known_path.weight)
     past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
     alone, together = path(past, future), model(past, future)
     assert not torch.equal(alone, together)
-    path.trust.fill_(share)
+    model.trust.fill_(share)
     torch.testing.assert_close(model(past, future), alone + share * (together - alone))

@@ -1,0 +1,91 @@
+"""A forecast found in closed form, and a network that corrects it."""
+
+import torch
+from torch import Tensor, nn
+
+from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
+
+__all__ = ["Corrected"]
+
+
+class Corrected(nn.Module):
+    """Add to a path's forecast the share of a network's correction that is trusted.
+
+    For the hybrid default; without a path the network forecasts alone.
+
+    Parameters
+    ----------
+    path : LinearPath
+        What is corrected; it has no parameters to train.
+    network : Informer
+        Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained.
+
+    Attributes
+    ----------
+    trust : Tensor of shape ()
+        What the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
+
+    Notes
+    -----
+    ``ŷ = path(x) + trust · network(x)``.
+
+    **Shape**: those of `Informer`.
+
+    References
+    ----------
+    Time-series chapter (T), section 7.5.1, hybrid models.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from skinformer.model.corrected import Corrected
+    >>> class Last(nn.Module):
+    ...     def forward(self, past, future):
+    ...         return past[:, -1:]
+    >>> class One(nn.Module):
+    ...     def forward(self, past, future, *times):
+    ...         return torch.ones(1, 1, 1)
+    >>> module = Corrected(Last(), One())
+    >>> _ = module.trust.fill_(0.5)
+    >>> module(torch.tensor([[[1.0], [7.0]]]), torch.zeros(1, 1, 1)).item()
+    7.5
+    """
+
+    trust: Tensor
+
+    def __init__(self, path: LinearPath, network: Informer) -> None:
+        super().__init__()
+        self.path, self.network = path, network
+        self.register_buffer("trust", torch.ones(()))
+
+    def forward(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None = None,
+        future_calendar: Tensor | None = None,
+        past_time: Tensor | None = None,
+        future_time: Tensor | None = None,
+    ) -> Tensor:
+        """Forecast a batch of windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs)
+            Standardised windows.
+        future : Tensor of shape (batch, pred_len, n_inputs)
+            Masked future.
+        past_calendar, future_calendar, past_time, future_time : Tensor, default=None
+            For the network, see `Informer`.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            Standardised forecast.
+        """
+        times = past_calendar, future_calendar, past_time, future_time
+        forecast: Tensor = self.path(past, future)
+        correction: Tensor = self.network(past, future, *times)
+        return forecast + self.trust * correction
