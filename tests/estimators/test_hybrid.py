@@ -104,8 +104,7 @@ def test_the_note_has_no_linear_path(small, frame):
         max_iter=1,
     ).fit(df)
     assert estimator.module_.linear_path is None
-    assert not hasattr(estimator, "trust_")
-    assert not hasattr(estimator, "linear_blend_")
+    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
     assert estimator.sizes_.patch_len == 1
     assert not any("linear_path" in name for name in estimator.module_.state_dict())
 
@@ -114,8 +113,7 @@ def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
     """Attributes describe the last fit; these would describe a path that is not there."""
     estimator = options().fit(frame(80))
     estimator.set_params(linear_path=False).fit(frame(80))
-    assert not hasattr(estimator, "trust_")
-    assert not hasattr(estimator, "linear_blend_")
+    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
 
 
 def test_the_weights_of_the_blend_are_told(options, frame):
