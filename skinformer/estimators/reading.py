@@ -301,6 +301,7 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.float64]:
 def _complete(estimator: Any, X: Any) -> Any:
     """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
     roles: Roles = estimator.roles_
+    X = X.to_frame() if isinstance(X, pd.Series) else X
     if roles.mode == "features" or not roles.by_name or not isinstance(X, pd.DataFrame):
         return X
     needed, given = set(roles.known) - set(roles.static), set(X.columns)
