@@ -26,6 +26,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ["tests/estimators/test_links.py", "tests/test_recipes.py"]
+#: Imported once for all mutants.
+HEAVY = ["torch", "pandas", "sklearn.callback", "sklearn.metrics", "scipy.stats"]
 
 BUILDING = "skinformer/estimators/building.py"
 BASE = "skinformer/estimators/base.py"
@@ -322,7 +324,7 @@ def run(mutant):
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(text):
         folder = Path(name)
         for part in ("skinformer", "tests"):
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc"))
+            shutil.copytree(ROOT / part, folder / part)  # what is compiled stays valid
         shutil.copy(ROOT / "pyproject.toml", folder)
         if mutant is not None:
             path = folder / mutant.path
@@ -338,8 +340,8 @@ def run(mutant):
 
 def survivors(mutants, jobs):
     """Give the mutants that the tests let pass."""
-    for name in ("torch", "pandas", "sklearn.linear_model"):  # forked processes then have them,
-        importlib.import_module(name)  # and of this package nothing: each imports its own copy
+    for name in HEAVY:  # forked processes have them, and of this package nothing but their copy
+        importlib.import_module(name)
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         if pool.apply(run, [None]):
             raise RuntimeError("the tests fail without any mutant; mend them first")
