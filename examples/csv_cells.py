@@ -34,6 +34,7 @@ DATES = [
         r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
         r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)",
         r"(?P<year>\d{4})[-/](?P<month>\d{1,2})",
+        r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])",
         r"(?P<month>\d{1,2})[-/](?P<year>\d{4})",
         r"(?P<year>\d{4})[- ]?Q(?P<quarter>[1-4])",
         rf"(?:(?P<day>\d{{1,2}})[-. ]+)?{_NAME}[-., ]+(?P<year>\d{{4}})",

@@ -21,6 +21,7 @@ from csv_cells import (
 )
 
 STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
+STEPS_OF_THE_CALENDAR += [pd.DateOffset(months=n) for n in (1, 3, 12)]  # each 15th
 
 
 def read_timeline(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.offsets.BaseOffset]:

@@ -107,6 +107,22 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert readme_command("test").endswith(" --cov")
 
 
+def test_ci_installs_what_tests_skip_without():
+    """A test that CI always skips protects nothing: dates of arrow were tested nowhere."""
+    asked = {
+        match[1]
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for match in re.finditer(r'importorskip\("(\w+)"\)', path.read_text(encoding="utf-8"))
+    }
+    extras = PROJECT["project"]["optional-dependencies"]
+    installed = {
+        re.match(r"[\w-]+", need)[0]
+        for name in ("plot", "progress", "test")
+        for need in extras[name]
+    }
+    assert asked <= installed
+
+
 def test_a_dependency_without_a_lower_bound_is_an_error(tmp_path):
     """Constraints that leave one out would test its newest version, and pass."""
     script = tmp_path / ".ci" / "lowest"

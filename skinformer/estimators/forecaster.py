@@ -43,23 +43,27 @@ class StepForecaster:
         known = self.timeline_.n_series
         scaler = self.scaler_.with_unseen() if (table.series >= known).any() else self.scaler_
         values = scaler.transform(table.columns, np.minimum(table.series, known))
-        if self.sizes_.n_static:
-            self._put_static(table, values)
+        if self.roles_.static or self.roles_.unchanged:
+            self._compare_constants(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
             self._refuse_reset_rows(table, values)
         return table, Observed(values, table.series, table.steps)
 
-    def _put_static(self, table: Table, values: Float32Array) -> None:
-        """Give rows of fitted series what is static, and warn where X says otherwise."""
+    def _compare_constants(self, table: Table, values: Float32Array) -> None:
+        """Give rows of fitted series what is static; warn of values that nothing was learnt of."""
         rows = np.flatnonzero(table.series < self.timeline_.n_series)
-        first = self.timeline_.first_row[table.series[rows]]
-        stored = self.timeline_.values[first, -self.sizes_.n_static :]
-        given = values[rows, -self.sizes_.n_static :]
-        differs = (np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))).any(axis=0)
-        if differs.any():
-            names = np.array(self.roles_.static, dtype=object)[differs]
-            validation.warn_of_other_static(names.tolist())
-        values[rows, -self.sizes_.n_static :] = stored
+        stored = self.timeline_.values[self.timeline_.first_row[table.series[rows]]]
+        place = {name: j - len(self.roles_.known) for j, name in enumerate(self.roles_.known)}
+        differs = np.abs(values[rows] - stored) > 1e-4 * (1 + np.abs(stored))  # NaN: no
+        for names, warn in (
+            (self.roles_.static, validation.warn_of_other_static),
+            (self.roles_.unchanged, validation.warn_of_new_values),
+        ):
+            new = [name for name in names if differs[:, place[name]].any()]
+            if new:
+                warn(new)
+        static = [place[name] for name in self.roles_.static]
+        values[rows[:, None], static] = stored[:, static]
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
         timeline = self.timeline_

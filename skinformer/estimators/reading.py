@@ -45,6 +45,8 @@ class Roles:
         X's columns in their order; numbers for an array.
     static : tuple
         Those of `known` that are constant in each series of a panel.
+    unchanged : tuple
+        Those that the user named in `known_future` and that never changed in training.
     links : tuple of (slope, intercept)
         In "both" mode the map from each target's column of X into y's units.
     by_name : bool
@@ -60,6 +62,7 @@ class Roles:
     one_dimensional: bool
     columns: tuple[Hashable, ...]
     static: tuple[Hashable, ...] = ()
+    unchanged: tuple[Hashable, ...] = ()
     links: tuple[tuple[float, float], ...] = ()
     by_name: bool = True
     levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
@@ -166,11 +169,12 @@ def _with_static(table: Table, roles: Roles, *, named: Sequence[Hashable]) -> tu
     names = (*roles.targets, *roles.past, *roles.known)
     # What the user names as known ahead can change, however long it has not.
     static = tuple(names[j] for j in table.static_columns() if names[j] not in named)
+    unchanged = tuple(names[j] for j in table.constant_columns() if names[j] in named)
     past = tuple(name for name in roles.past if name not in static)
     known = tuple(name for name in roles.known if name not in static) + static
     place = dict(zip(names, table.columns, strict=True))
     columns = table.columns[: table.n_targets] + [place[name] for name in (*past, *known)]
-    roles = replace(roles, past=past, known=known, static=static)
+    roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
     return replace(table, columns=columns), roles
 
 
@@ -299,6 +303,7 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> Float64Array:
 def _complete(estimator: Any, X: Any) -> Any:
     """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
     roles: Roles = estimator.roles_
+    X = X.to_frame() if isinstance(X, pd.Series) else X
     if roles.mode == "features" or not roles.by_name or not isinstance(X, pd.DataFrame):
         return X
     needed, given = set(roles.known) - set(roles.static), set(X.columns)

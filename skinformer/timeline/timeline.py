@@ -58,19 +58,24 @@ class Table:
         missing = [np.isnan(column) for column in self.columns[: self.n_targets]]
         return np.column_stack(missing) if any(part.any() for part in missing) else None
 
+    def constant_columns(self) -> list[int]:
+        """Find the covariates that never change within a series."""
+        start = self.first_row[:-1]
+        found = []
+        for j in range(self.n_targets, len(self.columns)):
+            column = self.columns[j]
+            if (np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)).all():
+                found.append(j)
+        return found
+
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
         if len(start) < 2:
             return []
-        found = []
-        for j in range(self.n_targets, len(self.columns)):
-            column = self.columns[j]
-            constant = np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)
-            # A column that is the same everywhere may be a measurement in a quiet time.
-            if constant.all() and (column[start] != column[start[0]]).any():
-                found.append(j)
-        return found
+        # A column that is the same everywhere may be a measurement in a quiet time.
+        parts = ((j, self.columns[j][start]) for j in self.constant_columns())
+        return [j for j, values in parts if (values != values[0]).any()]
 
     def take(self, rows: Any) -> Table:
         """

@@ -77,6 +77,7 @@ from skinformer.validation.rows import (
     raise_unseen_series,
     warn_of_held_values,
     warn_of_lost_index,
+    warn_of_new_values,
     warn_of_other_static,
     warn_of_single_row,
 )
@@ -163,6 +164,7 @@ __all__ = [
     "warn_of_idle_series",
     "warn_of_leaks",
     "warn_of_lost_index",
+    "warn_of_new_values",
     "warn_of_no_calendar",
     "warn_of_one_series",
     "warn_of_other_static",

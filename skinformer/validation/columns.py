@@ -74,6 +74,7 @@ def check_score_columns(X: Any, roles: Any) -> None:
 
 def _left_out(X: Any, roles: Any, wanted: Sequence[Hashable]) -> list[Hashable]:
     """List what a frame lacks; none where it holds other names, which scikit-learn refuses."""
+    X = X.to_frame() if isinstance(X, pd.Series) else X
     if not isinstance(X, pd.DataFrame) or not set(X.columns) <= set(roles.columns):
         return []
     return [name for name in wanted if name not in X.columns]

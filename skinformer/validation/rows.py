@@ -22,6 +22,7 @@ __all__ = [
     "raise_unseen_series",
     "warn_of_held_values",
     "warn_of_lost_index",
+    "warn_of_new_values",
     "warn_of_other_static",
     "warn_of_single_row",
 ]
@@ -92,6 +93,15 @@ def warn_of_other_static(names: Sequence[Hashable]) -> None:
         f"columns {list(names)} were constant within each series in training and have other "
         "values in X, which change nothing: the training values are used. Name columns that can "
         "change in known_future and fit again.",
+    )
+
+
+def warn_of_new_values(names: Sequence[Hashable]) -> None:
+    """Warn that columns known ahead have values of which training held no example."""
+    warn_user(
+        f"columns {list(names)} are known ahead but never changed within a series in training: "
+        "nothing was learnt of what their new values in X do, and they may change no forecast. "
+        "Fit on rows in which they change.",
     )
 
 

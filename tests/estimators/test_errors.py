@@ -974,6 +974,8 @@ def test_rows_of_the_past_without_a_column_are_told_to_add_it(small, df):
             estimator.update(later)
         with pytest.raises(ValueError, match=r"^X lacks 'flow': update takes in"):
             estimator.update(later.drop(columns="flow"), df["load"][50:])
+        with pytest.raises(ValueError, match=r"^X lacks \['price', 'load'\]: update takes in"):
+            estimator.update(later["flow"])
         with raises(
             ValueError,
             "X lacks the target 'load', which is the truth to score against: add the column, or "

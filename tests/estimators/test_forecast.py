@@ -157,6 +157,8 @@ def test_future_rows_need_only_what_is_known_ahead(fitted, frame):
         forecast = estimator.forecast(future)
         pd.testing.assert_frame_equal(forecast, estimator.forecast(whole))
         np.testing.assert_array_equal(estimator.predict(future), forecast["load"])
+        # A Series is a frame of one column, here as everywhere.
+        pd.testing.assert_frame_equal(estimator.forecast(future["price"]), forecast)
 
 
 def test_future_rows_need_no_column_where_none_is_known_ahead(alone, frame):

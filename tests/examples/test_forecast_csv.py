@@ -234,6 +234,7 @@ def test_decimals_and_thousands(read, cells, numbers):
         (["2024-01", "2024-02", "2024-04"], "MS"),
         (["Jan 2024", "February 2024", "Apr-2024"], "MS"),
         (["2024Q1", "2024-Q2", "2024 Q4"], "QS"),
+        (["202401", "202402", "202404"], "MS"),
     ],
 )
 def test_months_and_quarters(read, cells, freq):
@@ -241,6 +242,15 @@ def test_months_and_quarters(read, cells, freq):
     frame = read("t,load\n" + "".join(f"{cell},1\n" for cell in cells))
     assert list(frame.index) == list(pd.date_range("2024-01-01", periods=4, freq=freq))
     assert list(frame["load"].isna()) == [False, False, True, False]
+
+
+@pytest.mark.parametrize("months", [1, 3, 12])
+def test_one_day_of_each_month_is_a_step(read, months):
+    """The estimator needs no step for dates on the 15th, and --freq has no name for it."""
+    dates = pd.date_range("2020-01-15", periods=9, freq=pd.DateOffset(months=months))
+    frame = read("t,load\n" + "".join(f"{day:%Y-%m-%d},1\n" for day in dates.delete(4)))
+    assert list(frame.index) == list(dates)
+    assert list(np.flatnonzero(frame["load"].isna())) == [4]
 
 
 def test_a_sum_at_the_end_is_left_out_and_told(read, capsys):
