@@ -72,9 +72,11 @@ def check_same_index(X: Any, y: Any, name: str = "y") -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
     labelled = isinstance(X, pd.DataFrame | pd.Series) and isinstance(y, pd.DataFrame | pd.Series)
     if labelled and not X.index.equals(y.index):
+        found = X.index.isin(y.index).all()
+        fix = f"{name}.loc[X.index]" if found else f"{name}.to_numpy() if its rows are in X's order"
         raise ValueError(
             f"X and {name} have different indexes: rows belong together by their labels. Pass "
-            f"{name}.loc[X.index]."
+            f"{fix}."
         )
 
 

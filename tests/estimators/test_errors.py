@@ -371,13 +371,13 @@ def test_three_levels_are_refused(small, df):
 
 def test_x_and_y_with_different_indexes_are_refused(small, df):
     """The same length is not the same rows."""
-    shifted = df["load"].set_axis(df.index + pd.Timedelta(hours=1))
-    with raises(
-        ValueError,
-        "X and y have different indexes: rows belong together by their labels. Pass "
-        "y.loc[X.index].",
-    ):
-        small().fit(df[["price"]], shifted)
+    y = df["load"]
+    said = "X and y have different indexes: rows belong together by their labels. Pass "
+    with raises(ValueError, said + "y.loc[X.index]."):
+        small().fit(df[["price"]], y[::-1])
+    for labels in (df.index + pd.Timedelta(hours=1), range(len(df))):
+        with raises(ValueError, said + "y.to_numpy() if its rows are in X's order."):
+            small().fit(df[["price"]], y.set_axis(labels))
 
 
 @pytest.mark.parametrize(
