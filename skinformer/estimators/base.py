@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from skinformer import validation
+from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from skinformer.estimators.batches import (
     WindowBatches,
     needs_steps,

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from skinformer import validation
+from skinformer.estimators.state import FittedState, Parameters
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
@@ -77,7 +78,7 @@ class ModelSizes(NamedTuple):
         return 1 if self.n_known > self.n_static else self.patch_len
 
 
-def model_sizes(estimator: Any, roles: Any, timeline: Timeline) -> ModelSizes:
+def model_sizes(estimator: Parameters, roles: Any, timeline: Timeline) -> ModelSizes:
     """
     Read the module's sizes off the data.
 
@@ -131,7 +132,7 @@ def _mean_step(timeline: Timeline) -> float:
 
 
 def build_module(
-    estimator: Any, sizes: ModelSizes, *, path: LinearPath | None, seed: int
+    estimator: FittedState, sizes: ModelSizes, *, path: LinearPath | None, seed: int
 ) -> Informer | Corrected:
     """
     Build the network with newly drawn weights, and what it corrects.
@@ -197,7 +198,7 @@ def build_module(
     return network if path is None else Corrected(path, network)
 
 
-def trainer_settings(estimator: Any) -> TrainerSettings:
+def trainer_settings(estimator: FittedState) -> TrainerSettings:
     """
     Collect what the trainer is told.
 

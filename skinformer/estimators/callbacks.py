@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.estimators.state import FittedState
 from skinformer.training.record import EpochRow
 
 __all__ = ["EpochTasks", "training_course"]
@@ -39,7 +40,11 @@ class EpochTasks:
     """
 
     def __init__(
-        self, estimator: Any, context: Any, data: dict[str, Any], before: pd.DataFrame | None
+        self,
+        estimator: FittedState,
+        context: Any,
+        data: dict[str, Any],
+        before: pd.DataFrame | None,
     ) -> None:
         self.estimator = estimator
         self.context = context
@@ -117,7 +122,7 @@ def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> di
     }
 
 
-def _write_line(estimator: Any, row: EpochRow) -> None:
+def _write_line(estimator: FittedState, row: EpochRow) -> None:
     """Write one plain line about an epoch."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
     sys.stdout.write(

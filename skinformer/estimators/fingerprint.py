@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
 from skinformer.timeline.timeline import Timeline
@@ -18,7 +18,7 @@ __all__ = ["fingerprint"]
 _FREE = frozenset({"checkpoint", "device", "gradient_checkpointing", "verbose"})
 
 
-def fingerprint(estimator: Any) -> dict[str, str]:
+def fingerprint(estimator: FittedState) -> dict[str, str]:
     """
     Give a hash of the training rows and the value of each parameter, by name.
 

@@ -10,31 +10,21 @@ import torch
 
 from skinformer import validation
 from skinformer.estimators.batches import WindowSource, predict_windows, window_source
-from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.reading import Roles, read_prediction
+from skinformer.estimators.reading import read_prediction
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
+from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
-from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["StepForecaster"]
 
 
-class StepForecaster:
+class StepForecaster(FittedState):
     """The part of an estimator that forecasts steps; `fit` sets what it needs."""
-
-    device_: str
-    module_: Informer | Corrected
-    roles_: Roles
-    scaler_: Scaler
-    sizes_: ModelSizes
-    timeline_: Timeline
 
     def _observe(self, X: Any) -> tuple[Table, Observed]:
         """Read rows at prediction and standardise them."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer import validation
+from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, row_labels
@@ -97,7 +98,9 @@ class _Truth:
     one_dimensional: bool
 
 
-def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Roles]:
+def read_training(
+    estimator: FittedState, X: Any, y: Any, sample_weight: Any
+) -> tuple[Table, Roles]:
     """
     Validate what `fit` or `update` got.
 
@@ -178,7 +181,7 @@ def _with_static(table: Table, roles: Roles, *, named: Sequence[Hashable]) -> tu
     return replace(table, columns=columns), roles
 
 
-def read_prediction(estimator: Any, X: Any) -> Table:
+def read_prediction(estimator: FittedState, X: Any) -> Table:
     """
     Validate what `predict` or `forecast` got.
 
@@ -228,7 +231,7 @@ def read_prediction(estimator: Any, X: Any) -> Table:
     return Table(ordered, len(roles.targets), series, steps, clock, names=names)
 
 
-def read_update(estimator: Any, X: Any, y: Any) -> Table:
+def read_update(estimator: FittedState, X: Any, y: Any) -> Table:
     """
     Validate what `update` got: rows and their truth.
 
@@ -269,7 +272,7 @@ def read_update(estimator: Any, X: Any, y: Any) -> Table:
     return replace(table, columns=columns, weight=validation.truth_weight(None, observed))
 
 
-def read_truth_of(estimator: Any, X: Any, y: Any) -> Float64Array:
+def read_truth_of(estimator: FittedState, X: Any, y: Any) -> Float64Array:
     """
     Find the truth of rows to score.
 
@@ -300,7 +303,7 @@ def read_truth_of(estimator: Any, X: Any, y: Any) -> Float64Array:
     return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
 
 
-def _complete(estimator: Any, X: Any) -> Any:
+def _complete(estimator: FittedState, X: Any) -> Any:
     """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
     roles: Roles = estimator.roles_
     X = X.to_frame() if isinstance(X, pd.Series) else X
@@ -313,7 +316,7 @@ def _complete(estimator: Any, X: Any) -> Any:
 
 
 def _read_columns(
-    estimator: Any, X: Any, *, reset: bool
+    estimator: FittedState, X: Any, *, reset: bool
 ) -> tuple[dict[Hashable, AnyArray], pd.Index | None]:
     """Read X as named columns and an index; arrays have numbers for names and no index."""
     if isinstance(X, pd.Series):
@@ -362,7 +365,7 @@ def _read_truth(y: Any) -> _Truth:
 
 
 def _assign_roles(
-    estimator: Any, columns: dict[Hashable, AnyArray], truth: _Truth | None, *, named: bool
+    estimator: FittedState, columns: dict[Hashable, AnyArray], truth: _Truth | None, *, named: bool
 ) -> Roles:
     """Tell the mode, and each column's role in it."""
     names = list(columns)
@@ -431,7 +434,7 @@ def _by_series(series: IntArray) -> Any:
     return slice(None) if sorted_already else np.argsort(series, kind="stable")
 
 
-def _unlabelled_steps(estimator: Any, X: Any, n_rows: int) -> IntArray:
+def _unlabelled_steps(estimator: FittedState, X: Any, n_rows: int) -> IntArray:
     """Place rows without an index: the training array itself, else directly after history."""
     validation.check_panel(estimator.series_ is not None, False)
     if content_digest(X) == estimator._training_digest_:

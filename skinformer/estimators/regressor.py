@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from skinformer import validation
 from skinformer.estimators.base import BaseInformer
+from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.placement import Placement, after_history, find_early
 from skinformer.estimators.reading import read_truth_of, read_update
 from skinformer.estimators.rolling import Observed

@@ -1,0 +1,98 @@
+"""What an estimator carries, by name and type: its parameters, and what `fit` leaves.
+
+scikit-learn stores parameters as they came and says nothing of their types. Declared here, a
+misspelt name is found by the type checker wherever an estimator is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skinformer.estimators.building import ModelSizes
+    from skinformer.estimators.reading import Roles
+    from skinformer.model.corrected import Corrected
+    from skinformer.model.informer import Informer
+    from skinformer.timeline.scaling import Scaler
+    from skinformer.timeline.timeline import Timeline
+
+__all__ = ["FittedState", "Parameters"]
+
+
+class Parameters:
+    """The constructor's parameters, valid after `check_sizes`; `InformerRegressor` tells each."""
+
+    target: Any
+    seq_len: int
+    label_len: int | None
+    pred_len: int
+    linear_path: bool
+    patch_len: int | None
+    known_future: list[Any] | None
+    freq: Any
+    calendar: Literal["auto"] | list[str] | None
+    embeddings: Sequence[str]
+    d_model: int
+    n_heads: int
+    n_encoder_layers: int
+    n_decoder_layers: int
+    d_ff: int | None
+    attention: str
+    decoder_attention: str
+    factor: float
+    qk_norm: bool
+    output_gate: bool
+    activation: str
+    norm: str
+    position: str
+    init: str
+    distil: bool
+    dropout: float
+    window_norm: bool
+    loss: str | float
+    max_iter: int
+    max_windows: int | None
+    optimizer: str
+    learning_rate: float
+    weight_decay: float
+    batch_size: int
+    micro_batch_size: int | None
+    gradient_checkpointing: bool
+    precision: str
+    early_stopping: bool | Literal["auto"]
+    validation_fraction: float
+    n_iter_no_change: int
+    checkpoint: Any
+    warm_start: bool
+    device: str
+    random_state: Any
+    verbose: int | bool
+
+    if TYPE_CHECKING:
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Give them by name."""
+
+
+class FittedState(Parameters):
+    """Parameters, and what `fit` found; `InformerRegressor` tells each."""
+
+    feature_names_in_: Any
+    series_: pd.Index | None
+    roles_: Roles
+    scaler_: Scaler
+    timeline_: Timeline
+    sizes_: ModelSizes
+    device_: str
+    attention_: str
+    precision_: str
+    module_: Informer | Corrected
+    trust_: float
+    linear_blend_: dict[str, float]
+    history_: pd.DataFrame
+    n_iter_: int
+    best_loss_: float
+    _training_digest_: bytes
