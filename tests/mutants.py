@@ -285,7 +285,7 @@ def defaulted():
             f"{found[1]} is its default ({line}:{column})",
             BUILDING,
             found[0],
-            defaults[found[1]],
+            f"[{defaults[found[1]]}][0]",  # `is` and a literal would be a warning
             after=text[: found.start()],
         )
 
@@ -333,7 +333,9 @@ def run(mutant):
         status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *TESTS]))
         os.chdir(ROOT)
     if status not in (0, 1):
-        raise RuntimeError(f"the tests did not run with {mutant}:\n{text.getvalue()}")
+        raise RuntimeError(
+            f"the tests did not run with {mutant and mutant.name!r}:\n{text.getvalue()}"
+        )
     return status
 
 
