@@ -166,7 +166,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network.
+        The trained network; with ``linear_path=True`` the sum of the path (``module_.path``) and
+        the trusted share of the network (``module_.network``).
     device_ : str
         Where it is.
     attention_ : str

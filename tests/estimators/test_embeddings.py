@@ -121,7 +121,7 @@ def test_a_learnt_series_vector_tells_series_apart(panel):
 def test_an_unseen_series_gets_the_mean_vector(panel):
     """A vector that was never trained would be noise."""
     model = InformerRegressor(embeddings=["series"], **SMALL).fit(panel)
-    table = model.module_.encoder_embedding.calendar.tables[-1].weight
+    table = model.module_.network.encoder_embedding.calendar.tables[-1].weight
     np.testing.assert_allclose(table[-1].tolist(), table[:-1].mean(0).tolist(), rtol=1e-5)
     new = panel.loc[["a"]].rename(index={"a": "z"}, level=0)
     assert np.isfinite(model.predict(new)).all()
@@ -144,7 +144,7 @@ def test_a_missing_covariate_is_told_from_the_mean(panel):
     rng = np.random.default_rng(0)
     holey.loc[rng.random(len(holey)) < 0.4, "temp"] = np.nan
     model = InformerRegressor(embeddings=["missing"], **SMALL).fit(holey)
-    null = model.module_.encoder_embedding.null.weight
+    null = model.module_.network.encoder_embedding.null.weight
     assert null[1].abs().max() > 0
     later = panel.copy()
     later.loc[("a", slice("2024-01-02", None)), "temp"] = np.nan
