@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes
+    from skinformer.estimators.parts import Attention, Block, MemorySaving
     from skinformer.estimators.regressor import InformerRegressor
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Attention",
+    "Block",
     "CalendarFeatures",
     "InformerRegressor",
     "MaskFuture",
+    "MemorySaving",
     "PanelTimeSeriesSplit",
     "SlidingWindow",
     "__version__",
@@ -31,9 +35,12 @@ __all__ = [
 ]
 
 _CLASSES = {
+    "Attention": "skinformer.estimators.parts",
+    "Block": "skinformer.estimators.parts",
     "CalendarFeatures": "skinformer.preprocessing.calendar_features",
     "InformerRegressor": "skinformer.estimators.regressor",
     "MaskFuture": "skinformer.preprocessing.mask_future",
+    "MemorySaving": "skinformer.estimators.parts",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
 }

@@ -30,6 +30,11 @@ TESTS = ["tests/estimators/test_links.py", "tests/test_recipes.py"]
 HEAVY = ["torch", "pandas", "sklearn.callback", "sklearn.metrics", "scipy.stats"]
 
 BUILDING = "skinformer/estimators/building.py"
+SETTINGS = "skinformer/estimators/settings.py"
+PARTS = "skinformer/estimators/parts.py"
+HEAD = "skinformer/estimators/head.py"
+FITTING = "skinformer/estimators/fitting.py"
+HYBRID = "skinformer/estimators/hybrid.py"
 BASE = "skinformer/estimators/base.py"
 CALLBACKS = "skinformer/estimators/callbacks.py"
 REGRESSOR = "skinformer/estimators/regressor.py"
@@ -59,75 +64,63 @@ class Mutant(NamedTuple):
 
 #: Links cut, swapped or bent by hand.
 LINKS = [
-    Mutant("gate off", BUILDING, "output_gate=estimator.output_gate", "output_gate=False"),
-    Mutant("distilling on", BUILDING, "distil=estimator.distil", "distil=True"),
-    Mutant("factor 5", BUILDING, "factor=estimator.factor", "factor=5.0"),
-    Mutant("no clipping", BUILDING, "max_grad_norm=_MAX_GRADIENT_NORM", "max_grad_norm=None"),
-    Mutant("clipping at 2", BUILDING, "_MAX_GRADIENT_NORM = 1.0", "_MAX_GRADIENT_NORM = 2.0"),
-    Mutant("no warm-up", BUILDING, "warmup_fraction=_WARMUP", "warmup_fraction=0.0"),
-    Mutant("longer warm-up", BUILDING, "_WARMUP = 0.05", "_WARMUP = 0.1"),
+    Mutant("gate off", SETTINGS, "output_gate=block.output_gate", "output_gate=False"),
+    Mutant("distilling on", SETTINGS, "distil=estimator.distil", "distil=True"),
+    Mutant("factor 5", SETTINGS, "factor=attention.factor", "factor=5.0"),
+    Mutant("no clipping", SETTINGS, "max_grad_norm=_MAX_GRADIENT_NORM", "max_grad_norm=None"),
+    Mutant("clipping at 2", SETTINGS, "_MAX_GRADIENT_NORM = 1.0", "_MAX_GRADIENT_NORM = 2.0"),
+    Mutant("no warm-up", SETTINGS, "warmup_fraction=_WARMUP", "warmup_fraction=0.0"),
+    Mutant("longer warm-up", SETTINGS, "_WARMUP = 0.05", "_WARMUP = 0.1"),
     Mutant(
-        "mae to mse",
-        BUILDING,
-        "loss = estimator.loss",
-        "loss = {'mae': 'mse'}.get(estimator.loss, estimator.loss)",
+        "mae to mse", HEAD, "loss = self.loss", "loss = {'mae': 'mse'}.get(self.loss, self.loss)"
     ),
     Mutant(
         "huber to mae",
-        BUILDING,
-        "loss = estimator.loss",
-        "loss = {'huber': 'mae'}.get(estimator.loss, estimator.loss)",
+        HEAD,
+        "loss = self.loss",
+        "loss = {'huber': 'mae'}.get(self.loss, self.loss)",
     ),
-    Mutant(
-        "the other quantile", BUILDING, "level_error(level=loss)", "level_error(level=1 - loss)"
-    ),
+    Mutant("the other quantile", HEAD, "level_error(level=loss)", "level_error(level=1 - loss)"),
+    Mutant("trust of a quantile", HEAD, "return isinstance(self.loss, str)", "return True"),
+    Mutant("no trust", HEAD, "return isinstance(self.loss, str)", "return False"),
+    Mutant("another loss", SETTINGS, "loss=head.error", 'loss="mse"'),
     Mutant(
         "Muon at AdamW's rate",
-        BUILDING,
+        SETTINGS,
         "_MUON_RATIO * estimator.learning_rate",
         "estimator.learning_rate",
     ),
-    Mutant("Muon's ratio", BUILDING, "0.02 / 3e-4", "0.02 / 1e-3"),
-    Mutant("constant rate", BUILDING, '_SCHEDULE = "cosine"', '_SCHEDULE = "constant"'),
-    Mutant("tolerance", BUILDING, "_TOLERANCE = 1e-4", "_TOLERANCE = 1e-3"),
-    Mutant("no accumulation", BUILDING, "estimator.batch_size // micro", "1"),
+    Mutant("Muon's ratio", SETTINGS, "0.02 / 3e-4", "0.02 / 1e-3"),
+    Mutant("constant rate", SETTINGS, '_SCHEDULE = "cosine"', '_SCHEDULE = "constant"'),
+    Mutant("tolerance", SETTINGS, "_TOLERANCE = 1e-4", "_TOLERANCE = 1e-3"),
+    Mutant("no accumulation", SETTINGS, "estimator.batch_size // micro_batch_size", "1"),
     Mutant(
-        "pre-norm always", BUILDING, 'norm_first=estimator.norm != "post_layer"', "norm_first=True"
+        "whole batches in memory", SETTINGS, "batch_size=micro,", "batch_size=estimator.batch_size,"
     ),
+    Mutant("pre-norm always", SETTINGS, 'norm_first=block.norm != "post_layer"', "norm_first=True"),
     Mutant(
-        "LayerNorm always",
-        BUILDING,
-        '"zc_rms" if estimator.norm == "zc_rms" else "layer"',
-        '"layer"',
+        "LayerNorm always", SETTINGS, '"zc_rms" if block.norm == "zc_rms" else "layer"', '"layer"'
     ),
-    Mutant("biases always", BUILDING, 'bias=estimator.norm != "zc_rms"', "bias=True"),
-    Mutant(
-        "kernels swapped",
-        BUILDING,
-        "attention=estimator.attention_,\n        decoder_attention=estimator.decoder_attention",
-        "attention=estimator.decoder_attention,\n        decoder_attention=estimator.attention_",
-    ),
+    Mutant("biases always", SETTINGS, 'bias=block.norm != "zc_rms"', "bias=True"),
     Mutant(
         "one kernel for both",
-        BUILDING,
-        "decoder_attention=estimator.decoder_attention",
-        "decoder_attention=estimator.attention_",
+        SETTINGS,
+        "resolve_attention(attention.encoder,",
+        "resolve_attention(attention.decoder,",
     ),
     Mutant(
-        "QK norm by the gate",
-        BUILDING,
-        "qk_norm=estimator.qk_norm",
-        "qk_norm=estimator.output_gate",
+        "the other kernel",
+        SETTINGS,
+        "decoder_attention=attention.decoder",
+        "decoder_attention=attention.encoder",
     ),
+    Mutant("QK norm by the gate", SETTINGS, "qk_norm=block.qk_norm", "qk_norm=block.output_gate"),
     Mutant(
-        "gate by QK norm",
-        BUILDING,
-        "output_gate=estimator.output_gate",
-        "output_gate=estimator.qk_norm",
+        "gate by QK norm", SETTINGS, "output_gate=block.output_gate", "output_gate=block.qk_norm"
     ),
     Mutant(
         "depths swapped",
-        BUILDING,
+        SETTINGS,
         "n_encoder_layers=estimator.n_encoder_layers,\n"
         "        n_decoder_layers=estimator.n_decoder_layers",
         "n_encoder_layers=estimator.n_decoder_layers,\n"
@@ -135,18 +128,18 @@ LINKS = [
     ),
     Mutant(
         "d_ff ignored",
-        BUILDING,
+        SETTINGS,
         "4 * estimator.d_model if estimator.d_ff is None else estimator.d_ff",
         "4 * estimator.d_model",
     ),
-    Mutant("d_ff twice the width", BUILDING, "4 * estimator.d_model", "2 * estimator.d_model"),
-    Mutant("no mask embedding", BUILDING, '"mask" in estimator.embeddings', "False"),
+    Mutant("d_ff twice the width", SETTINGS, "4 * estimator.d_model", "2 * estimator.d_model"),
+    Mutant("no mask embedding", SETTINGS, '"mask" in estimator.embeddings', "False"),
     Mutant("no null embedding", BUILDING, "null_embedding=sizes.may_miss", "null_embedding=False"),
     Mutant(
         "missing by mask",
         BUILDING,
-        '"missing" in estimator.embeddings',
-        '"mask" in estimator.embeddings',
+        '"missing" in settings.embeddings',
+        '"mask" in settings.embeddings',
     ),
     Mutant("no series", BUILDING, "fields.append(sizes.n_series + 1)", "pass"),
     Mutant("label_len ignored", BUILDING, "if label_len is None:", "if True:"),
@@ -166,47 +159,58 @@ LINKS = [
     ),
     Mutant(
         "24 tokens",
-        BUILDING,
+        SETTINGS,
         "_TOKENS, _LONGEST_PATCH = 24, 12",
         "_TOKENS, _LONGEST_PATCH = 48, 12",
     ),
     Mutant(
         "longest patch",
-        BUILDING,
+        SETTINGS,
         "_TOKENS, _LONGEST_PATCH = 24, 12",
         "_TOKENS, _LONGEST_PATCH = 24, 24",
     ),
-    Mutant("sparse later", BUILDING, '"cpu": 96', '"cpu": 97'),
-    Mutant("sparse earlier", BUILDING, '"cpu": 96', '"cpu": 95'),
-    Mutant("attention always auto", BUILDING, 'if attention != "auto":', "if False:"),
-    Mutant("device always auto", BUILDING, 'if device != "auto":', "if False:"),
+    Mutant("sparse later", SETTINGS, '"cpu": 96', '"cpu": 97'),
+    Mutant("sparse earlier", SETTINGS, '"cpu": 96', '"cpu": 95'),
+    Mutant("attention always auto", SETTINGS, 'if attention != "auto":', "if False:"),
+    Mutant("device always auto", SETTINGS, 'if device != "auto":', "if False:"),
     Mutant(
         "continuous without times",
         BUILDING,
-        'if estimator.position == "continuous" else None',
+        'if settings.network.position == "continuous" else None',
         "if False else None",
     ),
     Mutant("known columns hidden", BUILDING, "n_known=len(roles.known)", "n_known=0"),
     Mutant(
         "precision always auto",
-        BASE,
-        "resolve_precision(self.precision,",
+        SETTINGS,
+        "resolve_precision(estimator.precision,",
         'resolve_precision("auto",',
     ),
-    Mutant("tail always auto", BASE, "self.early_stopping is not False and", ""),
+    Mutant("tail always auto", FITTING, "settings.early_stopping is not False and", ""),
     Mutant(
-        "linear path always fitted again", BASE, 'refit=self.early_stopping == "auto"', "refit=True"
+        "linear path always fitted again",
+        BASE,
+        'refit = settings.early_stopping == "auto"',
+        "refit = True",
     ),
     Mutant(
-        "linear path never fitted again", BASE, 'refit=self.early_stopping == "auto"', "refit=False"
+        "linear path never fitted again",
+        BASE,
+        'refit = settings.early_stopping == "auto"',
+        "refit = False",
     ),
     Mutant(
-        "validation_fraction ignored", BASE, "fraction=self.validation_fraction", "fraction=0.1"
+        "validation_fraction ignored",
+        FITTING,
+        "fraction=settings.validation_fraction",
+        "fraction=0.1",
     ),
-    Mutant("linear path always", BASE, "if self.linear_path:", "if True:"),
-    Mutant("linear path never", BASE, "if self.linear_path:", "if False:"),
-    Mutant("no checkpoint", BASE, "checkpoint=self.checkpoint,", "checkpoint=None,"),
-    Mutant("no fingerprint", BASE, "{} if self.checkpoint is None else fingerprint(self)", "{}"),
+    Mutant("linear path always", BASE, "if settings.linear_path:", "if True:"),
+    Mutant("linear path never", BASE, "if settings.linear_path:", "if False:"),
+    Mutant("no checkpoint", BASE, "checkpoint=settings.checkpoint,", "checkpoint=None,"),
+    Mutant(
+        "no fingerprint", BASE, "{} if settings.checkpoint is None else fingerprint(self)", "{}"
+    ),
     Mutant("warm start always", BASE, "earlier=self if self.warm_start else None", "earlier=self"),
     Mutant("warm start never", BASE, "earlier=self if self.warm_start else None", "earlier=None"),
     Mutant(
@@ -215,28 +219,18 @@ LINKS = [
         "check_random_state(self.random_state)",
         "check_random_state(0)",
     ),
-    Mutant("order unseeded", BASE, "inside, seed=seed, **shared", "inside, seed=0, **shared"),
+    Mutant("order unseeded", FITTING, "make(inside, seed=seed)", "make(inside, seed=0)"),
     Mutant(
-        "validation shuffled",
-        BASE,
-        "held_out, seed=None, **shared",
-        "held_out, seed=seed, **shared",
+        "validation shuffled", FITTING, "make(held_out, seed=None)", "make(held_out, seed=seed)"
     ),
     Mutant(
-        "whole batches in memory",
-        BASE,
-        "self.micro_batch_size or self.batch_size",
-        "self.batch_size",
+        "max_windows ignored", FITTING, "max_windows=settings.max_windows", "max_windows=10_000"
     ),
-    Mutant("max_windows ignored", BASE, '"max_windows": self.max_windows', '"max_windows": 10_000'),
     Mutant("epochs silent", CALLBACKS, "if self.estimator.verbose:", "if False:"),
     Mutant("epochs always told", CALLBACKS, "if self.estimator.verbose:", "if True:"),
-    Mutant(
-        "trust of a quantile",
-        BASE,
-        "and isinstance(loss, str)",
-        "and isinstance(loss, str | float)",
-    ),
+    Mutant("named attention: decoder", PARTS, '"decoder": "dense"', '"decoder": "probsparse"'),
+    Mutant("named attention: factor", PARTS, '"factor": 5.0', '"factor": 3.0'),
+    Mutant("named attention: encoder", PARTS, '"encoder": kind', '"encoder": "auto"'),
 ]
 
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
@@ -251,14 +245,8 @@ OTHER = {
     "n_decoder_layers": ["2"],
     "d_ff": ["128"],
     "attention": ['"dense"', '"probsparse"'],
-    "decoder_attention": ['"probsparse"'],
-    "factor": ["3.0"],
-    "qk_norm": ["True", "False"],
-    "output_gate": ["True", "False"],
-    "activation": ['"relu"'],
-    "norm": ['"post_layer"'],
+    "block": ['"plain"'],
     "position": ['"learned"'],
-    "init": ['"xavier"'],
     "distil": ["False"],
     "dropout": ["0.2"],
     "window_norm": ["True"],
@@ -271,23 +259,60 @@ OTHER = {
 }
 
 
-def defaulted():
-    """Make the mutants in which a parameter that is read while building is its default."""
-    source = ast.walk(ast.parse((ROOT / REGRESSOR).read_text(encoding="utf-8")))
-    arguments = next(part.args for part in source if getattr(part, "name", "") == "__init__")
+#: Another value of each parameter of a block.
+OTHER_BLOCK = {
+    "qk_norm": ["True", "False"],
+    "output_gate": ["True", "False"],
+    "activation": ['"relu"'],
+    "norm": ['"post_layer"'],
+    "init": ['"xavier"'],
+}
+
+
+def defaults(path, of):
+    """Give the default of each argument of a class's constructor, as source."""
+    classes = ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+    body = next(part for part in classes if getattr(part, "name", "") == of).body
+    arguments = next(part.args for part in body if getattr(part, "name", "") == "__init__")
     names = [argument.arg for argument in arguments.kwonlyargs]
-    defaults = dict(zip(names, map(ast.unparse, arguments.kw_defaults), strict=True))
-    text = (ROOT / BUILDING).read_text(encoding="utf-8")
-    for found in re.finditer(r"\bestimator\.([a-z_]*[a-z])\b", text):
+    return dict(zip(names, map(ast.unparse, arguments.kw_defaults), strict=True))
+
+
+def defaulted():
+    """Make the mutants in which a parameter that is read into settings is its default."""
+    known = {
+        "estimator": defaults(REGRESSOR, "InformerRegressor"),
+        "attention": defaults(PARTS, "Attention"),
+        "block": defaults(PARTS, "Block"),
+        "memory": defaults(PARTS, "MemorySaving"),
+    }
+    text = (ROOT / SETTINGS).read_text(encoding="utf-8")
+    for found in re.finditer(rf"\b({'|'.join(known)})\.([a-z_]*[a-z])\b", text):
         line = text.count("\n", 0, found.start()) + 1
         column = found.start() - text.rfind("\n", 0, found.start())
         yield Mutant(
-            f"{found[1]} is its default ({line}:{column})",
-            BUILDING,
+            f"{found[2]} is its default ({line}:{column})",
+            SETTINGS,
             found[0],
-            f"[{defaults[found[1]]}][0]",  # `is` and a literal would be a warning
+            f"[{known[found[1]][found[2]]}][0]",  # `is` and a literal would be a warning
             after=text[: found.start()],
         )
+
+
+def block_values():
+    """Make the mutants in which one value of a named block is another."""
+    text = (ROOT / PARTS).read_text(encoding="utf-8")
+    for kind in ("note", "bf16"):
+        written = text[text.index(f'"{kind}": {{') :].split("}")[0]
+        for key, old in re.findall(r'"(\w+)": ([^{,]+),', written):
+            new = next(other for other in OTHER_BLOCK[key] if other != old)
+            yield Mutant(
+                f"block {kind}: {key}={new}",
+                PARTS,
+                f'"{key}": {old},',
+                f'"{key}": {new},',
+                after=f'"{kind}": {{',
+            )
 
 
 def recipe_values():
@@ -311,7 +336,7 @@ def recipe_values():
 
 def all_mutants():
     """Give every mutant; raise if there is nothing for one of them to change."""
-    mutants = [*LINKS, *defaulted(), *recipe_values()]
+    mutants = [*LINKS, *defaulted(), *block_values(), *recipe_values()]
     for mutant in mutants:
         mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))
     return mutants

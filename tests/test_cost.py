@@ -13,11 +13,11 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from skinformer import InformerRegressor
-from skinformer.estimators.base import trainer_settings
+from skinformer.estimators.fitting import cut_windows, window_batches
+from skinformer.estimators.settings import read_settings
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.model.roles import parameter_roles
 from skinformer.training import step as steps
-from skinformer.training.losses import as_loss
 from skinformer.training.optimizers import make_optimizers
 
 SIZE_A = {
@@ -61,12 +61,18 @@ def fitted():
     return model.set_params(random_state=0).fit(wave)
 
 
+def training_batches(fitted):
+    timeline, sizes = fitted.timeline_, fitted.sizes_
+    settings = read_settings(fitted, fitted.head_)
+    windows = cut_windows(timeline, sizes, None)
+    return window_batches(timeline, sizes, settings, windows, seed=0).training
+
+
 @pytest.fixture
 def training_step(fitted):
     """Give one training step of size A: gathering, forward, backward, clipping, optimiser."""
-    inside, held_out = fitted._origins(None)
-    batches, _ = fitted._batches(inside, held_out, 0)
-    settings, module = trainer_settings(fitted), fitted.module_
+    settings, module = read_settings(fitted, fitted.head_), fitted.module_
+    batches = training_batches(fitted)
     optimizers = make_optimizers(
         parameter_roles(module),
         optimizer="adamw",
@@ -78,7 +84,7 @@ def training_step(fitted):
 
     def once():
         module.train()
-        how = {"loss": as_loss(settings.loss), "precision": "fp32", "device": torch.device("cpu")}
+        how = {"loss": settings.trainer.loss, "precision": "fp32", "device": torch.device("cpu")}
         steps.accumulate_gradients(module, [next(iter(batches))], scaler=None, **how)
         steps.clip_and_step(optimizers, parameters=parameters, max_norm=1.0, scaler=None)
 
@@ -107,7 +113,7 @@ def test_a_batch_costs_its_own_rows_only(fitted):
     costs = []
     for n in (500, 5000):
         wave = np.zeros((n, 1), dtype=np.float32)
-        source = fitted._batches(*fitted._origins(None), 0)[0].source
+        source = training_batches(fitted).source
         longer = type(source)(**{**vars(source), "values": torch.from_numpy(wave)})
         with Count() as count:
             longer.inputs(torch.arange(100, 132))

@@ -27,7 +27,7 @@ def test_a_mutant_without_its_text_is_an_error_that_names_it():
 @pytest.mark.slow
 def test_a_handful_of_mutants_is_killed():
     """The whole list takes minutes and is run by hand."""
-    words = ["gate off", "no clipping", "Muon at AdamW's rate", "BF16: factor"]
+    words = ["gate off", "no clipping", "Muon at AdamW's rate", "block bf16: init"]
     done = subprocess.run(
         [sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False
     )

@@ -4,14 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer import InformerRegressor, recipes
-from skinformer.estimators.building import trainer_settings
+from skinformer import Block, InformerRegressor, recipes
+from skinformer.estimators.head import PointHead
+from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
 OPEN = {
     *("target", "known_future", "freq", "seq_len", "label_len", "pred_len"),
     *("max_iter", "max_windows", "early_stopping", "validation_fraction", "n_iter_no_change"),
-    *("micro_batch_size", "gradient_checkpointing", "checkpoint", "warm_start"),
+    *("memory_saving", "checkpoint", "warm_start"),
     *("device", "random_state", "verbose"),
 }
 SMALL = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
@@ -78,13 +79,9 @@ def test_the_recipes_are_what_the_documents_say():
         "attention": "probsparse",  # N 4
         "distil": True,  # N 5.2
         "position": "sinusoidal",  # N 2.2
-        "norm": "layer",  # N 5.1
-        "activation": "gelu",  # N 5.1
-        "init": "normal",  # N 9.5
         "loss": "mse",  # N 9.1
         "optimizer": "adamw",  # N 9.2
-        "qk_norm": False,
-        "output_gate": False,
+        "block": "note",
         "window_norm": False,
         "linear_path": False,
         "patch_len": 1,
@@ -92,17 +89,31 @@ def test_the_recipes_are_what_the_documents_say():
     assert note.items() <= recipes.NOTE.items()
     modern = {
         "precision": "bf16",  # C "Precision"
+        "block": "bf16",
+        "optimizer": "muon",  # C "Optimizer"
+        "learning_rate": 3e-4,
+        "weight_decay": 0.1,
+        "embeddings": ("mask",),  # mask_emb
+    }
+    assert modern.items() <= recipes.BF16.items()
+    settings = read_settings(InformerRegressor(**recipes.BF16), PointHead("mse"))
+    assert settings.trainer.muon_learning_rate == pytest.approx(0.02)
+
+
+def test_the_blocks_of_the_recipes_are_what_the_documents_say():
+    """The same for what a block's name stands for."""
+    note, modern = Block.of("note").get_params(), Block.of("bf16").get_params()
+    assert note == {
+        "norm": "layer",  # N 5.1
+        "activation": "gelu",  # N 5.1
+        "init": "normal",  # N 9.5
+        "qk_norm": False,
+        "output_gate": False,
+    }
+    assert modern == {
         "norm": "zc_rms",  # C "Normalization"
         "qk_norm": True,  # C "QK Norm"
         "output_gate": True,  # C "Summary"
         "activation": "swiglu",  # C "Summary"
-        "optimizer": "muon",  # C "Optimizer"
-        "learning_rate": 3e-4,
-        "weight_decay": 0.1,
         "init": "scaled",  # C "Weight Initialization"
-        "embeddings": ("mask",),  # mask_emb
     }
-    assert modern.items() <= recipes.BF16.items()
-    estimator = InformerRegressor(**recipes.BF16)
-    estimator.precision_ = "bf16"
-    assert trainer_settings(estimator).muon_learning_rate == pytest.approx(0.02)

@@ -134,8 +134,8 @@ def measure(
         pred_len=horizon,
         early_stopping=True,
         validation_fraction=1 - split.train / split.validation,
-        **parameters,
-    ).fit(scaled.iloc[: split.validation])
+    )
+    model.set_params(**parameters).fit(scaled.iloc[: split.validation])
     fitted = time.perf_counter()
     rows = {
         type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)

@@ -86,7 +86,7 @@ def _parameters(text: str) -> dict[str, Any]:
         raise argparse.ArgumentTypeError(f'{text} must name its values, as {{"seq_len": 720}}')
     known = InformerRegressor().get_params()
     for name in given:
-        if name not in known:
+        if name.partition("__")[0] not in known:
             raise argparse.ArgumentTypeError(
                 f"InformerRegressor has no parameter {name!r}; it has {', '.join(sorted(known))}"
             )

@@ -1,4 +1,4 @@
-"""What the estimators share: `fit` as a table of contents, and forecasts of steps."""
+"""What the estimators share: `fit` as a table of contents, and forecasts for any head."""
 
 from __future__ import annotations
 
@@ -12,45 +12,67 @@ from sklearn.utils import check_random_state
 
 from skinformer import validation
 from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
-from skinformer.estimators.batches import (
-    WindowBatches,
-    needs_steps,
-    window_source,
-)
-from skinformer.estimators.building import (
-    build_module,
-    model_sizes,
-    resolve_attention,
-    resolve_device,
-    trainer_settings,
-)
+from skinformer.estimators.building import model_sizes
 from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.fingerprint import fingerprint
+from skinformer.estimators.fitting import cut_windows, find_tail, window_batches
 from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
-from skinformer.estimators.reading import read_training, read_truth_of
-from skinformer.linear.fit import LinearFit
+from skinformer.estimators.future import (
+    after_observed,
+    check_known_ahead,
+    nothing_observed,
+    steps_of_rows,
+    without_early,
+    without_later,
+)
+from skinformer.estimators.head import Head
+from skinformer.estimators.hybrid import join, linear_fit, start_module
+from skinformer.estimators.parts import PARTS, open_parts
+from skinformer.estimators.placement import after_history
+from skinformer.estimators.reading import read_prediction, read_training, read_truth_of, read_update
+from skinformer.estimators.settings import FitSettings, read_settings
+from skinformer.estimators.state import FittedState
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.patches import n_patches
 from skinformer.model.roles import parameter_roles
-from skinformer.timeline.arrays import BoolArray
-from skinformer.timeline.calendar import FIELDS
+from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.clock import join_series
 from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
-from skinformer.timeline.split import series_with_truth, training_rows, validation_start
-from skinformer.timeline.timeline import Table, build_timeline
-from skinformer.timeline.windows import Origins
-from skinformer.training.precision import resolve_precision
+from skinformer.timeline.split import training_rows
+from skinformer.timeline.timeline import build_timeline, runs
 from skinformer.training.trainer import train
 
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
-    """An Informer over a timeline; subclasses say what its forecasts mean."""
+class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
+    """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
-    _parameter_constraints = validation.CONSTRAINTS
+    _parameter_constraints = validation.CONSTRAINTS | {
+        name: validation.part_constraint(part, part.named) for name, part in PARTS.items()
+    }
+
+    def _make_head(self) -> Head:
+        """Say what the outputs of the network mean."""
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """
+        Set parameters by name, those of parts by ``block__norm``.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values. A part that is named, as by ``block="note"``, becomes a `Block` of
+            the same values once one of them is set.
+
+        Returns
+        -------
+        self
+            With these parameters; forecasts change with the next fit.
+        """
+        return super().set_params(**open_parts(self, params))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
@@ -111,35 +133,269 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         draft.__dict__ = {k: v for k, v in vars(self).items() if not k.endswith("_")}
         return draft
 
+    def predict(self, X: Any) -> Float64Array:
+        """
+        Forecast each row of X at its own time.
+
+        Rows are forecast in blocks of `pred_len` steps whose borders lie whole blocks from the
+        end of the history, each block from the rows before it. So the order of rows does not
+        matter, and no row is forecast from itself or from later ones.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows like those of `fit`. A missing target is a step to be forecast; an observed one
+            becomes history for later blocks. Columns that are not known ahead may be left out.
+            Rows of an array without index follow the training rows, unless they are the
+            training array itself.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
+            Forecasts in y's (else the target column's) units.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows cannot be placed in time; the message says what to type instead.
+
+        Warns
+        -----
+        UserWarning
+            If rows without an index follow a dated history or come one by one, if rows lie far
+            after the history, before it or off its steps, or if values that a later block needs
+            are missing and were held.
+        """
+        validation.check_fitted(self)
+        values = self.head_.point(self._outputs(X))
+        return values[:, 0] if self.roles_.one_dimensional else values
+
+    def _outputs(self, X: Any) -> Float64Array:
+        """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
+        forecaster, table = self._forecaster, read_prediction(self, X)
+        place, observed = forecaster.place(table, forecaster.observe(table))
+        return forecaster.forecast(observed, observed.track, table.steps, place, table.clock)
+
+    def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Forecast the steps after the history.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            Later history (target observed), what is known of the future (target missing or left
+            out), or both; told apart by the target. The fitted state stays as it was.
+        horizon : int, default=None
+            Steps to forecast, at least 1. None: the rows of X after the history, else
+            `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_targets)
+            Forecasts with their timestamps, in the index's time zone and frequency; for several
+            series (those of X, if X is given) horizon rows each, under a MultiIndex.
+
+        Raises
+        ------
+        ValueError
+            If a column known ahead lacks a value at one of the steps.
+        """
+        validation.check_fitted(self)
+        if horizon is not None:
+            validation.check_horizon(horizon)
+        validation.check_rows_not_horizon(X)
+        forecaster, sizes = self._forecaster, self.sizes_
+        if X is None:
+            observed, place = nothing_observed(self.timeline_), after_history(self.timeline_)
+            clock, names = self.timeline_.clock, self.series_
+            wanted = np.arange(self.timeline_.n_series)
+        else:
+            table = read_prediction(self, X)
+            table, observed = without_early(table, forecaster.observe(table), self.timeline_)
+            place, observed = forecaster.place(table, observed)
+            place = after_observed(place, observed, sizes.n_targets)
+            observed = without_later(observed, place, sizes)
+            clock, names, wanted = table.clock, table.names, np.unique(observed.track)
+        horizon = int(horizon or steps_of_rows(observed, place) or sizes.pred_len)
+        check_known_ahead(
+            observed, place, wanted, horizon, clock=clock, roles=self.roles_, sizes=sizes
+        )
+        track = np.repeat(wanted, horizon)
+        steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
+        values = self.head_.point(forecaster.forecast(observed, track, steps, place, clock))
+        labels = join_series(names, place.series[track], clock.labels(steps))
+        return pd.DataFrame(values, index=labels, columns=self.roles_.target_labels)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """
+        Score `predict`; rows whose truth is missing are left out.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows to forecast.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The truth; None takes it from X's target column(s).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The higher, the better; `InformerRegressor` gives the R².
+        """
+        validation.check_fitted(self)
+        validation.check_same_index(X, sample_weight, "sample_weight")
+        truth = read_truth_of(self, X, y)
+        forecast = self.predict(X).reshape(truth.shape)
+        present = ~np.isnan(truth).any(axis=1)
+        validation.check_any_truth(int(present.sum()))
+        weight = validation.score_weight(sample_weight, len(truth))
+        weight = None if weight is None else weight[present]
+        return self.head_.score(truth[present], forecast[present], weight)
+
+    def update(self, X: Any, y: Any = None) -> Self:
+        """
+        Take in later history without training.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows that follow the history directly.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their truth, where X does not hold it.
+
+        Returns
+        -------
+        self
+            Forecasts now start after these rows.
+
+        Raises
+        ------
+        ValueError
+            If rows are missing between the history and X, or within X.
+        """
+        validation.check_fitted(self)
+        table = read_update(self, X, y)
+        table = table.take(np.lexsort((table.steps, table.series)))
+        first_row = runs(table.series, self.timeline_.n_series)
+        expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
+        expected += np.arange(len(expected))
+        validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
+        self.timeline_ = self._forecaster.appended(table)
+        return self
+
+    def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Make rows for the steps after the history: fill in what is known, then `predict`.
+
+        Parameters
+        ----------
+        horizon : int, default=None
+            Steps, at least 1; None is `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_features)
+            X's columns in their order, all missing, with the timestamps to come.
+        """
+        validation.check_fitted(self)
+        if horizon is not None:
+            validation.check_horizon(horizon)
+        steps = int(self.sizes_.pred_len if horizon is None else horizon)
+        end, n_series = self.timeline_.end_step, self.timeline_.n_series
+        labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
+        labels = join_series(self.series_, np.repeat(np.arange(n_series), steps), labels)
+        return pd.DataFrame(np.nan, index=labels, columns=self.roles_.column_labels)
+
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
-        validation.check_sizes(self, list(FIELDS))
+        self.head_ = self._make_head()
+        settings = read_settings(self, self.head_)
         table, self.roles_ = read_training(self, X, y, sample_weight)
         labelled = isinstance(X, pd.DataFrame | pd.Series)
         self._training_digest_ = b"" if labelled else content_digest(X)
-        tail = self._validation_start(table)
+        tail = find_tail(table, settings, self.series_)
         static = table.static_columns()
-        rows = training_rows(table, tail, seq_len=self.seq_len)
+        rows = training_rows(table, tail, seq_len=settings.seq_len)
         self.scaler_ = fit_scaler(table.columns, *rows, static=static)
-        fill = "missing" not in self.embeddings
+        fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
-        self.sizes_ = model_sizes(self, self.roles_, self.timeline_)
-        device = resolve_device(self.device)
-        self.device_ = str(device)
-        self.attention_ = resolve_attention(
-            self.attention,
-            n_tokens=n_patches(self.seq_len, self.sizes_.patch_len),
-            device=device,
-        )
-        self.precision_ = resolve_precision(self.precision, device=device, d_model=self.d_model)
+        self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
+        self.device_ = str(settings.device)
+        self.attention_ = settings.network.attention
+        self.precision_ = settings.trainer.precision
         missing = table.missing
         del table  # PERF: its steps are eight bytes a row
+        data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "module_") else None
-        self._train(tail, missing, self._callback_data(X, y, sample_weight), earlier)
+        self._train(settings, tail, missing, data, earlier)
         if missing is not None:
-            self._fill_missing(missing)
+            self._forecaster.fill_missing(missing)
+
+    def _train(
+        self,
+        settings: FitSettings,
+        tail: int | None,
+        missing: BoolArray | None,
+        data: dict[str, Any],
+        earlier: BaseInformer | None,
+    ) -> None:
+        """Build the module and train it."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
+        timeline, sizes = self.timeline_, self.sizes_
+        windows = cut_windows(timeline, sizes, tail)
+        linear = None
+        if settings.linear_path:
+            refit = settings.early_stopping == "auto"
+            linear = linear_fit(timeline, sizes, windows, missing=missing, tail=tail, refit=refit)
+        weights, before = (None, None) if earlier is None else (earlier.module_, earlier.history_)
+        module = start_module(settings, sizes, linear, weights, seed=seed)
+        self.module_ = module.to(settings.device)
+        batches = window_batches(timeline, sizes, settings, windows, seed=seed)
+        with EpochTasks(self, context, data, before) as on_epoch:
+            record = train(
+                self.module_,
+                training=batches.training,
+                validation=batches.validation,
+                settings=settings.trainer,
+                roles=parameter_roles(self.module_),
+                on_epoch=on_epoch,
+                checkpoint=settings.checkpoint,
+                fingerprint={} if settings.checkpoint is None else fingerprint(self),
+            )
+        if sizes.n_series:
+            self._network.embed_unseen()
+        self.trust_: float = 1.0
+        self.linear_blend_: dict[str, float] = {}
+        if linear is not None and isinstance(self.module_, Corrected):
+            self.trust_ = join(
+                self.module_, linear[1], batches.validation, timeline=timeline, head=self.head_
+            )
+            self.linear_blend_ = linear[1].blend
+        self.__dict__.update(training_course(record.rows, before))
+        self.best_loss_ = record.best_loss
+
+    @property
+    def _network(self) -> Informer:
+        """The network, without what it corrects."""
+        return self.module_.network if isinstance(self.module_, Corrected) else self.module_
+
+    @property
+    def _forecaster(self) -> StepForecaster:
+        """What the fit found, put together to forecast."""
+        return StepForecaster(
+            history=self.timeline_,
+            scaler=self.scaler_,
+            roles=self.roles_,
+            sizes=self.sizes_,
+            module=self.module_,
+            device=self.device_,
+            head=self.head_,
+        )
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Give callbacks what scorers take: rows, their truth and their weights."""
@@ -155,137 +411,3 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
             "y": truth[:, 0] if self.roles_.one_dimensional else truth,
             "metadata": weights,
         }
-
-    def _train(
-        self,
-        tail: int | None,
-        missing: BoolArray | None,
-        data: dict[str, Any],
-        earlier: BaseInformer | None,
-    ) -> None:
-        """Build the module and train it."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        context = self._init_callback_context(max_subtasks=self.max_iter)
-        inside, held_out = self._origins(tail)
-        linear = None
-        if self.linear_path:
-            linear = linear_fit(
-                self.timeline_,
-                self.sizes_,
-                inside,
-                held_out,
-                missing=missing,
-                tail=tail,
-                refit=self.early_stopping == "auto",
-            )
-        self.module_ = self._build(linear, earlier, seed).to(self.device_)
-        training, validating = self._batches(inside, held_out, seed)
-        before = None if earlier is None else earlier.history_
-        with EpochTasks(self, context, data, before) as on_epoch:
-            record = train(
-                self.module_,
-                training=training,
-                validation=validating,
-                settings=trainer_settings(self),
-                roles=parameter_roles(self.module_),
-                on_epoch=on_epoch,
-                checkpoint=self.checkpoint,
-                fingerprint={} if self.checkpoint is None else fingerprint(self),
-            )
-        if self.sizes_.n_series:
-            self._network.embed_unseen()
-        self.trust_: float = 1.0
-        self.linear_blend_: dict[str, float] = {}
-        if linear is not None and isinstance(self.module_, Corrected):
-            self._join(self.module_, linear, validating)
-        self.__dict__.update(training_course(record.rows, before))
-        self.best_loss_ = record.best_loss
-
-    def _build(
-        self,
-        linear: tuple[LinearFit, LinearFit] | None,
-        earlier: BaseInformer | None,
-        seed: int,
-    ) -> Informer | Corrected:
-        """Build the module, with the weights of an earlier one after a warm start."""
-        path = linear_module(self.sizes_, linear[0]) if linear is not None else None
-        module = build_module(self, self.sizes_, path=path, seed=seed)
-        if earlier is not None:
-            weights = earlier.module_.state_dict()
-            validation.check_same_weights(weights, module.state_dict())
-            module.load_state_dict(weights)
-            if linear is not None and isinstance(module, Corrected):
-                # The earlier module brought its path and its trust: both have to be found anew.
-                load_linear(module.path, linear[0])
-                module.trust.fill_(1.0)
-        return module
-
-    @property
-    def _network(self) -> Informer:
-        """The network, without what it corrects."""
-        return self.module_.network if isinstance(self.module_, Corrected) else self.module_
-
-    def _join(
-        self,
-        module: Corrected,
-        linear: tuple[LinearFit, LinearFit],
-        validating: WindowBatches | None,
-    ) -> None:
-        """Trust the network as far as it proved itself, and take the final linear path."""
-        loss = self.loss
-        # A quantile has no path to fall back to: ridges forecast means.
-        if validating is not None and isinstance(loss, str):
-            steps = self.timeline_.steps_of(validating.draw())
-            self.trust_ = choose_trust(module, validating, steps=steps, loss=loss)
-        module.trust.fill_(self.trust_)
-        load_linear(module.path, linear[1])
-        self.linear_blend_ = linear[1].blend
-
-    def _validation_start(self, table: Table) -> int | None:
-        """Find the step where the validation tail begins; None for no validation."""
-        first_row = table.first_row
-        longest = int(np.diff(first_row).max())
-        sizes = {"seq_len": self.seq_len, "pred_len": self.pred_len}
-        tail = None
-        if self.early_stopping is not False and longest >= self.seq_len + 2 * self.pred_len:
-            tail = validation_start(table, **sizes, fraction=self.validation_fraction)
-        trained, watched, silent = series_with_truth(table, tail, **sizes)
-        if not (tail is not None and trained.any() and watched.any()):
-            validation.check_both_sides(self.early_stopping is not True)
-            tail, (trained, _, silent) = None, series_with_truth(table, None, **sizes)
-        validation.warn_of_idle_series(self, trained, silent)
-        return tail
-
-    def _origins(self, tail: int | None) -> tuple[Origins, Origins]:
-        """Find the windows to train on, and those of the validation tail."""
-        timeline = self.timeline_
-        first, end = timeline.first_row[:-1], timeline.first_row[1:]
-        stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
-        earliest = first + self.seq_len
-        inside = Origins(earliest, stop - self.pred_len)
-        return inside, Origins(np.maximum(earliest, stop), end - self.pred_len)
-
-    def _batches(
-        self, inside: Origins, held_out: Origins, seed: int
-    ) -> tuple[WindowBatches, WindowBatches | None]:
-        """Make the training batches, and those of the validation tail if there is one."""
-        timeline = self.timeline_
-        source = window_source(
-            timeline.values,
-            timeline.steps if needs_steps(self.sizes_) else None,
-            timeline.series if self.sizes_.n_series else None,
-            timeline.clock,
-            sizes=self.sizes_,
-            device=self.device_,
-        )
-        weight = None if timeline.weight is None else torch.from_numpy(timeline.weight)
-        shared: dict[str, Any] = {
-            "weight": weight if weight is None else weight.to(self.device_),
-            "n_targets": self.sizes_.n_targets,
-            "batch_size": self.micro_batch_size or self.batch_size,
-            "max_windows": self.max_windows,
-        }
-        training = WindowBatches(source, inside, seed=seed, **shared)
-        if not held_out.count:
-            return training, None
-        return training, WindowBatches(source, held_out, seed=None, **shared)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skinformer.estimators.parts import PARTS
 from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
@@ -15,7 +16,7 @@ from skinformer.timeline.timeline import Timeline
 __all__ = ["fingerprint"]
 
 #: Parameters that change nothing about the weights.
-_FREE = frozenset({"checkpoint", "device", "gradient_checkpointing", "verbose"})
+_FREE = frozenset({"checkpoint", "device", "verbose", "memory_saving__gradient_checkpointing"})
 
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
@@ -40,6 +41,9 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
         if part is not None:
             digest.update(np.ascontiguousarray(part).data)
     parameters = estimator.get_params(deep=False)
+    for name, kind in PARTS.items():
+        inner = kind.of(parameters.pop(name)).get_params()
+        parameters |= {f"{name}__{key}": value for key, value in inner.items()}
     values = {name: repr(value) for name, value in parameters.items() if name not in _FREE}
     resolved = {"precision": estimator.precision_, "attention": estimator.attention_}
     return {**values, **resolved, "data": digest.hexdigest()}

@@ -7,21 +7,25 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from skinformer import validation
 from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.building import ModelSizes, build_module
+from skinformer.estimators.head import Head
+from skinformer.estimators.settings import FitSettings
 from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.linear.sums import Problem
 from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
-from skinformer.training.losses import as_loss
+from skinformer.training.losses import Loss
 
-__all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear"]
+__all__ = ["choose_trust", "join", "linear_fit", "linear_module", "load_linear", "start_module"]
 
 #: Windows that the linear path learns from at most, spread over the series: they say all that a
 #: linear map can take in.
@@ -38,8 +42,7 @@ _N_STRETCHES = 4
 def linear_fit(
     timeline: Timeline,
     sizes: ModelSizes,
-    inside: Origins,
-    held_out: Origins,
+    windows: tuple[Origins, Origins],
     *,
     missing: BoolArray | None,
     tail: int | None,
@@ -54,8 +57,8 @@ def linear_fit(
         Standardised rows.
     sizes : ModelSizes
         What the columns are.
-    inside, held_out : Origins
-        Training and validation windows.
+    windows : tuple of Origins
+        Those to train on and those of the validation tail.
     missing : ndarray of bool, shape (n_rows, n_targets), or None
         Where truths were missing; None for nowhere.
     tail : int or None
@@ -77,8 +80,8 @@ def linear_fit(
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
     )
-    share = min(1.0, _MAX_WINDOWS / max(inside.count + held_out.count, 1))
-    parts = [part.thinned(math.ceil(share * part.count)) for part in (inside, held_out)]
+    share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
+    parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     return fit_linear_path(problem, origins, timeline.steps_of(origins), tail=tail, refit=refit)
 
@@ -130,12 +133,97 @@ def load_linear(path: LinearPath, fit: LinearFit) -> None:
         path.mixed.copy_(torch.from_numpy(fit.mixed))
 
 
+def start_module(
+    settings: FitSettings,
+    sizes: ModelSizes,
+    linear: tuple[LinearFit, LinearFit] | None,
+    earlier: nn.Module | None,
+    *,
+    seed: int,
+) -> Informer | Corrected:
+    """
+    Build the module that training starts from.
+
+    Parameters
+    ----------
+    settings : FitSettings
+        What the user decides.
+    sizes : ModelSizes
+        What the data decide.
+    linear : tuple of LinearFit, or None
+        From `linear_fit`; None for a network alone.
+    earlier : torch.nn.Module or None
+        A module whose weights a warm start goes on from.
+    seed : int
+        Of weights, dropout and key sampling.
+
+    Returns
+    -------
+    Informer or Corrected
+        On the CPU.
+
+    Raises
+    ------
+    ValueError
+        If the earlier module is another one.
+    """
+    path = linear_module(sizes, linear[0]) if linear is not None else None
+    module = build_module(settings, sizes, path=path, seed=seed)
+    if earlier is not None:
+        weights = earlier.state_dict()
+        validation.check_same_weights(weights, module.state_dict())
+        module.load_state_dict(weights)
+        if linear is not None and isinstance(module, Corrected):
+            # The earlier module brought its path and its trust: both have to be found anew.
+            load_linear(module.path, linear[0])
+            module.trust.fill_(1.0)
+    return module
+
+
+def join(
+    module: Corrected,
+    final: LinearFit,
+    held_out: WindowBatches | None,
+    *,
+    timeline: Timeline,
+    head: Head,
+) -> float:
+    """
+    Trust the network as far as it proved itself, and take the final linear path.
+
+    Parameters
+    ----------
+    module : Corrected
+        Trained, in evaluation mode, with trust 1.
+    final : LinearFit
+        The path fitted again.
+    held_out : WindowBatches or None
+        Validation windows.
+    timeline : Timeline
+        Their rows.
+    head : Head
+        What the outputs mean.
+
+    Returns
+    -------
+    float
+        The trust: 1 where nothing can be judged.
+    """
+    trust = 1.0
+    if held_out is not None and head.on_path:
+        steps = timeline.steps_of(held_out.draw())
+        trust = choose_trust(module, held_out, steps=steps, error=head.error)
+    module.trust.fill_(trust)
+    load_linear(module.path, final)
+    return trust
+
+
 def choose_trust(
     module: Corrected,
     held_out: WindowBatches,
     *,
     steps: IntArray,
-    loss: str,
+    error: Loss,
 ) -> float:
     """
     Find the share of the network's correction that helps on all stretches of the held-out rows.
@@ -148,7 +236,7 @@ def choose_trust(
         Validation windows.
     steps : ndarray of int64, shape (n_windows,)
         The time of each of these windows.
-    loss : {"mse", "mae", "huber"}
+    error : Loss
         What training lowered.
 
     Returns
@@ -162,7 +250,6 @@ def choose_trust(
     n_stretches = min(_N_STRETCHES, span // held_out.source.pred_len)
     if n_stretches < 2:
         return 0.0  # a stretch holds a whole forecast at least, and one stretch proves nothing
-    error = as_loss(loss)
     stretches = torch.from_numpy((steps - first) * n_stretches // span)
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
     for stretch, (batch, alone, together) in zip(

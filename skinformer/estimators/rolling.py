@@ -14,17 +14,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
 from skinformer.estimators.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.timeline import Timeline, fill_forward
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["HeldValues", "Layout", "Observed", "RollingForecast", "fill_truths", "roll"]
+__all__ = [
+    "Forecaster",
+    "HeldValues",
+    "Layout",
+    "Observed",
+    "RollingForecast",
+    "fill_truths",
+    "roll",
+]
 
 
-#: Forecasts windows of a canvas: (values, step and track of each row, origins) to
-#: (n, pred_len, n_targets).
+#: Forecasts windows of a canvas: (values, step and track of each row, origins) to outputs of the
+#: network, (n, pred_len, n_targets, *layout.head.outputs).
 Forecaster = Callable[[Float32Array, IntArray, IntArray, IntArray], Float32Array]
 
 
@@ -38,7 +47,7 @@ class Observed(NamedTuple):
 
 class Layout(NamedTuple):
     """
-    What the columns are, and the lengths of windows.
+    What the columns are, the lengths of windows, and what forecasts of them mean.
 
     Parameters
     ----------
@@ -49,6 +58,8 @@ class Layout(NamedTuple):
         Steps in a context and in a block.
     hold : bool
         Whether covariates without a value are held at their last one; else they stay NaN.
+    head : Head
+        What the outputs of the network are, and what of them is fed back.
     """
 
     n_targets: int
@@ -57,6 +68,7 @@ class Layout(NamedTuple):
     seq_len: int
     pred_len: int
     hold: bool
+    head: Head
 
 
 class HeldValues(NamedTuple):
@@ -67,9 +79,9 @@ class HeldValues(NamedTuple):
 
 
 class RollingForecast(NamedTuple):
-    """Standardised forecasts of the steps asked for, and what had to be held for them."""
+    """Outputs for the steps asked for, and what had to be held for them."""
 
-    values: Float32Array
+    outputs: Float32Array
     held: HeldValues
 
 
@@ -119,13 +131,13 @@ def roll(
     layout : Layout
         What the columns are.
     forecast : callable
-        ``forecast(values, steps, track, origins)`` gives the forecasts of windows whose contexts
+        ``forecast(values, steps, track, origins)`` gives the outputs for windows whose contexts
         and known columns are complete.
 
     Returns
     -------
     RollingForecast
-        Values of shape (n, n_targets).
+        Outputs of shape (n, n_targets, *layout.head.outputs).
 
     Notes
     -----
@@ -146,8 +158,9 @@ def roll(
     origins, of_request = np.unique(canvas.rows(track, start), return_inverse=True)
     unknown = canvas.missing.any(axis=1) & (canvas.steps < last[canvas.track])
     holes = find_holes(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
-    values = _forecast_all(canvas, holes.needed(origins, seq_len=layout.seq_len), origins, layout)
-    return RollingForecast(values[of_request, steps - start], held)
+    holes = holes.needed(origins, seq_len=layout.seq_len)
+    outputs = _forecast_all(canvas, holes, origins, layout)
+    return RollingForecast(outputs[of_request, steps - start], held)
 
 
 def fill_truths(
@@ -267,19 +280,21 @@ def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -
 def _forecast_all(canvas: _Canvas, holes: Holes, origins: IntArray, layout: Layout) -> Float32Array:
     """Fill holes turn by turn, then forecast the origins that are asked for."""
     n_targets, pred_len = layout.n_targets, layout.pred_len
-    out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
+    shape = (len(origins), pred_len, n_targets, *layout.head.outputs)
+    out = np.empty(shape, dtype=np.float32)
     place = np.searchsorted(origins, holes.origins)
     asked = np.append(origins, -1)[place] == holes.origins
     order = np.argsort(holes.turn, kind="stable")
     for chosen in np.split(order, np.flatnonzero(np.diff(holes.turn[order])) + 1):
         if not len(chosen):
             continue
-        forecasts = canvas.windows(holes.origins[chosen])
-        out[place[chosen][asked[chosen]]] = forecasts[asked[chosen]]
+        outputs = canvas.windows(holes.origins[chosen])
+        out[place[chosen][asked[chosen]]] = outputs[asked[chosen]]
         rows, fills = filled_rows(holes, chosen, pred_len)
         cells = canvas.missing[rows[fills]]
         targets = canvas.values[:, :n_targets]
-        targets[rows[fills]] = np.where(cells, forecasts[fills], targets[rows[fills]])
+        forecasts = layout.head.point(outputs)[fills]
+        targets[rows[fills]] = np.where(cells, forecasts, targets[rows[fills]])
     rest = np.ones(len(origins), dtype=bool)
     rest[place[asked]] = False
     if rest.any():

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skinformer.estimators.building import ModelSizes
+    from skinformer.estimators.head import Head
+    from skinformer.estimators.parts import Attention, Block, MemorySaving
     from skinformer.estimators.reading import Roles
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
@@ -27,40 +29,33 @@ class Parameters:
 
     target: Any
     seq_len: int
-    label_len: int | None
     pred_len: int
-    linear_path: bool
-    patch_len: int | None
     known_future: list[Any] | None
+    loss: str | float
+    max_iter: int
     freq: Any
     calendar: Literal["auto"] | list[str] | None
     embeddings: Sequence[str]
+    linear_path: bool
+    window_norm: bool
+    label_len: int | None
+    patch_len: int | None
     d_model: int
     n_heads: int
     n_encoder_layers: int
     n_decoder_layers: int
     d_ff: int | None
-    attention: str
-    decoder_attention: str
-    factor: float
-    qk_norm: bool
-    output_gate: bool
-    activation: str
-    norm: str
+    attention: str | Attention
+    block: str | Block
     position: str
-    init: str
     distil: bool
     dropout: float
-    window_norm: bool
-    loss: str | float
-    max_iter: int
     max_windows: int | None
     optimizer: str
     learning_rate: float
     weight_decay: float
     batch_size: int
-    micro_batch_size: int | None
-    gradient_checkpointing: bool
+    memory_saving: MemorySaving | None
     precision: str
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
@@ -90,6 +85,7 @@ class FittedState(Parameters):
     attention_: str
     precision_: str
     module_: Informer | Corrected
+    head_: Head
     trust_: float
     linear_blend_: dict[str, float]
     history_: pd.DataFrame

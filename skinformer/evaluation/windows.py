@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skinformer.estimators.batches import predict_windows, window_source
+from skinformer.estimators.reading import read_prediction
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
@@ -45,8 +46,8 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     >>> forecast_windows(model, wave, np.arange(8, 59)).shape
     (51, 2, 1)
     """
-    table, observed = estimator._observe(X)
-    values = np.array(observed.values)
+    forecaster, table = estimator._forecaster, read_prediction(estimator, X)
+    values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     source = window_source(
         values,
@@ -57,7 +58,8 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
         device=estimator.device_,
     )
     forecasts = predict_windows(estimator.module_, source, origins)
-    flat = forecasts.reshape(-1, forecasts.shape[2])  # (n_windows * pred_len, n_targets)
-    series = np.zeros(len(flat), dtype=np.int64)
-    values_out: Float64Array = estimator.scaler_.inverse(flat, series)
-    return values_out.reshape(forecasts.shape)
+    outputs = forecasts.reshape(-1, *forecasts.shape[2:])  # (n_windows * pred_len, n_targets, …)
+    series = np.zeros(len(outputs), dtype=np.int64)
+    head = estimator.head_
+    points: Float64Array = head.point(head.to_units(outputs, estimator.scaler_, series))
+    return points.reshape(forecasts.shape[:3])

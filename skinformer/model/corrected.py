@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.model.outputs import match_axes
 
 __all__ = ["Corrected"]
 
@@ -82,10 +83,10 @@ class Corrected(nn.Module):
 
         Returns
         -------
-        Tensor of shape (batch, pred_len, n_targets), float32
+        Tensor of shape (batch, pred_len, n_targets, *outputs), float32
             Standardised forecast.
         """
         times = past_calendar, future_calendar, past_time, future_time
         forecast: Tensor = self.path(past, future)
         correction: Tensor = self.network(past, future, *times)
-        return forecast + self.trust * correction
+        return match_axes(forecast, correction) + self.trust * correction

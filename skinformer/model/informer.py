@@ -1,5 +1,6 @@
 """The Informer: embedding, encoder, decoder and projection, put together."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from skinformer.model.embedding import StepEmbedding
 from skinformer.model.encoder import Encoder, EncoderLayer
 from skinformer.model.initialization import initialize, without_draws
 from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.outputs import match_axes
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
@@ -50,6 +52,11 @@ class Informer(nn.Module):
     decoder_patch_len : int
         The same for the decoder. 1 where columns known ahead vary: a longer token would hand the
         later values of its patch to the forecast of its earlier steps.
+    outputs : tuple of int
+        Shape of the outputs of one step and target: () for one value, (3,) for three quantiles.
+    in_units : bool
+        Whether outputs are values of the target, which window normalisation is undone on; logits
+        of classes are not.
     forecasts_distance : bool
         Whether the output is a distance from another forecast, see `Corrected`: it then starts at
         zero, and the level of the window is not part of it.
@@ -126,7 +133,7 @@ class Informer(nn.Module):
 
     **Shape**: past ``(batch, seq_len, n_inputs)``, future ``(batch, pred_len, n_inputs)``,
     calendars ``(batch, length, n_fields)``, times ``(batch, length)``, output
-    ``(batch, pred_len, n_targets)``.
+    ``(batch, pred_len, n_targets, *outputs)``.
 
     NOTE[DIFF]: N 1 takes the guiding rows from the encoder output, which is shorter after
     distilling; the rows of the input are meant and used.
@@ -141,8 +148,9 @@ class Informer(nn.Module):
     >>> from skinformer.model.informer import Informer
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
-    ...     pred_len=12, patch_len=4, decoder_patch_len=1, forecasts_distance=False, d_model=16,
-    ...     n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1,
+    ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
+    ...     forecasts_distance=False, d_model=16, n_heads=2, n_encoder_layers=2,
+    ...     n_decoder_layers=1, d_ff=32, dropout=0.1,
     ...     activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
@@ -168,6 +176,8 @@ class Informer(nn.Module):
         pred_len: int,
         patch_len: int,
         decoder_patch_len: int,
+        outputs: tuple[int, ...],
+        in_units: bool,
         forecasts_distance: bool,
         d_model: int,
         n_heads: int,
@@ -224,8 +234,9 @@ class Informer(nn.Module):
             DecoderLayer, n_decoder_layers, decoder_attention, seed + n_encoder_layers, block
         )
         self.decoder = Decoder(layers=layers, **stack)
-        self.projection = nn.Linear(d_model, n_targets * decoder_patch_len)
-        self.forecasts_distance = forecasts_distance
+        self.shape = (n_targets, *outputs)
+        self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
+        self.in_units, self.forecasts_distance = in_units, forecasts_distance
         self.known_path = _known_path(n_known, n_targets)
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
@@ -260,7 +271,7 @@ class Informer(nn.Module):
 
         Returns
         -------
-        Tensor of shape (batch, pred_len, n_targets), float32
+        Tensor of shape (batch, pred_len, n_targets, *outputs), float32
             Standardised forecast.
         """
         statistics: WindowStatistics | None = None
@@ -270,12 +281,13 @@ class Informer(nn.Module):
         seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
         tokens = _tokens(seen, self.patch_len, pad_front=True)
         forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
-        if self.window_norm is not None and statistics is not None:
+        if self.window_norm is not None and statistics is not None and self.in_units:
             forecast = self.window_norm.undo(
                 forecast, statistics, centre=not self.forecasts_distance
             )
         if self.known_path is not None:
-            forecast = forecast + self.known_path(known.nan_to_num())
+            effect = self.known_path(known.nan_to_num())
+            forecast = forecast + match_axes(effect, forecast)
         return forecast
 
     def embed_unseen(self) -> None:
@@ -285,7 +297,7 @@ class Informer(nn.Module):
                 embedding.calendar.embed_unseen()
 
     def _decode(self, seen: _Steps, ahead: _Steps, memory: Tensor) -> Tensor:
-        """Decode the steps ahead, (batch, pred_len, n_targets)."""
+        """Decode the steps ahead, (batch, pred_len, n_targets, *outputs)."""
         # Each side by itself, as both are aligned at the origin: no token holds rows of both.
         guiding = _last(seen, self.label_len)
         before = _tokens(guiding, self.decoder_patch_len, pad_front=True)
@@ -294,8 +306,9 @@ class Informer(nn.Module):
         joined = [None if a is None or b is None else torch.cat([a, b], dim=1) for a, b in pairs]
         embedded = self.decoder_embedding(*joined)  # (batch, n_guiding + n_ahead, d_model)
         states = self.decoder(embedded, memory, pred_len=self.n_ahead)
-        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_targets)
-        return split_steps(forecast, self.decoder_patch_len, length=self.pred_len)
+        forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_outputs)
+        steps = split_steps(forecast, self.decoder_patch_len, length=self.pred_len)
+        return steps.reshape(*steps.shape[:2], *self.shape)
 
 
 def _last(steps: _Steps, length: int) -> _Steps:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from skinformer.model.outputs import match_axes
+
 __all__ = ["WindowNorm", "WindowStatistics"]
 
 _FLOOR = 1e-5
@@ -107,7 +109,7 @@ class WindowNorm(nn.Module):
 
         Parameters
         ----------
-        forecast : Tensor of shape (batch, pred_len, n_targets)
+        forecast : Tensor of shape (batch, pred_len, n_targets, …)
             Forecast in the window's own units.
         statistics : WindowStatistics
             What `forward` returned for the same windows.
@@ -116,10 +118,10 @@ class WindowNorm(nn.Module):
 
         Returns
         -------
-        Tensor of shape (batch, pred_len, n_targets), float32
+        Tensor of shape (batch, pred_len, n_targets, …), float32
             The forecast on the scale of the input.
         """
-        mean = statistics.mean[..., : self.n_targets]
-        scale = statistics.scale[..., : self.n_targets]
+        mean = match_axes(statistics.mean[..., : self.n_targets], forecast)
+        scale = match_axes(statistics.scale[..., : self.n_targets], forecast)
         scaled = forecast.float() * scale
         return scaled + mean if centre else scaled

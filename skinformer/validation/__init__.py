@@ -40,9 +40,12 @@ from skinformer.validation.index import (
     warn_of_no_calendar,
 )
 from skinformer.validation.parameters import (
+    ATTENTION_CONSTRAINTS,
+    BLOCK_CONSTRAINTS,
     CALENDAR_FEATURES_CONSTRAINTS,
     CONSTRAINTS,
     MASK_FUTURE_CONSTRAINTS,
+    MEMORY_SAVING_CONSTRAINTS,
     SEASONAL_NAIVE_CONSTRAINTS,
     SLIDING_WINDOW_CONSTRAINTS,
     check_both_sides,
@@ -50,9 +53,11 @@ from skinformer.validation.parameters import (
     check_enough_rows,
     check_fitted,
     check_horizon,
+    check_micro_batches,
     check_rows_not_horizon,
     check_same_weights,
     check_sizes,
+    part_constraint,
     warn_of_idle_series,
     warn_of_one_series,
 )
@@ -95,9 +100,12 @@ from skinformer.validation.truth import (
 )
 
 __all__ = [
+    "ATTENTION_CONSTRAINTS",
+    "BLOCK_CONSTRAINTS",
     "CALENDAR_FEATURES_CONSTRAINTS",
     "CONSTRAINTS",
     "MASK_FUTURE_CONSTRAINTS",
+    "MEMORY_SAVING_CONSTRAINTS",
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
     "check_affine",
@@ -118,6 +126,7 @@ __all__ = [
     "check_kind",
     "check_known_future",
     "check_metric",
+    "check_micro_batches",
     "check_not_reset",
     "check_on_grid",
     "check_one_series",
@@ -155,6 +164,7 @@ __all__ = [
     "numeric_array",
     "numeric_column",
     "numeric_truth",
+    "part_constraint",
     "raise_unknown_ahead",
     "raise_unseen_series",
     "score_weight",

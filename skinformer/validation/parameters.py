@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -12,12 +12,16 @@ import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skinformer.timeline.arrays import BoolArray
 from skinformer.validation.warning import warn_user
 
 __all__ = [
+    "ATTENTION_CONSTRAINTS",
+    "BLOCK_CONSTRAINTS",
     "CALENDAR_FEATURES_CONSTRAINTS",
     "CONSTRAINTS",
     "MASK_FUTURE_CONSTRAINTS",
+    "MEMORY_SAVING_CONSTRAINTS",
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
     "check_both_sides",
@@ -25,8 +29,10 @@ __all__ = [
     "check_enough_rows",
     "check_fitted",
     "check_horizon",
+    "check_micro_batches",
     "check_same_weights",
     "check_sizes",
+    "part_constraint",
     "warn_of_idle_series",
     "warn_of_one_series",
 ]
@@ -53,21 +59,11 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_encoder_layers": [_COUNT],
     "n_decoder_layers": [_COUNT],
     "d_ff": [None, _COUNT],
-    "attention": [StrOptions({"auto", "probsparse", "dense"})],
-    "decoder_attention": [StrOptions({"probsparse", "dense"})],
-    "qk_norm": ["boolean"],
-    "output_gate": ["boolean"],
-    "activation": [StrOptions({"gelu", "relu", "swiglu"})],
-    "norm": [StrOptions({"layer", "zc_rms", "post_layer"})],
     "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
-    "init": [StrOptions({"xavier", "normal", "scaled"})],
     "loss": [StrOptions({"mse", "mae", "huber"}), Interval(Real, 0, 1, closed="neither")],
     "optimizer": [StrOptions({"adamw", "muon"})],
-    "micro_batch_size": [None, _COUNT],
-    "gradient_checkpointing": ["boolean"],
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],
-    "factor": [Interval(Real, 0, None, closed="neither")],
     "distil": ["boolean"],
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "window_norm": ["boolean"],
@@ -84,6 +80,29 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
+#: Those of its parts, see `estimators.parts`.
+ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
+    "encoder": [StrOptions({"auto", "probsparse", "dense"})],
+    "decoder": [StrOptions({"probsparse", "dense"})],
+    "factor": [Interval(Real, 0, None, closed="neither")],
+}
+BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
+    "norm": [StrOptions({"layer", "zc_rms", "post_layer"})],
+    "qk_norm": ["boolean"],
+    "output_gate": ["boolean"],
+    "activation": [StrOptions({"gelu", "relu", "swiglu"})],
+    "init": [StrOptions({"xavier", "normal", "scaled"})],
+}
+MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
+    "micro_batch_size": [None, _COUNT],
+    "gradient_checkpointing": ["boolean"],
+}
+
+
+def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
+    """Give the constraint of a parameter that is a part, or the name of one."""
+    names = {name for name in named if name is not None}
+    return [part, *([StrOptions(names)] if names else []), *([None] if None in named else [])]
 
 
 #: What `Dropout` rounds its probability to on a CPU.
@@ -132,18 +151,21 @@ def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
             f"embeddings={estimator.embeddings!r} holds the unknown name {unknown[0]!r}: choose "
             f"from {list(EMBEDDINGS)}."
         )
-    micro = estimator.micro_batch_size
-    if micro is not None and estimator.batch_size % micro:
-        raise ValueError(
-            f"micro_batch_size={micro} must divide batch_size={estimator.batch_size}: a step "
-            "takes the gradient of whole micro-batches. Leave it None or choose a divisor."
-        )
     check_checkpoint(estimator.checkpoint)
     if estimator.checkpoint is not None and not isinstance(estimator.random_state, Integral):
         raise ValueError(
             f"checkpoint={str(estimator.checkpoint)!r} needs an int as random_state, not "
             f"{estimator.random_state!r}: a fit that goes on must shuffle as it did before. Pass "
             "random_state=0."
+        )
+
+
+def check_micro_batches(micro: int | None, batch_size: int) -> None:
+    """Raise if a batch is no whole number of micro-batches."""
+    if micro is not None and batch_size % micro:
+        raise ValueError(
+            f"micro_batch_size={micro} must divide batch_size={batch_size}: a step "
+            "takes the gradient of whole micro-batches. Leave it None or choose a divisor."
         )
 
 
@@ -248,21 +270,22 @@ def check_enough_rows(n_rows: int, estimator: Any) -> None:
         )
 
 
-def warn_of_idle_series(estimator: Any, trained: Any, silent: Any) -> None:
+def warn_of_idle_series(
+    names: pd.Index | None, trained: BoolArray, silent: BoolArray, *, seq_len: int, pred_len: int
+) -> None:
     """Warn of the series of a panel that training or early stopping learns nothing from."""
-    if estimator.series_ is None or len(trained) < 2:
+    if names is None or len(trained) < 2:
         return
-    window = estimator.seq_len + estimator.pred_len
     if not trained.all():
         warn_user(
-            f"series {_first_names(estimator.series_[~trained])} take no part in training: before "
-            f"the validation rows they hold no window of seq_len={estimator.seq_len} + "
-            f"pred_len={estimator.pred_len} = {window} rows with a truth to learn. They are "
+            f"series {_first_names(names[~trained])} take no part in training: before "
+            f"the validation rows they hold no window of seq_len={seq_len} + "
+            f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
             "forecast by what the others teach.",
         )
     if silent.any():
         warn_user(
-            f"series {_first_names(estimator.series_[silent])} take no part in "
+            f"series {_first_names(names[silent])} take no part in "
             "validation: all their targets are missing in its rows, the last ones. Early stopping "
             "goes by the others.",
         )

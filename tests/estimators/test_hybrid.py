@@ -19,6 +19,7 @@ from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch
+from skinformer.training.losses import as_loss
 
 SEQ, PRED = 12, 4
 
@@ -85,7 +86,7 @@ def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, fra
 
 def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     """What did not prove itself must not reach a forecast by any way."""
-    monkeypatch.setattr(base, "choose_trust", lambda *_, **__: 0.0)
+    monkeypatch.setattr(hybrid, "choose_trust", lambda *_, **__: 0.0)
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
@@ -153,7 +154,7 @@ class Held:
             path = staticmethod(lambda past, future: torch.zeros_like(future))
             forward = staticmethod(lambda past, future: past + torch.zeros_like(future))
 
-        return choose_trust(Module(), self, steps=self.steps, loss=loss)
+        return choose_trust(Module(), self, steps=self.steps, error=as_loss(loss))
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
@@ -323,7 +324,7 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
-    monkeypatch.setattr(base, "choose_trust", trust)
+    monkeypatch.setattr(hybrid, "choose_trust", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(2):  # the second network starts with full trust again, to prove itself
         estimator.fit(frame(120, seed=seed))

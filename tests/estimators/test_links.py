@@ -18,7 +18,8 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer import InformerRegressor, recipes
+from skinformer import Attention, InformerRegressor, recipes
+from skinformer.estimators.parts import PARTS
 from skinformer.model.informer import Informer
 from skinformer.model.roles import parameter_roles
 from skinformer.training.losses import as_loss
@@ -39,6 +40,11 @@ def hourly(n):
     noise = np.random.default_rng(0).normal(size=(n, 3))
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
     return pd.DataFrame(noise, columns=["flow", "price", "load"], index=hours)
+
+
+def regressor(parameters):
+    """Make one; parameters of its parts are set by name, as searches do."""
+    return InformerRegressor(**FIXED).set_params(**parameters)
 
 
 FRAME = hourly(300)
@@ -68,7 +74,7 @@ def build():
 
         def fit(parameters, frame=FRAME):
             model = copy.deepcopy(earlier)  # a second fit, which only a warm start shows
-            model.set_params(**InformerRegressor(**FIXED | parameters).get_params(deep=False))
+            model.set_params(**regressor(parameters).get_params(deep=False))
             told.clear()
             with contextlib.redirect_stdout(io.StringIO()) as written:
                 model.fit(frame)
@@ -473,7 +479,7 @@ BF16 = {
 }
 
 WHOLE = {}  # the defaults themselves, with their linear path
-SPARSE = PLAIN | {"attention": "probsparse", "decoder_attention": "probsparse"}
+SPARSE = PLAIN | {"attention": Attention(encoder="probsparse", decoder="probsparse")}
 SEEDS = [209652396, 209652397, 209652398]  # of two encoder layers and one of the decoder
 P, D = "ProbSparseAttention", "DenseAttention"
 
@@ -549,21 +555,30 @@ CHANGES = [
         {"attention": (P, D), "factor": (5.0, None), "seeds of keys": SEEDS[:2]},
     ),
     (
-        "decoder_attention",
+        "attention__decoder",
         "probsparse",
         {"attention": (D, P), "factor": (None, 5.0), "seeds of keys": SEEDS[2:]},
     ),
-    ("factor", 2.5, {"factor": (2.5, 2.5)}, SPARSE),
-    ("qk_norm", True, {"QK norm": True}),
-    ("output_gate", True, {"gate": True}),
-    ("activation", "relu", {"activation": "relu"}),
-    ("activation", "swiglu", {"activation": "SwiGLU", "inner width": 85}),
-    ("norm", "zc_rms", {"norm": "ZeroCentredRMSNorm", "biases": False}),
-    ("norm", "post_layer", {"norm first": False}),
+    ("attention__factor", 2.5, {"factor": (2.5, 2.5)}, SPARSE),
+    ("block__qk_norm", True, {"QK norm": True}),
+    ("block__output_gate", True, {"gate": True}),
+    ("block__activation", "relu", {"activation": "relu"}),
+    ("block__activation", "swiglu", {"activation": "SwiGLU", "inner width": 85}),
+    ("block__norm", "zc_rms", {"norm": "ZeroCentredRMSNorm", "biases": False}),
+    ("block__norm", "post_layer", {"norm first": False}),
+    (
+        "block",
+        "note",
+        {"hidden weights": "normal", "residual outputs": ("normal", "normal")},
+    ),
     ("position", "learned", {"position": "LearnedPosition"}),
     ("position", "continuous", {"position": "ContinuousPosition", "times": (-96.0, 0.0)}),
-    ("init", "normal", {"hidden weights": "normal", "residual outputs": ("normal", "normal")}),
-    ("init", "scaled", {"residual outputs": ("xavier / 2.0", "xavier / 1.7")}),
+    (
+        "block__init",
+        "normal",
+        {"hidden weights": "normal", "residual outputs": ("normal", "normal")},
+    ),
+    ("block__init", "scaled", {"residual outputs": ("xavier / 2.0", "xavier / 1.7")}),
     ("distil", False, {"distilling": 0}),
     ("dropout", 0.3, {"dropout": 0.3}),
     ("window_norm", False, {"window norm": False}),
@@ -582,11 +597,11 @@ CHANGES = [
     ("weight_decay", 0.3, {"trainer: weight_decay": 0.3}),
     ("batch_size", 48, {"windows in memory": 48, "batches": 4}),
     (
-        "micro_batch_size",
+        "memory_saving__micro_batch_size",
         16,
         {"windows in memory": 16, "batches": 10, "trainer: accumulate": 4},
     ),
-    ("gradient_checkpointing", True, {"checkpointing": (True, True)}),
+    ("memory_saving__gradient_checkpointing", True, {"checkpointing": (True, True)}),
     ("precision", "bf16", {"trainer: precision": "bf16"}),
     ("precision", "fp16", {"trainer: precision": "fp16"}),
     (
@@ -674,7 +689,8 @@ def test_a_recipe_builds_what_is_written_here(build, recipe, expected):
 @pytest.mark.parametrize("recipe", [recipes.NOTE, recipes.BF16])
 def test_a_recipe_has_the_factor_of_the_note_wherever_attention_is_sparse(build, recipe):
     """Dense attention has none, so that its description cannot show it."""
-    assert describe(*build(recipe | SPARSE))["factor"] == (5.0, 5.0)
+    sparse = recipe | {"attention": "probsparse", "attention__decoder": "probsparse"}
+    assert describe(*build(sparse))["factor"] == (5.0, 5.0)
 
 
 @pytest.mark.parametrize("row", CHANGES, ids=lambda row: f"{row[0]}={row[1]!r}")
@@ -707,4 +723,9 @@ def test_an_epoch_of_a_long_series_is_bounded(build):
 
 def test_the_table_holds_every_public_parameter():
     """A parameter that joins the constructor brings its link's test."""
-    assert {row[0] for row in CHANGES} == set(inspect.signature(InformerRegressor).parameters)
+    parameters = set(inspect.signature(InformerRegressor).parameters) - set(PARTS)
+    for name, part in PARTS.items():
+        parameters |= {f"{name}__{inner}" for inner in part().get_params()}
+    assert {row[0] for row in CHANGES} - {"attention", "block"} == parameters - {
+        "attention__encoder"  # by "attention"
+    }

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.estimators.fitting import cut_windows
+
 
 @pytest.fixture(scope="module", params=["frame", "both", "features"])
 def case(request, modes, panel):
@@ -17,7 +19,7 @@ def test_no_training_window_crosses_a_border(small, panel):
     """A window of two series would teach a jump that never happens."""
     df = panel()
     estimator = small(target="load").fit(df)
-    origins = estimator._origins(None)[0].thinned(None)
+    origins = cut_windows(estimator.timeline_, estimator.sizes_, None)[0].thinned(None)
     series = np.repeat([0, 1, 2], [60, 40, 25])
     windows = origins[:, None] + np.arange(-12, 4)
     assert windows.min() >= 0
@@ -30,7 +32,9 @@ def test_training_and_validation_windows_share_no_truth_in_any_series(small, pan
     """One moment divides all series, or one series would tell of another's future."""
     estimator = small(target="load").fit(panel(n=(60, 40, 60)))
     tail = 54  # in hours since the first row of the panel
-    training, held_out = (part.thinned(None) for part in estimator._origins(tail))
+    training, held_out = (
+        part.thinned(None) for part in cut_windows(estimator.timeline_, estimator.sizes_, tail)
+    )
     time = np.concatenate([np.arange(60), 30 + np.arange(40), 5 + np.arange(60)])
     assert time[training + 3].max() < tail
     assert time[held_out].min() >= tail

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed, parallel_backend
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, MemorySaving
 from skinformer.training import trainer
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
@@ -105,9 +105,7 @@ def test_a_refused_first_fit_leaves_an_estimator_that_is_not_fitted():
     assert vars(model) == vars(InformerRegressor(**P))
 
 
-@pytest.mark.parametrize(
-    "place", ["linear_fit", "build_module", "train", "choose_trust", "fit_scaler"]
-)
+@pytest.mark.parametrize("place", ["linear_fit", "start_module", "train", "join", "fit_scaler"])
 @pytest.mark.parametrize("fitted", [False, True])
 def test_ctrl_c_changes_nothing_wherever_it_comes(place, fitted, monkeypatch):
     """A new scaler with an old network forecast 500,000 where 0 was right."""
@@ -154,7 +152,10 @@ def test_other_refused_calls_change_nothing_either(call):
     assert_same(results(model, later), before)
 
 
-@pytest.mark.parametrize("options", [{}, {"gradient_checkpointing": True, "linear_path": False}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "linear_path": False}],
+)
 def test_fits_in_threads_equal_fits_in_a_row(options):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""
     X = make_panel(100)

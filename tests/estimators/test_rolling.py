@@ -7,6 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from skinformer.estimators.head import PointHead
 from skinformer.estimators.placement import Placement
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.timeline.clock import RowClock
@@ -183,7 +184,7 @@ def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_fo
         steps,
         history=history,
         place=place,
-        layout=Layout(N_TARGETS, N_PAST, n_static, SEQ, PRED, hold=True),
+        layout=Layout(N_TARGETS, N_PAST, n_static, SEQ, PRED, hold=True, head=PointHead("mse")),
         forecast=forecast,
     )
 
@@ -205,7 +206,7 @@ def test_rolling_is_the_naive_loop(seed):
     observed, series, steps, history, place = make_case(seed)
     naive = Naive(observed, history, place)
     wanted = [naive.forecast(int(s), int(t)) for s, t in zip(series, steps, strict=True)]
-    got = run(observed, series, steps, history, place).values
+    got = run(observed, series, steps, history, place).outputs
     np.testing.assert_allclose(
         got, np.reshape(np.array(wanted, dtype=np.float32), (-1, N_TARGETS)), atol=1e-5
     )
@@ -287,7 +288,7 @@ def test_no_requested_step_gives_no_forecast():
     """An empty question has an empty answer."""
     history, place = single()
     empty = np.empty(0, dtype=np.int64)
-    assert run(nothing(), empty, empty, history, place).values.shape == (0, N_TARGETS)
+    assert run(nothing(), empty, empty, history, place).outputs.shape == (0, N_TARGETS)
 
 
 @settings(QUICK, max_examples=100)
@@ -305,7 +306,7 @@ def test_fillers_are_the_naive_loop(seed):
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
     observed = Observed(values, track, steps)
-    layout = Layout(N_TARGETS, N_PAST, 0, SEQ, PRED, hold=True)
+    layout = Layout(N_TARGETS, N_PAST, 0, SEQ, PRED, hold=True, head=PointHead("mse"))
     got = fill_truths(
         observed, history=history, place=place, layout=layout, forecast=fake_forecaster
     )

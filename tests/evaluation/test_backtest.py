@@ -469,7 +469,9 @@ def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
     expected = backtest(fitted, frame[TRAIN:])
     nested = make_pipeline("passthrough", make_pipeline("passthrough", fitted))
     pd.testing.assert_frame_equal(backtest(nested, frame[TRAIN:]), expected)
-    search = GridSearchCV(informer(), {"factor": [5.0]}, cv=TimeSeriesSplit(2, test_size=20))
+    search = GridSearchCV(
+        informer(), {"attention__factor": [5.0]}, cv=TimeSeriesSplit(2, test_size=20)
+    )
     search.fit(frame[:TRAIN], frame["load"][:TRAIN])
     table = backtest(search, frame[TRAIN:], step=3)
     pd.testing.assert_frame_equal(table, backtest(search.best_estimator_, frame[TRAIN:], step=3))

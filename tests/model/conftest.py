@@ -31,6 +31,8 @@ MODEL = BLOCK | {
     "pred_len": 6,
     "patch_len": 1,
     "decoder_patch_len": 1,
+    "outputs": (),
+    "in_units": True,
     "forecasts_distance": False,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,

@@ -1,0 +1,138 @@
+"""Parts of a fit, between the rows that were read and the trained module."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from skinformer import validation
+from skinformer.estimators.batches import WindowBatches, needs_steps, window_source
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.settings import FitSettings
+from skinformer.timeline.split import series_with_truth, validation_start
+from skinformer.timeline.timeline import Table, Timeline
+from skinformer.timeline.windows import Origins
+
+__all__ = ["Batches", "cut_windows", "find_tail", "window_batches"]
+
+
+def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> int | None:
+    """
+    Find the step where the validation tail begins, and tell which series take no part.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    settings : FitSettings
+        Lengths of windows, and what is wanted of early stopping.
+    names : Index or None
+        Names of the series.
+
+    Returns
+    -------
+    int or None
+        None for no validation.
+    """
+    longest = int(np.diff(table.first_row).max())
+    seq_len, pred_len = settings.seq_len, settings.pred_len
+    sizes = {"seq_len": seq_len, "pred_len": pred_len}
+    tail = None
+    if settings.early_stopping is not False and longest >= seq_len + 2 * pred_len:
+        tail = validation_start(table, **sizes, fraction=settings.validation_fraction)
+    trained, watched, silent = series_with_truth(table, tail, **sizes)
+    if not (tail is not None and trained.any() and watched.any()):
+        validation.check_both_sides(settings.early_stopping is not True)
+        tail, (trained, _, silent) = None, series_with_truth(table, None, **sizes)
+    validation.warn_of_idle_series(names, trained, silent, **sizes)
+    return tail
+
+
+def cut_windows(timeline: Timeline, sizes: ModelSizes, tail: int | None) -> tuple[Origins, Origins]:
+    """
+    Find the windows to train on, and those of the validation tail.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    sizes : ModelSizes
+        Lengths of windows.
+    tail : int or None
+        The step at which the tail begins.
+
+    Returns
+    -------
+    tuple of Origins
+        Windows whose targets end before the tail, and those whose targets begin in it.
+    """
+    first, end = timeline.first_row[:-1], timeline.first_row[1:]
+    stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
+    earliest = first + sizes.seq_len
+    inside = Origins(earliest, stop - sizes.pred_len)
+    return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)
+
+
+class Batches(NamedTuple):
+    """Batches to train on, and those of the validation tail if there is one."""
+
+    training: WindowBatches
+    validation: WindowBatches | None
+
+
+def window_batches(
+    timeline: Timeline,
+    sizes: ModelSizes,
+    settings: FitSettings,
+    windows: tuple[Origins, Origins],
+    *,
+    seed: int,
+) -> Batches:
+    """
+    Make batches of windows.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    sizes : ModelSizes
+        What the columns are.
+    settings : FitSettings
+        Sizes of batches.
+    windows : tuple of Origins
+        Training and validation windows.
+    seed : int
+        Of the shuffling.
+
+    Returns
+    -------
+    Batches
+        On the device of the settings.
+    """
+    source = window_source(
+        timeline.values,
+        timeline.steps if needs_steps(sizes) else None,
+        timeline.series if sizes.n_series else None,
+        timeline.clock,
+        sizes=sizes,
+        device=settings.device,
+    )
+    weight = None
+    if timeline.weight is not None:
+        weight = torch.from_numpy(timeline.weight).to(settings.device)
+
+    make = partial(
+        WindowBatches,
+        source,
+        weight=weight,
+        n_targets=sizes.n_targets,
+        batch_size=settings.batch_size,
+        max_windows=settings.max_windows,
+    )
+    inside, held_out = windows
+    watched = make(held_out, seed=None) if held_out.count else None
+    return Batches(make(inside, seed=seed), watched)

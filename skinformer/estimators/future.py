@@ -1,0 +1,185 @@
+"""What the rows of X say of the steps to forecast: where these begin, how many, what is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skinformer import validation
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.placement import Placement, find_early
+from skinformer.estimators.reading import Roles
+from skinformer.estimators.rolling import Observed
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.timeline import Table, Timeline
+
+__all__ = [
+    "after_observed",
+    "check_known_ahead",
+    "nothing_observed",
+    "steps_of_rows",
+    "without_early",
+    "without_later",
+]
+
+
+def nothing_observed(history: Timeline) -> Observed:
+    """
+    Give the rows of no X.
+
+    Parameters
+    ----------
+    history : Timeline
+        The stored history.
+
+    Returns
+    -------
+    Observed
+        No row.
+    """
+    nothing = np.empty(0, dtype=np.int64)
+    return Observed(history.values[:0], nothing, nothing)
+
+
+def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[Table, Observed]:
+    """
+    Forget rows before the stored history of series that X has later rows of.
+
+    Parameters
+    ----------
+    table : Table
+        The rows of X.
+    observed : Observed
+        The same, standardised.
+    history : Timeline
+        The stored history.
+
+    Returns
+    -------
+    tuple of Table and Observed
+        The rows that are left.
+    """
+    early = find_early(table, history)
+    later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
+    kept = ~early | ~later[table.series]
+    values, track, steps = observed
+    return table.take(kept), Observed(values[kept], track[kept], steps[kept])
+
+
+def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
+    """
+    Move the anchor behind the last observed target of X.
+
+    Parameters
+    ----------
+    place : Placement
+        The tracks of X's rows.
+    observed : Observed
+        The rows.
+    n_targets : int
+        Number of first columns that are targets.
+
+    Returns
+    -------
+    Placement
+        With new anchors.
+    """
+    anchor = place.begin.copy()
+    seen = ~np.isnan(observed.values[:, :n_targets]).any(axis=1)
+    np.maximum.at(anchor, observed.track[seen], observed.steps[seen] + 1)
+    return place._replace(anchor=anchor)
+
+
+def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Observed:
+    """
+    Forget past-only values that X holds after the origin.
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows of X.
+    place : Placement
+        Their tracks, anchored at the origins.
+    sizes : ModelSizes
+        What the columns are.
+
+    Returns
+    -------
+    Observed
+        NaN in their place.
+    """
+    values = observed.values.copy()
+    ahead = observed.steps >= place.anchor[observed.track]
+    first = sizes.n_targets
+    values[ahead, first : first + sizes.n_past] = np.nan
+    return observed._replace(values=values)
+
+
+def steps_of_rows(observed: Observed, place: Placement) -> int:
+    """
+    Count the steps to the last row of X.
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows of X.
+    place : Placement
+        Their tracks, anchored at the origins.
+
+    Returns
+    -------
+    int
+        0 if no row lies after its track's origin.
+    """
+    ahead = observed.steps - place.anchor[observed.track] + 1
+    return int(ahead.max(initial=0))
+
+
+def check_known_ahead(
+    observed: Observed,
+    place: Placement,
+    wanted: IntArray,
+    horizon: int,
+    *,
+    clock: Clock,
+    roles: Roles,
+    sizes: ModelSizes,
+) -> None:
+    """
+    Raise if a column known ahead lacks a value at a step to forecast.
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows of X.
+    place : Placement
+        Their tracks, anchored at the origins.
+    wanted : ndarray of int64, shape (n_wanted,)
+        The tracks to forecast.
+    horizon : int
+        Steps of each.
+    clock : Clock
+        What the steps count.
+    roles : Roles
+        Names of the columns.
+    sizes : ModelSizes
+        Their numbers, and whether they may miss values.
+
+    Raises
+    ------
+    ValueError
+        With the name of the column and the first step.
+    """
+    ahead = observed.steps - place.anchor[observed.track]
+    rows = (ahead >= 0) & (ahead < horizon)
+    first = sizes.n_targets + sizes.n_past
+    for j, name in enumerate(roles.known, start=first):
+        if sizes.may_miss or name in roles.static:
+            continue
+        missing = np.ones((len(place.anchor), horizon), dtype=bool)
+        given = rows & ~np.isnan(observed.values[:, j])
+        missing[observed.track[given], ahead[given]] = False
+        if missing[wanted].any():
+            row, step = np.argwhere(missing[wanted])[0]
+            label = clock.labels(place.anchor[wanted[[row]]] + step)[0]
+            validation.raise_unknown_ahead(name, int(missing[wanted].sum()), label)

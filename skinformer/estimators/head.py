@@ -1,0 +1,154 @@
+"""Heads: what the outputs of the network mean.
+
+The one home of that. How many outputs a step and target have, how wrong they are, what is fed
+back where a truth is missing, how they get their units and by what forecasts are scored: training,
+recursion and the estimators ask the head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sklearn.metrics import r2_score
+from torch import Tensor
+
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.training.losses import as_loss, level_error
+
+__all__ = ["Head", "PointHead"]
+
+#: Standardised or in units.
+Floats = TypeVar("Floats", Float32Array, Float64Array)
+
+
+class Head(Protocol):
+    """
+    What `BaseInformer` needs to know of outputs.
+
+    Arrays of outputs have the axes of what they are forecasts of, the last of these being the
+    targets, and then those of `outputs`.
+    """
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Shape of the outputs of one step and target; () is one value."""
+
+    @property
+    def in_units(self) -> bool:
+        """Whether outputs are values of the target, such as quantiles; logits are not."""
+
+    @property
+    def on_path(self) -> bool:
+        """Whether the linear path forecasts the same thing: then it is what speaks in doubt."""
+
+    def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
+        """Give what training lowers, in float32: one error for each truth."""
+
+    def point(self, outputs: Floats) -> Floats:
+        """Give the one value that is forecast: fed back, and what `predict` and `forecast` give."""
+
+    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+        """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
+
+    def score(
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
+    ) -> float:
+        """Score forecasts, (n, n_targets), of rows whose truth is known; higher is better."""
+
+
+@dataclass(frozen=True)
+class PointHead:
+    """
+    One value: what `loss` is lowest for.
+
+    Parameters
+    ----------
+    loss : {"mse", "mae", "huber"} or float in (0, 1)
+        The mean, the median, what lies between, or a quantile.
+    """
+
+    loss: str | float
+
+    outputs: tuple[int, ...] = ()
+    in_units: bool = True
+
+    @property
+    def on_path(self) -> bool:
+        """Tell that ridges forecast means, which no quantile can fall back to."""
+        return isinstance(self.loss, str)
+
+    def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the error of each output, in standardised units.
+
+        Parameters
+        ----------
+        outputs, truth : Tensor of shape (batch, pred_len, n_targets)
+            Forecasts and what came.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            What training lowers.
+        """
+        loss = self.loss
+        error = as_loss(loss) if isinstance(loss, str) else level_error(level=loss)
+        return error(outputs, truth)
+
+    def point(self, outputs: Floats) -> Floats:
+        """
+        Give the one value that is forecast.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (…, n_targets)
+            Forecasts.
+
+        Returns
+        -------
+        ndarray of shape (…, n_targets)
+            The forecasts themselves.
+        """
+        return outputs
+
+    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+        """
+        Undo the standardisation.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, n_targets)
+            Forecasts, standardised.
+        scaler : Scaler
+            Of the fit.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_targets)
+            In the truth's units.
+        """
+        return scaler.inverse(outputs, series)
+
+    def score(
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
+    ) -> float:
+        """
+        Give the R².
+
+        Parameters
+        ----------
+        truth, forecast : ndarray of shape (n, n_targets)
+            In the truth's units; no truth is missing.
+        weight : ndarray of shape (n,), or None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            1 is perfect, 0 as good as the mean of the truth.
+        """
+        return float(r2_score(truth, forecast, sample_weight=weight))

@@ -1,0 +1,224 @@
+"""Parameters that are chosen together: one value of the estimator each, searched by name.
+
+``InformerRegressor(block=Block(qk_norm=True))``, and in a search ``block__qk_norm``. The named
+values are those that one needs: ``block="bf16"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+from skinformer import validation
+from skinformer.estimators.bases import BaseEstimator
+
+__all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
+
+
+class Part(BaseEstimator):
+    """Some parameters that are one value of the estimator."""
+
+    #: What a plain value of the estimator's parameter stands for.
+    named: ClassVar[Mapping[Any, Mapping[str, Any]]]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """
+        Give the part that the estimator's parameter stands for.
+
+        Parameters
+        ----------
+        value : Part, str or None
+            The parameter.
+
+        Returns
+        -------
+        Part
+            With valid parameters; the one given, or a new one.
+
+        Raises
+        ------
+        ValueError
+            If one of its parameters is out of range.
+        """
+        part = value if isinstance(value, cls) else cls(**cls.named[value])
+        part._validate_params()
+        return part
+
+
+class Block(Part):
+    """
+    How an encoder or decoder layer is built.
+
+    Parameters
+    ----------
+    norm : {"layer", "zc_rms", "post_layer"}, default="layer"
+        LayerNorm before each sublayer; RMSNorm with a zero-centred gain, and then no biases in
+        attention, feed-forward and gates; or LayerNorm after each sum.
+    qk_norm : bool, default=False
+        Give queries and keys unit length, and each head a learnt temperature.
+    output_gate : bool, default=False
+        Gate attention outputs by the input.
+    activation : {"gelu", "relu", "swiglu"}, default="gelu"
+        Form of the feed-forward blocks; "swiglu" uses two thirds of `d_ff`.
+    init : {"xavier", "normal", "scaled"}, default="xavier"
+        Initial weights: Xavier uniform; N(0, 0.02²); Xavier with outputs of residual branches
+        scaled down by their number.
+
+    See Also
+    --------
+    skinformer.InformerRegressor : Takes it as `block`.
+
+    Examples
+    --------
+    >>> from skinformer import Block, InformerRegressor
+    >>> model = InformerRegressor(block=Block(qk_norm=True))
+    >>> model.set_params(block__activation="swiglu").block
+    Block(activation='swiglu', qk_norm=True)
+    """
+
+    named = MappingProxyType(
+        {
+            "plain": {},
+            "note": {
+                "norm": "layer",
+                "qk_norm": False,
+                "output_gate": False,
+                "activation": "gelu",
+                "init": "normal",
+            },
+            "bf16": {
+                "norm": "zc_rms",
+                "qk_norm": True,
+                "output_gate": True,
+                "activation": "swiglu",
+                "init": "scaled",
+            },
+        }
+    )
+    _parameter_constraints = validation.BLOCK_CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        norm: str = "layer",
+        qk_norm: bool = False,
+        output_gate: bool = False,
+        activation: str = "gelu",
+        init: str = "xavier",
+    ) -> None:
+        self.norm = norm
+        self.qk_norm = qk_norm
+        self.output_gate = output_gate
+        self.activation = activation
+        self.init = init
+
+
+class Attention(Part):
+    """
+    How encoder and decoder attend to themselves.
+
+    Parameters
+    ----------
+    encoder : {"auto", "probsparse", "dense"}, default="auto"
+        Self-attention of the encoder; "auto" goes by length and device, see `attention_` of the
+        estimator.
+    decoder : {"dense", "probsparse"}, default="dense"
+        Causal self-attention of the decoder. The choice of queries in "probsparse" still ranks
+        across time.
+    factor : float, default=5.0
+        ProbSparse attention keeps ⌊factor · ln L⌋ of L queries and samples as many keys. Without
+        effect on dense attention.
+
+    See Also
+    --------
+    skinformer.InformerRegressor : Takes it as `attention`.
+
+    Examples
+    --------
+    >>> from skinformer import Attention, InformerRegressor
+    >>> model = InformerRegressor(attention=Attention(encoder="probsparse"))
+    >>> model.set_params(attention__factor=3.0).attention.factor
+    3.0
+    """
+
+    named = MappingProxyType(
+        {
+            kind: {"encoder": kind, "decoder": "dense", "factor": 5.0}
+            for kind in ("auto", "probsparse", "dense")
+        }
+    )
+    _parameter_constraints = validation.ATTENTION_CONSTRAINTS
+
+    def __init__(
+        self, *, encoder: str = "auto", decoder: str = "dense", factor: float = 5.0
+    ) -> None:
+        self.encoder = encoder
+        self.decoder = decoder
+        self.factor = factor
+
+
+class MemorySaving(Part):
+    """
+    What training does to need less memory.
+
+    Parameters
+    ----------
+    micro_batch_size : int or None, default=None
+        Windows in memory at once, a divisor of the estimator's `batch_size`; gradients are
+        accumulated. None is `batch_size`.
+    gradient_checkpointing : bool, default=False
+        Compute activations again in the backward pass: less memory, a third more time.
+
+    See Also
+    --------
+    skinformer.InformerRegressor : Takes it as `memory_saving`.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor, MemorySaving
+    >>> InformerRegressor(batch_size=64, memory_saving=MemorySaving(micro_batch_size=16))
+    InformerRegressor(memory_saving=MemorySaving(micro_batch_size=16))
+    """
+
+    named = MappingProxyType({None: {}})
+    _parameter_constraints = validation.MEMORY_SAVING_CONSTRAINTS
+
+    def __init__(
+        self, *, micro_batch_size: int | None = None, gradient_checkpointing: bool = False
+    ) -> None:
+        self.micro_batch_size = micro_batch_size
+        self.gradient_checkpointing = gradient_checkpointing
+
+
+#: The estimator's parameters that are parts.
+PARTS: Mapping[str, type[Part]] = MappingProxyType(
+    {"attention": Attention, "block": Block, "memory_saving": MemorySaving}
+)
+
+
+def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """
+    Make parts of named values before parameters of theirs are set.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Whose parameters are set.
+    params : dict
+        As for `set_params`.
+
+    Returns
+    -------
+    dict
+        The same, with a part where ``block="note"`` comes with, or before, ``block__init``.
+    """
+    opened = dict(params)
+    for name, part in PARTS.items():
+        value = params.get(name, getattr(estimator, name))
+        nested = any(key.startswith(f"{name}__") for key in params)
+        if nested and not hasattr(value, "set_params") and value in part.named:
+            opened[name] = part(**part.named[value])
+    return opened

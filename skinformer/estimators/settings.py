@@ -1,0 +1,264 @@
+"""What a fit is told: frozen values, read from the parameters once, at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from skinformer import validation
+from skinformer.estimators.head import Head
+from skinformer.estimators.parts import Attention, Block, MemorySaving
+from skinformer.estimators.state import Parameters
+from skinformer.model.patches import n_patches
+from skinformer.timeline.calendar import FIELDS
+from skinformer.training.precision import resolve_precision
+from skinformer.training.record import TrainerSettings
+
+__all__ = [
+    "FitSettings",
+    "NetworkSettings",
+    "read_settings",
+    "resolve_attention",
+    "resolve_device",
+    "resolve_patch_len",
+]
+
+
+#: Both sources clip gradients at this norm.
+_MAX_GRADIENT_NORM = 1.0
+#: What both sources prescribe; the trainer has others.
+_SCHEDULE = "cosine"
+#: Share of the steps with a rising rate; the trainer caps it at 2000 steps.
+_WARMUP = 0.05
+#: The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
+_MUON_RATIO = 0.02 / 3e-4
+#: Improvement of the validation loss that counts, in standardised units.
+_TOLERANCE = 1e-4
+#: Length from which "auto" takes ProbSparse: on a CPU it is then the faster one (7.6 against
+#: 9.4 ms at 96 steps, 10.2 against 18.9 at 144). CUDA's fused kernels carry dense attention
+#: further; its number is a guess until one is measured.
+_SPARSE_FROM = {"cpu": 96, "cuda": 4096}
+
+#: Tokens that "auto" patches leave, and the longest patch.
+_TOKENS, _LONGEST_PATCH = 24, 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """What the user, not the data, decides about the network: arguments of `Informer`."""
+
+    d_model: int
+    n_heads: int
+    n_encoder_layers: int
+    n_decoder_layers: int
+    d_ff: int
+    dropout: float
+    activation: str
+    norm: str
+    norm_first: bool
+    attention: str
+    decoder_attention: str
+    factor: float
+    qk_norm: bool
+    output_gate: bool
+    distil: bool
+    bias: bool
+    position: str
+    mask_embedding: bool
+    window_norm: bool
+    init: str
+    gradient_checkpointing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """
+    Everything that a fit is told besides the rows and what their columns are.
+
+    Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
+    for the calendar and early stopping.
+    """
+
+    head: Head
+    network: NetworkSettings
+    trainer: TrainerSettings
+    seq_len: int
+    label_len: int | None
+    pred_len: int
+    patch_len: int
+    calendar: Literal["auto"] | list[str] | None
+    embeddings: tuple[str, ...]
+    linear_path: bool
+    early_stopping: bool | Literal["auto"]
+    validation_fraction: float
+    batch_size: int
+    """Windows in memory at once."""
+    max_windows: int | None
+    checkpoint: Any
+    device: torch.device
+
+
+def read_settings(estimator: Parameters, head: Head) -> FitSettings:
+    """
+    Check the parameters of an estimator against one another, and resolve them.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        Its parameters are valid, each by itself.
+    head : Head
+        What the outputs of its network mean.
+
+    Returns
+    -------
+    FitSettings
+        Frozen.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit one another.
+    """
+    validation.check_sizes(estimator, list(FIELDS))
+    memory = MemorySaving.of(estimator.memory_saving)
+    micro = memory.micro_batch_size or estimator.batch_size
+    validation.check_micro_batches(micro, estimator.batch_size)
+    device = resolve_device(estimator.device)
+    patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
+    return FitSettings(
+        head=head,
+        network=_network(
+            estimator,
+            n_tokens=n_patches(estimator.seq_len, patch_len),
+            gradient_checkpointing=memory.gradient_checkpointing,
+            device=device,
+        ),
+        trainer=_trainer(estimator, head, micro_batch_size=micro, device=device),
+        seq_len=int(estimator.seq_len),
+        label_len=None if estimator.label_len is None else int(estimator.label_len),
+        pred_len=int(estimator.pred_len),
+        patch_len=patch_len,
+        calendar=estimator.calendar,
+        embeddings=tuple(estimator.embeddings),
+        linear_path=bool(estimator.linear_path),
+        early_stopping=estimator.early_stopping,
+        validation_fraction=estimator.validation_fraction,
+        batch_size=micro,
+        max_windows=estimator.max_windows,
+        checkpoint=estimator.checkpoint,
+        device=device,
+    )
+
+
+def _network(
+    estimator: Parameters, *, n_tokens: int, gradient_checkpointing: bool, device: torch.device
+) -> NetworkSettings:
+    attention, block = Attention.of(estimator.attention), Block.of(estimator.block)
+    return NetworkSettings(
+        d_model=estimator.d_model,
+        n_heads=estimator.n_heads,
+        n_encoder_layers=estimator.n_encoder_layers,
+        n_decoder_layers=estimator.n_decoder_layers,
+        d_ff=4 * estimator.d_model if estimator.d_ff is None else estimator.d_ff,
+        dropout=estimator.dropout,
+        activation=block.activation,
+        norm="zc_rms" if block.norm == "zc_rms" else "layer",
+        norm_first=block.norm != "post_layer",
+        attention=resolve_attention(attention.encoder, n_tokens=n_tokens, device=device),
+        decoder_attention=attention.decoder,
+        factor=attention.factor,
+        qk_norm=block.qk_norm,
+        output_gate=block.output_gate,
+        distil=estimator.distil,
+        bias=block.norm != "zc_rms",
+        position=estimator.position,
+        mask_embedding="mask" in estimator.embeddings,
+        window_norm=estimator.window_norm,
+        init=block.init,
+        gradient_checkpointing=gradient_checkpointing,
+    )
+
+
+def _trainer(
+    estimator: Parameters, head: Head, *, micro_batch_size: int, device: torch.device
+) -> TrainerSettings:
+    return TrainerSettings(
+        max_iter=estimator.max_iter,
+        n_iter_no_change=estimator.n_iter_no_change,
+        tol=_TOLERANCE,
+        learning_rate=estimator.learning_rate,
+        muon_learning_rate=_MUON_RATIO * estimator.learning_rate,
+        weight_decay=estimator.weight_decay,
+        optimizer=estimator.optimizer,
+        schedule=_SCHEDULE,
+        warmup_fraction=_WARMUP,
+        max_grad_norm=_MAX_GRADIENT_NORM,
+        accumulate=estimator.batch_size // micro_batch_size,
+        precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
+        loss=head.error,
+    )
+
+
+def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
+    """
+    Decide how many steps make a token.
+
+    Parameters
+    ----------
+    patch_len : int or None
+        What the user asked for.
+    seq_len : int
+        Steps of the encoder's window.
+
+    Returns
+    -------
+    int
+        For None what leaves 24 tokens, or more where a patch would be longer than 12 steps.
+    """
+    if patch_len is not None:
+        return int(patch_len)
+    return min(max(seq_len // _TOKENS, 1), _LONGEST_PATCH)
+
+
+def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
+    """
+    Decide how the encoder attends.
+
+    Parameters
+    ----------
+    attention : {"auto", "probsparse", "dense"}
+        What the user asked for.
+    n_tokens : int
+        Length of the encoder's input.
+    device : torch.device
+        Where the network runs.
+
+    Returns
+    -------
+    {"probsparse", "dense"}
+        For "auto" the one that is faster at this length; dense attention is the exact one.
+    """
+    if attention != "auto":
+        return attention
+    return "probsparse" if n_tokens >= _SPARSE_FROM.get(device.type, 4096) else "dense"
+
+
+def resolve_device(device: str) -> torch.device:
+    """
+    Decide where the network runs.
+
+    Parameters
+    ----------
+    device : str
+        ``"auto"`` is CUDA if torch finds it, else the CPU; anything else is torch's own name.
+
+    Returns
+    -------
+    torch.device
+        The device.
+    """
+    if device != "auto":
+        return torch.device(device)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -1,0 +1,162 @@
+"""A head is the one place that says what outputs mean: another one needs nothing else."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from skinformer import InformerRegressor
+from skinformer.estimators.base import BaseInformer
+from skinformer.estimators.head import PointHead
+from skinformer.training.losses import as_loss, quantile_error
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
+LEVELS = [0.1, 0.5, 0.9]
+
+
+class FanHead:
+    """Three quantiles of each target; the middle one is fed back."""
+
+    outputs = (3,)
+    in_units = True
+    on_path = False
+
+    def error(self, outputs, truth):
+        return quantile_error(levels=LEVELS)(outputs, truth)
+
+    def point(self, outputs):
+        return outputs[..., 1]
+
+    def to_units(self, outputs, scaler, series):
+        levels = np.moveaxis(outputs, -1, 0)
+        return np.stack([scaler.inverse(level, series) for level in levels], axis=-1)
+
+    def score(self, truth, forecast, weight):
+        return -float(np.abs(truth - forecast).mean())
+
+
+class Fan(InformerRegressor):
+    """An estimator that is a head and nothing else."""
+
+    def _make_head(self):
+        return FanHead()
+
+
+class ScoresHead(FanHead):
+    """Outputs that are no values of the target, as logits of classes."""
+
+    in_units = False
+
+    def to_units(self, outputs, scaler, series):
+        return outputs.astype(float)
+
+
+@pytest.fixture(scope="module")
+def df():
+    hours = pd.date_range("2024-01-01", periods=300, freq="h")
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(300) * 2 * np.pi / 24)
+    load = 50 + 10 * wave + rng.normal(size=300)
+    price = rng.normal(size=300)
+    return pd.DataFrame({"temp": wave, "price": price, "load": load + price}, index=hours)
+
+
+@pytest.mark.parametrize("linear_path", [True, False])
+@pytest.mark.parametrize("target", ["load", ["temp", "load"]])
+def test_a_head_of_three_outputs_needs_no_other_change(df, linear_path, target):
+    """Network, path, window norm, covariates, loss, recursion, units: all ask the head."""
+    model = Fan(target, known_future=["price"], linear_path=linear_path, **P).fit(df[:-24])
+    n_targets = 2 if isinstance(target, list) else 1
+    table = df.assign(load=np.nan)[-24:]
+    table = table.assign(temp=np.nan) if n_targets == 2 else table
+    values = model._outputs(table)
+    assert values.shape == (24, n_targets, 3)
+    load = values[:, -1]
+    assert np.isfinite(values).all()
+    assert (np.diff(load.mean(axis=0)) > 0).all()
+    truth = df["load"].to_numpy()[-24:]
+    assert np.abs(load[:, 1] - truth).mean() < 8  # in units: its deviation is 7
+
+
+def test_what_is_fed_back_is_the_point_of_the_head(df):
+    """With the lowest quantile fed back, the forecasts of later blocks are others."""
+
+    class Low(FanHead):
+        def point(self, outputs):
+            return outputs[..., 0] - 1.0
+
+    rows = df[["load"]]
+    model = Fan("load", linear_path=False, **P).fit(rows[:-24])
+    table = rows.assign(load=np.nan)[-24:]
+    one = model._outputs(table)
+    model.head_ = Low()
+    other = model._outputs(table)
+    np.testing.assert_array_equal(one[:6], other[:6])  # the first block sees the history alone
+    assert not np.allclose(one[6:], other[6:])
+
+
+def test_missing_truths_are_filled_by_the_point_of_the_head(df):
+    """`fit` and `update` recurse as `predict` does."""
+
+    class Three(FanHead):
+        def point(self, outputs):
+            return np.full_like(outputs[..., 0], 3.0)
+
+    class Threes(Fan):
+        def _make_head(self):
+            return Three()
+
+    rows = df[["load"]].copy()
+    rows.iloc[[200, 201, 260]] = np.nan
+    model = Threes("load", linear_path=False, **P).fit(rows[:250])
+    assert (model.timeline_.values[[200, 201], 0] == 3).all()
+    model.update(rows[250:270])
+    assert model.timeline_.values[260, 0] == 3
+
+
+def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
+    """Logits have no level: one that is far from 0 must not move them."""
+
+    class Scores(Fan):
+        def _make_head(self):
+            return ScoresHead()
+
+    model = Scores("load", linear_path=False, **P).fit(df[["load"]])
+    past = torch.randn(2, 24, 1)
+    future, fields = torch.zeros(2, 6, 1), torch.zeros(2, 24, 2, dtype=torch.int64)
+    with torch.inference_mode():
+        low = model.module_(past, future, fields, fields[:, :6])
+        high = model.module_(past * 10 + 100, future, fields, fields[:, :6])
+    torch.testing.assert_close(low, high, rtol=1e-3, atol=1e-4)
+
+
+def test_the_score_is_the_heads(df):
+    """`score` of another head is no R², and is given what `predict` gives: the point."""
+    rows = df[["load"]]
+    model = Fan("load", linear_path=False, **P).fit(rows)
+    forecast = model.predict(rows)
+    np.testing.assert_array_equal(forecast, model._outputs(rows)[:, 0, 1])
+    error = np.abs(rows["load"].to_numpy() - forecast).mean()
+    assert BaseInformer.score(model, rows) == pytest.approx(-error)
+    np.testing.assert_array_equal(
+        model.forecast()["load"], model.predict(model.make_future_frame())
+    )
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae", "huber", 0.9])
+def test_the_point_head_is_what_the_loss_says(loss):
+    """Its error, its value, its fallback; and it is stored with the estimator."""
+    head = pickle.loads(pickle.dumps(PointHead(loss)))
+    truth, forecast = torch.tensor([0.0, 3.0]), torch.tensor([1.0, 1.0])
+    expected = (
+        as_loss(loss)(forecast, truth)
+        if isinstance(loss, str)
+        else quantile_error(levels=[loss])(forecast[:, None], truth)
+    )
+    torch.testing.assert_close(head.error(forecast, truth), expected)
+    assert (head.outputs, head.in_units, head.on_path) == ((), True, isinstance(loss, str))
+    values = np.ones((4, 2))
+    assert head.point(values) is values
+    assert head.score(values, values * 2, None) <= 0

@@ -1,0 +1,85 @@
+"""Parts: several parameters as one value, searched by name."""
+
+import re
+
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+
+from skinformer import Attention, Block, InformerRegressor, MemorySaving
+from skinformer.estimators.parts import PARTS
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+
+def test_a_search_reaches_the_parameters_of_a_part(frame):
+    """From the default on, which is a name and holds no parameters yet."""
+    search = GridSearchCV(
+        InformerRegressor(**P),
+        {"block__qk_norm": [False, True], "attention__factor": [2.0]},
+        cv=TimeSeriesSplit(2, test_size=12),
+        error_score="raise",
+    )
+    df = frame(120)
+    best = search.fit(df, df.iloc[:, -1]).best_estimator_
+    assert (best.block.qk_norm, best.attention.factor) in {(False, 2.0), (True, 2.0)}
+
+
+def test_a_name_becomes_a_part_of_the_same_values_once_one_is_set():
+    """What is not named stays what the name stands for."""
+    model = InformerRegressor(block="bf16").set_params(block__init="xavier")
+    expected = Block.of("bf16").get_params() | {"init": "xavier"}
+    assert model.block.get_params() == expected
+    together = InformerRegressor().set_params(block="bf16", block__init="xavier")
+    assert together.block.get_params() == expected
+    attention = InformerRegressor(attention="dense").set_params(attention__factor=2.0).attention
+    assert (attention.encoder, attention.decoder, attention.factor) == ("dense", "dense", 2.0)
+    saving = InformerRegressor().set_params(memory_saving__micro_batch_size=8).memory_saving
+    assert (saving.micro_batch_size, saving.gradient_checkpointing) == (8, False)
+
+
+def test_a_part_is_the_estimators_own_after_clone():
+    """A search that sets a value in a clone must not set it in the original."""
+    model = InformerRegressor(block=Block())
+    clone(model).set_params(block__qk_norm=True)
+    assert not model.block.qk_norm
+    named = InformerRegressor(block="note").set_params(block__qk_norm=True)
+    assert not Block.of("note").qk_norm
+    assert named.block.qk_norm
+
+
+@pytest.mark.parametrize("name", ["plain", "note", "bf16"])
+def test_a_name_and_its_values_give_the_same_forecasts(frame, name):
+    """A name is short for values, and for nothing else."""
+    df = frame(80)
+    models = [InformerRegressor(**P, linear_path=False, block=b) for b in (name, Block.of(name))]
+    one, other = (model.fit(df).forecast(horizon=6) for model in models)
+    assert one.equals(other)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"block": "modern"}, "The 'block' parameter of InformerRegressor must be an instance of "),
+        ({"block": Attention()}, "The 'block' parameter of InformerRegressor must be an instance"),
+        ({"block": Block(norm="batch")}, "The 'norm' parameter of Block must be a str among"),
+        ({"attention": Attention(factor=0)}, "The 'factor' parameter of Attention must be a float"),
+        ({"memory_saving": 8}, "The 'memory_saving' parameter of InformerRegressor must be"),
+        (
+            {"memory_saving": MemorySaving(micro_batch_size=7)},
+            "micro_batch_size=7 must divide batch_size=64: a step takes the gradient of whole "
+            "micro-batches. Leave it None or choose a divisor.",
+        ),
+    ],
+)
+def test_a_wrong_part_is_refused_by_name(frame, parameters, message):
+    """As a wrong parameter is, and before anything is trained."""
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        InformerRegressor(**P | parameters).fit(frame(80))
+
+
+def test_what_a_part_does_not_have_cannot_be_set():
+    """scikit-learn says so, whether the part is open or a name."""
+    with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator Block"):
+        InformerRegressor().set_params(block__depth=3)
+    assert set(PARTS) == {"attention", "block", "memory_saving"}
