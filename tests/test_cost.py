@@ -14,8 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from skinformer import InformerRegressor
 from skinformer.estimators.base import trainer_settings
+from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention
-from skinformer.model.roles import parameter_roles
 from skinformer.training import step as steps
 from skinformer.training.losses import as_loss
 from skinformer.training.optimizers import make_optimizers
@@ -68,7 +68,7 @@ def training_step(fitted):
     batches, _ = fitted._batches(inside, held_out, 0)
     settings, module = trainer_settings(fitted), fitted.module_
     optimizers = make_optimizers(
-        parameter_roles(module),
+        parameter_groups(module),
         optimizer="adamw",
         learning_rate=1e-3,
         muon_learning_rate=0.02,

@@ -29,11 +29,11 @@ from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
 from skinformer.estimators.reading import read_training, read_truth_of
-from skinformer.linear.fit import LinearFit
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
+from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.patches import n_patches
-from skinformer.model.roles import parameter_roles
+from skinformer.ridge.fit import LinearFit
 from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.calendar import FIELDS
 from skinformer.timeline.digest import content_digest
@@ -187,7 +187,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
                 training=training,
                 validation=validating,
                 settings=trainer_settings(self),
-                roles=parameter_roles(self.module_),
+                groups=parameter_groups(self.module_),
                 on_epoch=on_epoch,
                 checkpoint=self.checkpoint,
                 fingerprint={} if self.checkpoint is None else fingerprint(self),

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes
-from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
-from skinformer.linear.sums import Problem
 from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
+from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
