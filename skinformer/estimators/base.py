@@ -6,7 +6,6 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.utils import check_random_state
 
@@ -28,15 +27,16 @@ from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.hybrid import choose_trust, linear_fit, linear_module, load_linear
-from skinformer.estimators.reading import read_training, read_truth_of
+from skinformer.estimators.reading import reading_settings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.patches import n_patches
+from skinformer.reading.prediction import read_truth_of
+from skinformer.reading.training import read_training
 from skinformer.ridge.fit import LinearFit
 from skinformer.timeline.arrays import BoolArray
 from skinformer.timeline.calendar import FIELDS
-from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.split import series_with_truth, training_rows, validation_start
 from skinformer.timeline.timeline import Table, build_timeline
@@ -116,9 +116,9 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
         validation.check_sizes(self, list(FIELDS))
-        table, self.roles_ = read_training(self, X, y, sample_weight)
-        labelled = isinstance(X, pd.DataFrame | pd.Series)
-        self._training_digest_ = b"" if labelled else content_digest(X)
+        table, self.roles_, self.series_, self._training_digest_ = read_training(
+            self, X, y, sample_weight, reading_settings(self)
+        )
         tail = self._validation_start(table)
         static = table.static_columns()
         rows = training_rows(table, tail, seq_len=self.seq_len)
@@ -146,7 +146,7 @@ class BaseInformer(StepForecaster, CallbackSupportMixin, BaseEstimator):
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
-        truth = read_truth_of(self, X, None)
+        truth = read_truth_of(self, X, None, self.roles_)
         present = ~np.isnan(truth).any(axis=1)
         if hasattr(X, "loc") and weights is None and not present.all():
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth

@@ -12,9 +12,10 @@ from skinformer import validation
 from skinformer.estimators.batches import WindowSource, predict_windows, window_source
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.reading import read_prediction
+from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.estimators.state import FittedState
+from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
@@ -29,7 +30,7 @@ class StepForecaster(FittedState):
     def _observe(self, X: Any) -> tuple[Table, Observed]:
         """Read rows at prediction and standardise them."""
         validation.check_fitted(self)
-        table = read_prediction(self, X)
+        table = read_prediction(self, X, fitted_rows(self))
         known = self.timeline_.n_series
         scaler = self.scaler_.with_unseen() if (table.series >= known).any() else self.scaler_
         values = scaler.transform(table.columns, np.minimum(table.series, known))

@@ -12,8 +12,9 @@ from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.placement import Placement, after_history, find_early
-from skinformer.estimators.reading import read_truth_of, read_update
+from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.rolling import Observed
+from skinformer.reading.prediction import read_truth_of, read_update
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.timeline import Table, runs
@@ -432,7 +433,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         """
         validation.check_fitted(self)
         validation.check_same_index(X, sample_weight, "sample_weight")
-        truth = read_truth_of(self, X, y)
+        truth = read_truth_of(self, X, y, self.roles_)
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
         validation.check_any_truth(int(present.sum()))
@@ -462,7 +463,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
             If rows are missing between the history and X, or within X.
         """
         validation.check_fitted(self)
-        table = read_update(self, X, y)
+        table = read_update(self, X, y, fitted_rows(self))
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skinformer.estimators.building import ModelSizes
-    from skinformer.estimators.reading import Roles
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
+    from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
     from skinformer.timeline.timeline import Timeline
 
