@@ -15,8 +15,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from skinformer import InformerRegressor
 from skinformer.estimators.fitting import cut_windows, window_batches
 from skinformer.estimators.settings import read_settings
+from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention
-from skinformer.model.roles import parameter_roles
 from skinformer.training import step as steps
 from skinformer.training.optimizers import make_optimizers
 
@@ -74,7 +74,7 @@ def training_step(fitted):
     settings, module = read_settings(fitted, fitted.head_), fitted.module_
     batches = training_batches(fitted)
     optimizers = make_optimizers(
-        parameter_roles(module),
+        parameter_groups(module),
         optimizer="adamw",
         learning_rate=1e-3,
         muon_learning_rate=0.02,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skinformer.benchmark.ridge import forecast_linear, normal_equations, solve_ridge
+from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
 from skinformer.benchmark.series import load_series
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
@@ -226,13 +226,13 @@ def _best_ridge(
             sums = normal_equations(values, train, seq_len=seq_len, pred_len=horizon, shared=shared)
             for alpha in _STRENGTHS:
                 maps = solve_ridge(sums, alpha=alpha)
-                error = _errors(forecast_linear(maps, values, held_out), truth)["mse"]
+                error = _errors(forecast_ridge(maps, values, held_out), truth)["mse"]
                 if best is None or error < best[0]:
                     sharing = "one map" if shared else "a map per column"
                     best = error, maps, f"ridge ({seq_len} rows, {sharing}, {alpha:g})"
     assert best is not None  # _check_parts
     test = np.arange(split.validation, split.test - horizon + 1)
-    return forecast_linear(best[1], values, test), best[2]
+    return forecast_ridge(best[1], values, test), best[2]
 
 
 def _errors(forecast: Float64Array, truth: Float64Array) -> dict[str, float]:

@@ -3,7 +3,7 @@
 ``ŷ = x_L + (x - x_L) W``: a linear map of a window's distances from its last value. The normal
 equations are added up chunk by chunk in float64, so the windows never exist all at once.
 
-This is the benchmark's yardstick, apart from `skinformer.linear` on purpose: an estimator that was
+This is the benchmark's yardstick, apart from `skinformer.ridge` on purpose: an estimator that was
 measured by its own code could share that code's mistakes.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["NormalEquations", "forecast_linear", "normal_equations", "solve_ridge"]
+__all__ = ["NormalEquations", "forecast_ridge", "normal_equations", "solve_ridge"]
 
 
 _CHUNK = 2048  # windows at a time
@@ -108,7 +108,7 @@ def solve_ridge(equations: NormalEquations, *, alpha: float) -> Float64Array:
     return maps.astype(np.float64, copy=False)
 
 
-def forecast_linear(maps: Float64Array, values: Float64Array, origins: IntArray) -> Float64Array:
+def forecast_ridge(maps: Float64Array, values: Float64Array, origins: IntArray) -> Float64Array:
     """
     Forecast windows by linear maps.
 
@@ -130,7 +130,7 @@ def forecast_linear(maps: Float64Array, values: Float64Array, origins: IntArray)
     --------
     >>> import numpy as np
     >>> ramp = np.arange(9.0)[:, None]
-    >>> forecast_linear(np.array([[[-1.0], [0.0]]]), ramp, np.array([4])).ravel()
+    >>> forecast_ridge(np.array([[[-1.0], [0.0]]]), ramp, np.array([4])).ravel()
     array([4.])
     """
     seq_len = maps.shape[1]

@@ -29,15 +29,16 @@ from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import join, linear_fit, start_module
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
-from skinformer.estimators.reading import read_prediction, read_training, read_truth_of, read_update
+from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.roles import parameter_roles
+from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
+from skinformer.reading.training import read_training
 from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.clock import join_series
-from skinformer.timeline.digest import content_digest
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.split import training_rows
 from skinformer.timeline.timeline import build_timeline, runs
@@ -172,7 +173,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        forecaster, table = self._forecaster, read_prediction(self, X)
+        forecaster, table = self._forecaster, read_prediction(self, X, fitted_rows(self))
         place, observed = forecaster.place(table, forecaster.observe(table))
         return forecaster.forecast(observed, observed.track, table.steps, place, table.clock)
 
@@ -210,7 +211,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             clock, names = self.timeline_.clock, self.series_
             wanted = np.arange(self.timeline_.n_series)
         else:
-            table = read_prediction(self, X)
+            table = read_prediction(self, X, fitted_rows(self))
             table, observed = without_early(table, forecaster.observe(table), self.timeline_)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
@@ -246,7 +247,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         """
         validation.check_fitted(self)
         validation.check_same_index(X, sample_weight, "sample_weight")
-        truth = read_truth_of(self, X, y)
+        truth = read_truth_of(self, X, y, self.roles_)
         forecast = self.predict(X).reshape(truth.shape)
         present = ~np.isnan(truth).any(axis=1)
         validation.check_any_truth(int(present.sum()))
@@ -276,7 +277,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             If rows are missing between the history and X, or within X.
         """
         validation.check_fitted(self)
-        table = read_update(self, X, y)
+        table = read_update(self, X, y, fitted_rows(self))
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
@@ -314,9 +315,9 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
-        table, self.roles_ = read_training(self, X, y, sample_weight)
-        labelled = isinstance(X, pd.DataFrame | pd.Series)
-        self._training_digest_ = b"" if labelled else content_digest(X)
+        table, self.roles_, self.series_, self._training_digest_ = read_training(
+            self, X, y, sample_weight, reading_settings(self)
+        )
         tail = find_tail(table, settings, self.series_)
         static = table.static_columns()
         rows = training_rows(table, tail, seq_len=settings.seq_len)
@@ -362,7 +363,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
                 training=batches.training,
                 validation=batches.validation,
                 settings=settings.trainer,
-                roles=parameter_roles(self.module_),
+                groups=parameter_groups(self.module_),
                 on_epoch=on_epoch,
                 checkpoint=settings.checkpoint,
                 fingerprint={} if settings.checkpoint is None else fingerprint(self),
@@ -402,7 +403,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
-        truth = read_truth_of(self, X, None)
+        truth = read_truth_of(self, X, None, self.roles_)
         present = ~np.isnan(truth).any(axis=1)
         if hasattr(X, "loc") and weights is None and not present.all():
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth

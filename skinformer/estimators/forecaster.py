@@ -13,12 +13,12 @@ from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.reading import Roles
 from skinformer.estimators.rolling import Forecaster, Layout, Observed, fill_truths, roll
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between

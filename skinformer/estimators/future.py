@@ -7,10 +7,10 @@ import numpy as np
 from skinformer import validation
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.placement import Placement, find_early
-from skinformer.estimators.reading import Roles
 from skinformer.estimators.rolling import Observed
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 
 __all__ = [

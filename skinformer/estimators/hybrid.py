@@ -14,11 +14,11 @@ from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes, build_module
 from skinformer.estimators.head import Head
 from skinformer.estimators.settings import FitSettings
-from skinformer.linear.fit import LinearFit, fit_linear_path, mixed_rows
-from skinformer.linear.sums import Problem
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
+from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins

@@ -121,7 +121,14 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     ValueError
         If they do not fit one another.
     """
-    validation.check_sizes(estimator, list(FIELDS))
+    validation.check_label_len(estimator.label_len, estimator.seq_len)
+    validation.check_heads(estimator.d_model, estimator.n_heads)
+    validation.check_dropout(estimator.dropout)
+    validation.check_target(estimator.target)
+    validation.check_device(estimator.device)
+    validation.check_calendar("calendar", estimator.calendar, list(FIELDS))
+    validation.check_embeddings(estimator.embeddings)
+    validation.check_resumable(estimator.checkpoint, estimator.random_state)
     memory = MemorySaving.of(estimator.memory_saving)
     micro = memory.micro_batch_size or estimator.batch_size
     validation.check_micro_batches(micro, estimator.batch_size)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from skinformer.estimators.building import ModelSizes
     from skinformer.estimators.head import Head
     from skinformer.estimators.parts import Attention, Block, MemorySaving
-    from skinformer.estimators.reading import Roles
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
+    from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
     from skinformer.timeline.timeline import Timeline
 
@@ -25,7 +25,7 @@ __all__ = ["FittedState", "Parameters"]
 
 
 class Parameters:
-    """The constructor's parameters, valid after `check_sizes`; `InformerRegressor` tells each."""
+    """The constructor's parameters, valid once a fit has read them; `InformerRegressor` tells each."""
 
     target: Any
     seq_len: int

@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from skinformer import validation
-from skinformer.preprocessing.rows import RowPlaces
+from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 
@@ -112,12 +112,13 @@ class ForecastingModel:
         self.transformers, self.model = transformers, model
         history = model.timeline_
         places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
-        self._series, self._steps, own = places.find(None, time, labels, len(time))
-        stored = (self._series < history.n_series) & (not own)
+        found = places.find(None, time, labels, len(time))
+        self._series, self._steps = found.series, found.steps
+        stored = (self._series < history.n_series) & (not found.own)
         end = history.end_step[np.minimum(self._series, history.n_series - 1)]
         self._end = np.where(stored, end, np.iinfo(np.int64).min)
         # As the model writes them: X's may be of another time zone.
-        time = time if own else history.clock.labels(self._steps)
+        time = time if found.own else history.clock.labels(self._steps)
         self._index = join_series(labels, np.arange(len(time)), time)
 
     def check_origins(self, rows: IntArray) -> None:

@@ -15,10 +15,11 @@ from skinformer.evaluation.ahead import (
     PredictingModel,
     take_apart,
 )
-from skinformer.preprocessing.rows import order_in_time
+from skinformer.reading.places import sort_rows
+from skinformer.reading.targets import find_known, read_truth
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.calendar import is_calendar_column
 from skinformer.timeline.clock import RowClock
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 
@@ -104,7 +105,7 @@ def backtest(
     """
     validation.check_fitted(estimator)
     transformers, last = take_apart(estimator)
-    roles = getattr(last, "roles_", None)
+    roles: Roles | None = getattr(last, "roles_", None)
     validation.check_truth_reaches(roles, y)
     horizon = validation.check_row_count(
         "horizon", getattr(last, "pred_len", None) if horizon is None else horizon
@@ -164,7 +165,7 @@ def _row_after(last: Any) -> int:
     return int(timeline.end_step[0])
 
 
-def _read_truth(roles: Any, X: pd.DataFrame, y: Any) -> pd.DataFrame:
+def _read_truth(roles: Roles | None, X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
     targets = [] if roles is None else list(roles.targets)
     if y is None:
@@ -173,30 +174,29 @@ def _read_truth(roles: Any, X: pd.DataFrame, y: Any) -> pd.DataFrame:
             column = validation.numeric_column(X[target], target)
             validation.check_finite(column, f"X (column {target!r})", nan=None)
         y = X[targets]
-    values = validation.numeric_truth(y)
-    validation.check_same_length(X, values)
+    truth = read_truth(y)
+    validation.check_same_length(X, truth.values)
     validation.check_same_index(X, y)
-    values = values.reshape(len(values), -1)
+    n_columns = truth.values.shape[1]
     if targets:
-        validation.check_target_count(len(targets), values.shape[1])
-    names = targets or list(range(values.shape[1]))
-    if isinstance(y, pd.DataFrame):
-        names = list(y.columns)
-    elif isinstance(y, pd.Series) and y.name is not None:
-        names = [y.name]
+        validation.check_target_count(len(targets), n_columns)
+    names = targets or list(range(n_columns))
+    if truth.named and truth.index is not None:  # other libraries call a Series without a name ""
+        names = list(truth.names)
     if targets:
         validation.check_truth_names(names, targets, list(X.columns))
-    return pd.DataFrame(values, index=X.index).set_axis(
+    return pd.DataFrame(truth.values, index=X.index).set_axis(
         pd.Index(names, tupleize_cols=False), axis=1
     )
 
 
-def _hidden(roles: Any, X: pd.DataFrame, targets: Any, known_future: Any) -> list[int]:
+def _hidden(roles: Roles | None, X: pd.DataFrame, targets: Any, known_future: Any) -> list[int]:
     """Find the columns of X that are not known ahead."""
     names = list(X.columns)
-    known = validation.check_ahead(known_future, names, list(targets))
-    known += [] if roles is None else list(roles.known)
-    return [j for j, name in enumerate(names) if name not in known and not is_calendar_column(name)]
+    given = validation.check_ahead(known_future, names, list(targets))
+    given += [] if roles is None else list(roles.known)
+    known = find_known(names, given, list(targets))
+    return [j for j, name in enumerate(names) if name not in known]
 
 
 def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRows:
@@ -204,20 +204,20 @@ def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRow
     validation.check_some_columns(X.shape[1], "X")
     time, labels = validation.time_labels(X.index)
     validation.check_distinct(time, labels)
-    series, names = validation.number_series(labels, len(X))
-    order = order_in_time(time, series)
+    rows = sort_rows(time, labels, len(X))
     columns = {j: X.iloc[:, j] for j in range(X.shape[1])}
     for j in hidden:
         column = validation.numeric_column(columns[j], X.columns[j])
         columns[j] = pd.Series(column.astype(np.float64), index=X.index)
+    frame = pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
     return _SortedRows(
-        pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1).iloc[order],
+        frame.iloc[rows.order],
         hidden,
-        truth.iloc[order],
-        time[order],
-        None if labels is None else labels[order],
-        series[order],
-        runs(series[order], 1 if names is None else len(names)),
+        truth.iloc[rows.order],
+        time[rows.order],
+        None if labels is None else labels[rows.order],
+        rows.series,
+        runs(rows.series, 1 if rows.names is None else len(rows.names)),
     )
 
 

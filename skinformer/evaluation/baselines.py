@@ -9,7 +9,9 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer import validation
-from skinformer.preprocessing.rows import column_names, fit_places, read_rows
+from skinformer.reading.columns import read_rows
+from skinformer.reading.places import group_rows
+from skinformer.reading.targets import find_targets, read_truth
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["SeasonalNaive"]
@@ -89,23 +91,24 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
             Fitted.
         """
         self._validate_params()
-        values, time, labels = read_rows(self, X, reset=True)
-        truth = None if y is None else validation.numeric_truth(y)
-        names, named = column_names(X, values.shape[1])
-        self.targets_ = self._find_targets(names, y, named=named)
-        if truth is None:
-            self._one_dimensional = not isinstance(self.target, list)
-        else:
-            validation.check_same_length(X, truth)
+        rows = read_rows(self, X, reset=True)
+        truth = None if y is None else read_truth(y)
+        targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
+        self.targets_ = [rows.names.index(name) for name in targets]
+        self._one_dimensional = not isinstance(self.target, list)
+        if truth is not None:
+            validation.check_same_length(X, truth.values)
             validation.check_same_index(X, y)
-            self._one_dimensional = truth.ndim == 1
-        if truth is None or self.targets_:
-            truth = values[:, self.targets_].astype(np.float64)
-        truth = truth.reshape(len(values), -1)
-        validation.check_some_truth(truth)
-        self.mean_ = np.nanmean(truth, axis=0)
-        self._places, order, codes, steps = fit_places(X, time, labels, len(values))
-        self._history = _as_rows(codes, steps, truth[order])
+            self._one_dimensional = truth.one_dimensional
+        values = rows.values[:, self.targets_].astype(np.float64)
+        if truth is not None and not self.targets_:
+            values = truth.values
+        validation.check_some_truth(values)
+        self.mean_ = np.nanmean(values, axis=0)
+        grouped = group_rows(rows.time, rows.series, len(values))
+        clock, steps = grouped.count_steps(None)
+        self._places = grouped.places(X, clock, steps)
+        self._history = _as_rows(grouped.series, steps, values[grouped.order])
         return self
 
     def predict(self, X: Any) -> Float64Array:
@@ -125,33 +128,20 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
             One-dimensional as y was; without y two-dimensional if `target` is a list.
         """
         validation.check_fitted(self)
-        values, time, labels = read_rows(self, X, reset=False)
-        codes, steps, own = self._places.find(X, time, labels, len(values))
+        read = read_rows(self, X, reset=False)
+        values = read.values
+        found = self._places.find(X, read.time, read.series, len(values))
+        codes, steps = found.series, found.steps
         given = np.full((len(values), len(self.mean_)), np.nan)
         if self.targets_:
             given = values[:, self.targets_].astype(np.float64)
         rows = _as_rows(codes, steps, given)
-        known = rows if own else pd.concat([self._history, rows])
+        known = rows if found.own else pd.concat([self._history, rows])
         if self.targets_:
             known = known.drop_duplicates(["series", "step"], keep="last")  # X's own values win
         seasons = [self._a_season_before(known, codes, steps, j) for j in range(len(self.mean_))]
         forecast = np.where(np.isnan(seasons), self.mean_[:, None], seasons).T
         return forecast[:, 0] if self._one_dimensional else forecast
-
-    def _find_targets(self, names: list[Any], y: Any, *, named: bool) -> list[int]:
-        """Find the targets' places in X; none if y alone holds them."""
-        in_y = list(y.columns) if isinstance(y, pd.DataFrame) else [getattr(y, "name", None)]
-        in_x = named and set(in_y) <= set(names)
-        wanted = self.target if isinstance(self.target, list) else [self.target]
-        if self.target is None:
-            if y is not None and not in_x:
-                return []
-            wanted = names[-1:] if y is None else in_y
-        elif y is not None and named and not in_x and not set(wanted) & set(names):
-            return []
-        for name in wanted:
-            validation.check_target_exists(name, names, named=named)
-        return [names.index(name) for name in wanted]
 
     def _a_season_before(
         self, known: pd.DataFrame, codes: Any, steps: Any, target: int

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from skinformer.estimators.batches import predict_windows, window_source
-from skinformer.estimators.reading import read_prediction
+from skinformer.estimators.reading import fitted_rows
+from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
@@ -46,7 +47,7 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     >>> forecast_windows(model, wave, np.arange(8, 59)).shape
     (51, 2, 1)
     """
-    forecaster, table = estimator._forecaster, read_prediction(estimator, X)
+    forecaster, table = estimator._forecaster, read_prediction(estimator, X, fitted_rows(estimator))
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     source = window_source(

@@ -1,6 +1,6 @@
 """The network, in torch; it knows no frames, units or timestamps."""
 
 from skinformer.model.informer import Informer
-from skinformer.model.roles import parameter_roles
+from skinformer.model.optimizer_groups import parameter_groups
 
-__all__ = ["Informer", "parameter_roles"]
+__all__ = ["Informer", "parameter_groups"]

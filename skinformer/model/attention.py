@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from skinformer.model.dense import DenseAttention
-from skinformer.model.linear import HiddenLinear, ResidualOutput, fused_linear
 from skinformer.model.probsparse import ProbSparseAttention
+from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
 
 __all__ = ["MultiHeadAttention", "QKNorm", "make_kernel"]
 

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.linear import InputLinear
 from skinformer.model.norm import make_norm
 from skinformer.model.position import make_position
+from skinformer.model.projection import InputLinear
 
 __all__ = ["CalendarEmbedding", "StepEmbedding"]
 

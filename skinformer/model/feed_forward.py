@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from skinformer.model.linear import HiddenLinear, ResidualOutput, fused_linear
+from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
 
 __all__ = ["FeedForward", "SwiGLU", "make_feed_forward"]
 

@@ -110,7 +110,8 @@ class Informer(nn.Module):
 
     See Also
     --------
-    skinformer.model.roles.parameter_roles : Which optimiser rule each parameter falls under.
+    skinformer.model.optimizer_groups.parameter_groups : Which optimiser rule each parameter falls
+        under.
 
     Notes
     -----

@@ -13,8 +13,8 @@ from skinformer.model.decoder import Decoder
 from skinformer.model.dropout import Dropout
 from skinformer.model.encoder import Encoder
 from skinformer.model.key_sampler import make_generator
-from skinformer.model.linear import InputLinear, ResidualOutput
 from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 
 __all__ = ["initialize", "without_draws"]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
-from skinformer.preprocessing.rows import read_rows
+from skinformer.reading.columns import read_rows
 from skinformer.timeline.calendar import (
     FIELDS,
     calendar_columns,
@@ -87,7 +87,7 @@ class CalendarFeatures(RowTransformer):
         """
         self._validate_params()
         validation.check_calendar("fields", self.fields, list(FIELDS))
-        _, time, _ = read_rows(self, X, reset=True)
+        time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
             validation.warn_of_no_calendar()
             self.fields_: tuple[str, ...] = ()
@@ -117,10 +117,11 @@ class CalendarFeatures(RowTransformer):
             If the fitted rows had dates and these have none.
         """
         validation.check_fitted(self)
-        values, time, _ = read_rows(self, X, reset=False)
+        rows = read_rows(self, X, reset=False)
+        values = rows.values
         if not self.fields_:
             return self._wrap(values, X)
-        time = validation.dated_labels(time)
+        time = validation.dated_labels(rows.time)
         sizes = np.array([FIELDS[field].size for field in self.fields_])
         angle = 2 * np.pi * calendar_values(time, self.fields_) / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
-from skinformer.preprocessing.rows import column_names, order_in_time, read_rows
-from skinformer.timeline.calendar import is_calendar_column
+from skinformer.reading.columns import read_rows
+from skinformer.reading.places import sort_rows
+from skinformer.reading.targets import find_known, find_targets
 from skinformer.timeline.mask_future import mask_future
 
 __all__ = ["MaskFuture"]
@@ -94,19 +95,12 @@ class MaskFuture(RowTransformer):
             If `target` or `known_future` names no column.
         """
         self._validate_params()
-        values, _, _ = read_rows(self, X, reset=True)
-        names, named = column_names(X, values.shape[1])
-        target = names[-1] if self.target is None else self.target
-        targets = target if isinstance(target, list) else [target]
-        for name in targets:
-            validation.check_target_exists(name, names, named=named)
-        known = list(self.known_future or ())
-        validation.check_known_future(known, names, targets)
-        self.hidden_ = [
-            j
-            for j, name in enumerate(names)
-            if name in targets or not (name in known or is_calendar_column(name))
-        ]
+        rows = read_rows(self, X, reset=True)
+        targets = find_targets(self.target, rows.names, named=rows.named, truth=None)
+        given = self.known_future or ()
+        validation.check_known_future(given, rows.names, targets)
+        known = find_known(rows.names, given, targets)
+        self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]
         return self
 
     def transform(self, X: Any) -> Any:
@@ -124,12 +118,12 @@ class MaskFuture(RowTransformer):
             A copy with the hidden values replaced, as floating-point numbers.
         """
         validation.check_fitted(self)
-        values, time, labels = read_rows(self, X, reset=False)
+        rows = read_rows(self, X, reset=False)
+        values = rows.values
         values = values if values.dtype.kind == "f" else values.astype(np.float64)
-        series, _ = validation.number_series(labels, len(values))
-        order = order_in_time(time, series)
-        end = np.searchsorted(series[order], series[order], side="right")
-        last = order[end - np.arange(len(order)) <= self.pred_len]
+        found = sort_rows(rows.time, rows.series, len(values))
+        end = np.searchsorted(found.series, found.series, side="right")
+        last = found.order[end - np.arange(len(values)) <= self.pred_len]
         out = values.copy()
         out[last] = mask_future(
             values[last], n_future=len(last), hidden=self.hidden_, fill=self.fill_value

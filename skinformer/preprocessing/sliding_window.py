@@ -11,7 +11,8 @@ import pandas as pd
 
 from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
-from skinformer.preprocessing.rows import fit_places, read_rows
+from skinformer.reading.columns import read_rows
+from skinformer.reading.places import group_rows
 from skinformer.timeline.arrays import IntArray
 
 __all__ = ["SlidingWindow"]
@@ -94,11 +95,12 @@ class SlidingWindow(RowTransformer):
             If the index is not a regular clock; the message says what to type instead.
         """
         self._validate_params()
-        values, time, labels = read_rows(self, X, reset=True)
-        values = _as_float(values)
-        self._places, order, codes, steps = fit_places(X, time, labels, len(values))
-        self.clock_, self.series_ = self._places.clock, self._places.series
-        values = values[order]
+        rows = read_rows(self, X, reset=True)
+        grouped = group_rows(rows.time, rows.series, len(rows.values))
+        self.clock_, steps = grouped.count_steps(None)
+        self._places = grouped.places(X, self.clock_, steps)
+        self.series_, codes = grouped.names, grouped.series
+        values = _as_float(rows.values)[grouped.order]
         self.mean_ = pd.DataFrame(values).groupby(codes).mean().to_numpy()
         after = np.searchsorted(codes, codes, side="right") - np.arange(len(codes))
         kept = after <= self.seq_len + self.lag
@@ -126,11 +128,12 @@ class SlidingWindow(RowTransformer):
             If the index does not fit the training rows'.
         """
         validation.check_fitted(self)
-        values, time, labels = read_rows(self, X, reset=False)
-        values = _as_float(values)
-        codes, steps, own = self._places.find(X, time, labels, len(values))
+        rows = read_rows(self, X, reset=False)
+        values = _as_float(rows.values)
+        found = self._places.find(X, rows.time, rows.series, len(values))
+        codes, steps = found.series, found.steps
         known, line, tick = values, codes, steps
-        if not own:  # X's own rows win: they come last
+        if not found.own:  # X's own rows win: they come last
             both = zip(self._tail, (values, codes, steps), strict=True)
             known, line, tick = (np.concatenate(pair) for pair in both)
         means = np.vstack([self.mean_, self.mean_.mean(axis=0)])  # the last for unseen series

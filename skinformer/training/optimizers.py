@@ -12,34 +12,34 @@ EPS = 1e-8
 MUON_MOMENTUM = 0.95
 NEWTON_SCHULZ_STEPS = 5
 OPTIMIZERS = ("adamw", "muon")
-Roles = Mapping[str, Sequence[nn.Parameter]]
+ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
 
 
-def check_partition(module: nn.Module, *, roles: Roles) -> None:
-    """Check that each trainable parameter of a module has exactly one role.
+def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
+    """Check that each trainable parameter of a module is in exactly one group.
 
     Parameters
     ----------
     module : Module
         The module that is trained.
-    roles : mapping of str to sequence of Parameter
+    groups : mapping of str to sequence of Parameter
         Keys "matrix", "decayed" and "plain".
 
     Raises
     ------
     ValueError
-        If a parameter has no role (it would never be trained) or several (it would be stepped
+        If a parameter has no group (it would never be trained) or several (it would be stepped
         twice).
 
     Examples
     --------
     >>> linear = nn.Linear(2, 2)
-    >>> check_partition(linear, roles={"matrix": [linear.weight], "plain": []})
+    >>> check_partition(linear, groups={"matrix": [linear.weight], "plain": []})
     Traceback (most recent call last):
     ...
     ValueError: each trainable parameter needs exactly one role; wrong counts: bias (0).
     """
-    held = [id(p) for group in roles.values() for p in group]
+    held = [id(p) for group in groups.values() for p in group]
     counts = {name: held.count(id(p)) for name, p in module.named_parameters() if p.requires_grad}
     wrong = [f"{name} ({count})" for name, count in counts.items() if count != 1]
     if wrong:
@@ -49,7 +49,7 @@ def check_partition(module: nn.Module, *, roles: Roles) -> None:
 
 
 def make_optimizers(
-    roles: Roles,
+    groups: ParameterGroups,
     *,
     optimizer: str,
     learning_rate: float,
@@ -60,11 +60,11 @@ def make_optimizers(
 
     Parameters
     ----------
-    roles : mapping of str to sequence of Parameter
+    groups : mapping of str to sequence of Parameter
         "matrix" (attention, feed-forward and gate matrices: Muon), "decayed" (other matrices) and
         "plain" (biases, norms, embeddings, temperatures: never decayed).
     optimizer : {"adamw", "muon"}
-        "adamw" steps everything by AdamW; "muon" steps the role "matrix" by Muon.
+        "adamw" steps everything by AdamW; "muon" steps the group "matrix" by Muon.
     learning_rate : float
         Peak learning rate of AdamW.
     muon_learning_rate : float
@@ -96,15 +96,15 @@ def make_optimizers(
     Examples
     --------
     >>> linear = nn.Linear(2, 2)
-    >>> roles = {"matrix": [linear.weight], "decayed": [], "plain": [linear.bias]}
-    >>> made = make_optimizers(roles, optimizer="muon", learning_rate=3e-4,
+    >>> groups = {"matrix": [linear.weight], "decayed": [], "plain": [linear.bias]}
+    >>> made = make_optimizers(groups, optimizer="muon", learning_rate=3e-4,
     ...                        muon_learning_rate=0.02, weight_decay=0.1)
     >>> [type(optimizer).__name__ for optimizer in made]
     ['Muon', 'AdamW']
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer={optimizer!r}: must be one of {', '.join(OPTIMIZERS)}.")
-    matrix, decayed, plain = (_trainable(roles[k]) for k in ("matrix", "decayed", "plain"))
+    matrix, decayed, plain = (_trainable(groups[k]) for k in ("matrix", "decayed", "plain"))
     made: list[Optimizer] = []
     # PERF: torch's Muon orthogonalises one matrix after the other. Stacking those of one shape
     # (18 matrices, CPU, 2 threads) would take 1.5 instead of 6.6 ms at width 32, 2.5 instead of
@@ -122,14 +122,14 @@ def make_optimizers(
                 ns_steps=NEWTON_SCHULZ_STEPS,
             )
         )
-    groups: list[dict[str, Any]] = [
+    param_groups: list[dict[str, Any]] = [
         {"params": params, "weight_decay": decay}
         for params, decay in ((decayed, weight_decay), (plain, 0.0))
         if params
     ]
-    if groups:
-        fused = _can_fuse([p for group in groups for p in group["params"]])
-        made.append(AdamW(groups, lr=learning_rate, betas=BETAS, eps=EPS, fused=fused))
+    if param_groups:
+        fused = _can_fuse([p for group in param_groups for p in group["params"]])
+        made.append(AdamW(param_groups, lr=learning_rate, betas=BETAS, eps=EPS, fused=fused))
     for group in _groups(made):
         group["initial_lr"] = group["lr"]
     return made

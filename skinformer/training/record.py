@@ -23,7 +23,7 @@ class TrainerSettings:
     weight_decay : float >= 0
         See `make_optimizers`.
     optimizer : {"adamw", "muon"}
-        "adamw" for all parameters, or "muon" for those of the role "matrix".
+        "adamw" for all parameters, or "muon" for those of the group "matrix".
     schedule : {"cosine", "linear", "constant", "noam"}
         See `learning_rate_multiplier`.
     warmup_fraction : float in [0, 1]

@@ -17,7 +17,7 @@ from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.losses import Loss, as_loss
 from skinformer.training.optimizers import (
-    Roles,
+    ParameterGroups,
     check_partition,
     make_optimizers,
     reading_is_free,
@@ -43,7 +43,7 @@ def train(
     training: Batches,
     validation: Batches | None,
     settings: TrainerSettings,
-    roles: Roles,
+    groups: ParameterGroups,
     on_epoch: OnEpoch | None,
     checkpoint: str | os.PathLike[str] | None,
     fingerprint: Mapping[str, str],
@@ -65,7 +65,7 @@ def train(
         Later than all training targets. None switches early stopping off.
     settings : TrainerSettings
         How to train.
-    roles : mapping of str to sequence of Parameter
+    groups : mapping of str to sequence of Parameter
         See `make_optimizers`.
     on_epoch : callable or None
         Called as ``on_epoch(row, module)`` after each epoch, the module in evaluation mode; True
@@ -88,7 +88,7 @@ def train(
         If a loss is not finite, or the gradients of several steps in a row are not. The module
         then has its best weights so far.
     ValueError
-        If a setting is unknown or impossible on the device, a parameter has no role, or the
+        If a setting is unknown or impossible on the device, a parameter has no group, or the
         checkpoint is damaged or belongs to another fit.
     KeyboardInterrupt
         After Ctrl-C before an epoch has ended. The module then has the weights it came with.
@@ -103,18 +103,18 @@ def train(
     --------
     >>> inputs = torch.linspace(-1, 1, 8).reshape(8, 1, 1)
     >>> module = nn.Linear(1, 1)
-    >>> roles = {"matrix": [], "decayed": [module.weight], "plain": [module.bias]}
+    >>> groups = {"matrix": [], "decayed": [module.weight], "plain": [module.bias]}
     >>> settings = TrainerSettings(
     ...     max_iter=200, n_iter_no_change=5, tol=1e-4, learning_rate=0.1,
     ...     muon_learning_rate=0.02, weight_decay=0.0, optimizer="adamw", schedule="cosine",
     ...     warmup_fraction=0.05, max_grad_norm=1.0, accumulate=1, precision="fp32", loss="mse")
     >>> record = train(
     ...     module, training=[Batch((inputs,), 3 * inputs + 1, None)], validation=None,
-    ...     settings=settings, roles=roles, on_epoch=None, checkpoint=None, fingerprint={})
+    ...     settings=settings, groups=groups, on_epoch=None, checkpoint=None, fingerprint={})
     >>> record.stopped, round(module.weight.item(), 2), round(module.bias.item(), 2)
     ('max_iter', 3.0, 1.0)
     """
-    fit = _Fit(module, training=training, settings=settings, roles=roles)
+    fit = _Fit(module, training=training, settings=settings, groups=groups)
     if checkpoint is not None and Path(checkpoint).exists():
         fit.resume(checkpoint, fingerprint=fingerprint)
     try:
@@ -158,17 +158,22 @@ class _Fit:
     """Everything that changes during a fit, and how to store and restore it."""
 
     def __init__(
-        self, module: nn.Module, *, training: Batches, settings: TrainerSettings, roles: Roles
+        self,
+        module: nn.Module,
+        *,
+        training: Batches,
+        settings: TrainerSettings,
+        groups: ParameterGroups,
     ) -> None:
         self.module, self.training, self.settings = module, training, settings
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.device = self.parameters[0].device
         check_precision(settings.precision, device=self.device)
-        check_partition(module, roles=roles)
+        check_partition(module, groups=groups)
         self.loss = as_loss(settings.loss)
         self.scaler = make_scaler(settings.precision, device=self.device)
         self.optimizers = make_optimizers(
-            roles,
+            groups,
             optimizer=settings.optimizer,
             learning_rate=settings.learning_rate,
             muon_learning_rate=settings.muon_learning_rate,

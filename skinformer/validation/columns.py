@@ -16,6 +16,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skinformer.timeline.roles import Roles
+
 __all__ = [
     "check_columns",
     "check_finite",
@@ -51,7 +53,7 @@ def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> N
         )
 
 
-def check_update_columns(X: Any, roles: Any, *, has_truth: bool) -> None:
+def check_update_columns(X: Any, roles: Roles, *, has_truth: bool) -> None:
     """Raise if an update leaves out a column; the target may come as y."""
     optional = set(roles.targets) if has_truth else set()
     missing = _left_out(X, roles, [name for name in roles.columns if name not in optional])
@@ -62,7 +64,7 @@ def check_update_columns(X: Any, roles: Any, *, has_truth: bool) -> None:
         )
 
 
-def check_score_columns(X: Any, roles: Any) -> None:
+def check_score_columns(X: Any, roles: Roles) -> None:
     """Raise if rows to score leave out the target."""
     missing = _left_out(X, roles, roles.targets)
     if missing:
@@ -72,7 +74,7 @@ def check_score_columns(X: Any, roles: Any) -> None:
         )
 
 
-def _left_out(X: Any, roles: Any, wanted: Sequence[Hashable]) -> list[Hashable]:
+def _left_out(X: Any, roles: Roles, wanted: Sequence[Hashable]) -> list[Hashable]:
     """List what a frame lacks; none where it holds other names, which scikit-learn refuses."""
     X = X.to_frame() if isinstance(X, pd.Series) else X
     if not isinstance(X, pd.DataFrame) or not set(X.columns) <= set(roles.columns):

@@ -1,27 +1,29 @@
-"""The index: labels of time and of series, and the clock that counts them."""
+"""The index: labels of time and of series, and whether a clock can count them."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from skinformer.timeline.arrays import IntArray
-from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, is_dated, wall_times
+from skinformer.timeline.clock import OFF_GRID, Clock, is_dated, wall_times
 from skinformer.validation import advice
 from skinformer.validation.warning import warn_user
 
 __all__ = [
     "check_distinct",
+    "check_freq",
+    "check_no_holes",
     "check_on_grid",
     "check_order",
     "check_same_index",
+    "check_series_named",
+    "check_shared_grid",
     "dated_labels",
-    "find_series",
-    "make_clock",
-    "number_series",
+    "raise_irregular",
     "time_labels",
     "warn_of_no_calendar",
 ]
@@ -111,46 +113,7 @@ def check_order(time: pd.Index, series: IntArray) -> None:
         )
 
 
-def make_clock(
-    time: pd.Index, series: IntArray, freq: Any, *, names: pd.Index | None
-) -> tuple[Clock, IntArray]:
-    """
-    Make the clock of training rows and count their steps.
-
-    Parameters
-    ----------
-    time : Index of shape (n,)
-        Labels, in time order within each series.
-    series : ndarray of int64, shape (n,)
-        The series of each row, ascending.
-    freq : str, offset, Timedelta, int or None
-        The step if the user named it.
-    names : Index of shape (n_series,) or None
-        Names of the series of a panel.
-
-    Returns
-    -------
-    tuple of Clock and ndarray of int64, shape (n,)
-        The clock, whose origin is the earliest label, and the step of each row.
-    """
-    longest = slice(None)
-    if len(series) and series[-1]:
-        longest = slice(*np.searchsorted(series, np.bincount(series).argmax() + np.arange(2)))
-    _check_freq(time, freq)
-    step = infer_step(time[longest], freq)
-    panel = names is not None
-    if step is None:
-        _raise_irregular(time[longest], panel=panel)
-    clock = clock_for(time[longest], step).starting_at(time.min())
-    steps = clock.steps(time)
-    if (steps == OFF_GRID).any():
-        shared = advice.share_grid(time, series, step) if panel else None
-        _raise_off_grid(time, steps, clock, panel=panel, shared=shared)
-    _check_no_holes(time, series, steps, clock, freq, names=names)
-    return clock, steps
-
-
-def _check_no_holes(
+def check_no_holes(
     time: pd.Index,
     series: IntArray,
     steps: IntArray,
@@ -190,7 +153,7 @@ def _working_days(time: pd.Index, clock: Clock, freq: Any) -> str:
     return f" Where only working days count, pass freq={step!r} instead."
 
 
-def _check_freq(time: pd.Index, freq: Any) -> None:
+def check_freq(time: pd.Index, freq: Any) -> None:
     """Raise if the step that the user named is none, or not one of the index."""
     if freq is None:
         return
@@ -228,7 +191,7 @@ def _period(freq: Any) -> Any:
     return pd.PeriodDtype(pd.tseries.frequencies.to_offset(freq) if span else freq)
 
 
-def _raise_irregular(time: pd.Index, *, panel: bool) -> None:
+def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     """Raise because no step leads from each row to the next."""
     gaps = time[1:] - time[:-1]
     found = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
@@ -237,6 +200,21 @@ def _raise_irregular(time: pd.Index, *, panel: bool) -> None:
         raise ValueError(f"{found}. {misread.rstrip()}")
     fits = "if they follow a calendar" if is_dated(time) else "that divides them all"
     raise ValueError(f"{found}: pass freq= {fits}, or {advice.regrid(time, panel=panel)}.")
+
+
+def check_shared_grid(
+    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, *, panel: bool
+) -> None:
+    """Raise if training labels lie between two steps of the clock."""
+    if (steps == OFF_GRID).any():
+        shared = advice.share_grid(time, series, clock.freq) if panel else None
+        _raise_off_grid(time, steps, clock, panel=panel, shared=shared)
+
+
+def check_on_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
+    """Raise if labels at prediction lie on no grid with the fitted step."""
+    if (steps == OFF_GRID).any():
+        _raise_off_grid(time, steps, clock, panel=False, shared=None)
 
 
 def _raise_off_grid(
@@ -256,38 +234,10 @@ def _raise_off_grid(
     raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
 
 
-def check_on_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
-    """Raise if labels at prediction lie on no grid with the fitted step."""
-    if (steps == OFF_GRID).any():
-        _raise_off_grid(time, steps, clock, panel=False, shared=None)
-
-
-def number_series(labels: pd.Index | None, n_rows: int) -> tuple[IntArray, pd.Index | None]:
-    """Give each series a number, in order of appearance; no labels means one series."""
-    if labels is None:
-        return np.zeros(n_rows, dtype=np.int64), None
-    _check_series_named(labels)
-    codes, keys = pd.factorize(labels)
-    return codes.astype(np.int64), pd.Index(keys, name=labels.name)
-
-
-def _check_series_named(labels: pd.Index) -> None:
+def check_series_named(labels: pd.Index) -> None:
+    """Raise if a row of a panel lacks its series."""
     if labels.hasnans:
         raise ValueError("X.index holds a missing series name: every row needs its series.")
-
-
-def find_series(
-    known: pd.Index | None, labels: pd.Index | None, n_rows: int
-) -> tuple[IntArray, pd.Index | None]:
-    """Give each row's series its fitted number, new ones the next; and the names of all."""
-    if known is None or labels is None:
-        return np.zeros(n_rows, dtype=np.int64), known
-    _check_series_named(labels)
-    codes = known.get_indexer(labels).astype(np.int64)
-    unseen = codes < 0
-    numbers, new = pd.factorize(labels[unseen])
-    codes[unseen] = len(known) + numbers
-    return codes, known.append(pd.Index(new)).rename(known.name) if len(new) else known
 
 
 def dated_labels(time: pd.Index | None) -> pd.Index:

@@ -26,12 +26,18 @@ __all__ = [
     "SLIDING_WINDOW_CONSTRAINTS",
     "check_both_sides",
     "check_calendar",
+    "check_device",
+    "check_dropout",
+    "check_embeddings",
     "check_enough_rows",
     "check_fitted",
+    "check_heads",
     "check_horizon",
+    "check_label_len",
     "check_micro_batches",
+    "check_resumable",
     "check_same_weights",
-    "check_sizes",
+    "check_target",
     "part_constraint",
     "warn_of_idle_series",
     "warn_of_one_series",
@@ -128,34 +134,42 @@ MASK_FUTURE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def check_sizes(estimator: Any, calendar_fields: Sequence[str]) -> None:
-    """Raise if parameters of the estimator do not fit one another."""
-    if estimator.label_len is not None and estimator.label_len > estimator.seq_len:
+def check_label_len(label_len: int | None, seq_len: int) -> None:
+    """Raise if the guiding window is longer than the encoder's."""
+    if label_len is not None and label_len > seq_len:
         raise ValueError(
-            f"label_len={estimator.label_len} must be at most seq_len={estimator.seq_len}: the "
+            f"label_len={label_len} must be at most seq_len={seq_len}: the "
             "guiding window is the end of the encoder window. Lower label_len or leave it None."
         )
-    if estimator.d_model % estimator.n_heads:
+
+
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Raise if the width does not divide into heads."""
+    if d_model % n_heads:
         raise ValueError(
-            f"d_model={estimator.d_model} must be a multiple of n_heads={estimator.n_heads}: "
+            f"d_model={d_model} must be a multiple of n_heads={n_heads}: "
             f"each head gets d_model / n_heads features. Try d_model="
-            f"{-(-estimator.d_model // estimator.n_heads) * estimator.n_heads}."
+            f"{-(-d_model // n_heads) * n_heads}."
         )
-    _check_dropout(estimator.dropout)
-    _check_target(estimator.target)
-    _check_device(estimator.device)
-    check_calendar("calendar", estimator.calendar, calendar_fields)
-    unknown = [name for name in estimator.embeddings if name not in EMBEDDINGS]
+
+
+def check_embeddings(embeddings: Sequence[str]) -> None:
+    """Raise if an embedding is unknown."""
+    unknown = [name for name in embeddings if name not in EMBEDDINGS]
     if unknown:
         raise ValueError(
-            f"embeddings={estimator.embeddings!r} holds the unknown name {unknown[0]!r}: choose "
+            f"embeddings={embeddings!r} holds the unknown name {unknown[0]!r}: choose "
             f"from {list(EMBEDDINGS)}."
         )
-    check_checkpoint(estimator.checkpoint)
-    if estimator.checkpoint is not None and not isinstance(estimator.random_state, Integral):
+
+
+def check_resumable(checkpoint: Any, random_state: Any) -> None:
+    """Raise if a fit with a checkpoint could not be gone on with."""
+    check_checkpoint(checkpoint)
+    if checkpoint is not None and not isinstance(random_state, Integral):
         raise ValueError(
-            f"checkpoint={str(estimator.checkpoint)!r} needs an int as random_state, not "
-            f"{estimator.random_state!r}: a fit that goes on must shuffle as it did before. Pass "
+            f"checkpoint={str(checkpoint)!r} needs an int as random_state, not "
+            f"{random_state!r}: a fit that goes on must shuffle as it did before. Pass "
             "random_state=0."
         )
 
@@ -169,7 +183,7 @@ def check_micro_batches(micro: int | None, batch_size: int) -> None:
         )
 
 
-def _check_dropout(dropout: float) -> None:
+def check_dropout(dropout: float) -> None:
     """Raise if a dropout below 1 would drop everything all the same."""
     if dropout > 1 - _DROPOUT_STEP:
         raise ValueError(
@@ -178,7 +192,7 @@ def _check_dropout(dropout: float) -> None:
         )
 
 
-def _check_target(target: Any) -> None:
+def check_target(target: Any) -> None:
     """Raise if a list of targets is empty or names one twice."""
     if target == []:
         raise ValueError(
@@ -194,7 +208,7 @@ def _check_target(target: Any) -> None:
                 )
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
     """Raise if torch has no such device."""
     if device == "auto":
         return
@@ -256,13 +270,12 @@ def check_checkpoint(path: Any) -> None:
         )
 
 
-def check_enough_rows(n_rows: int, estimator: Any) -> None:
+def check_enough_rows(n_rows: int, *, seq_len: int, pred_len: int, validated: bool) -> None:
     """Raise if the longest series holds no window (and no validation tail, if one is asked)."""
-    window = estimator.seq_len + estimator.pred_len
-    needed, why = window, f"seq_len={estimator.seq_len} + pred_len={estimator.pred_len}"
-    if estimator.early_stopping is True:
-        needed += estimator.pred_len
-        why += f" + pred_len={estimator.pred_len} for early_stopping=True"
+    needed, why = seq_len + pred_len, f"seq_len={seq_len} + pred_len={pred_len}"
+    if validated:
+        needed += pred_len
+        why += f" + pred_len={pred_len} for early_stopping=True"
     if n_rows < needed:
         raise ValueError(
             f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.utils import check_array
 
 from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.roles import Roles
 from skinformer.validation.columns import check_known_future
 
 __all__ = [
@@ -48,9 +49,9 @@ def labelled_rows(X: Any, first: int) -> Any:
     return X
 
 
-def check_truth_reaches(roles: Any, y: Any) -> None:
+def check_truth_reaches(roles: Roles | None, y: Any) -> None:
     """Raise if the truth is nowhere, or does not reach the estimator."""
-    if getattr(roles, "mode", None) == "features":
+    if roles is not None and roles.mode == "features":
         raise ValueError(
             "estimator was fitted on features alone, so the truth before an origin does not reach "
             "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skinformer.benchmark import ridge
-from skinformer.benchmark.ridge import forecast_linear, normal_equations, solve_ridge
+from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
 
 SEQ, PRED, N = 6, 3, 80
 
@@ -47,12 +47,12 @@ def test_a_forecast_is_the_last_value_plus_the_mapped_distances(values, shared):
     origins = np.arange(SEQ, N - PRED + 1)
     sums = normal_equations(values, origins, seq_len=SEQ, pred_len=PRED, shared=shared)
     maps = solve_ridge(sums, alpha=2.0)
-    forecast = forecast_linear(maps, values, origins)
+    forecast = forecast_ridge(maps, values, origins)
     for j in range(2):
         past, _ = windows(values, origins, [j])
         expected = values[origins - 1, j][:, None] + past @ maps[0 if shared else j]
         np.testing.assert_allclose(forecast[:, :, j], expected)
-    np.testing.assert_allclose(forecast_linear(maps, values + 1e3, origins), forecast + 1e3)
+    np.testing.assert_allclose(forecast_ridge(maps, values + 1e3, origins), forecast + 1e3)
 
 
 def test_no_truth_after_the_last_training_window_matters(values):

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from skinformer import InformerRegressor
 from skinformer.estimators import base, hybrid
 from skinformer.estimators.hybrid import choose_trust, linear_fit
-from skinformer.linear import candidates
-from skinformer.linear import fit as fitting
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
+from skinformer.ridge import candidates
+from skinformer.ridge import fit as fitting
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch
 from skinformer.training.losses import as_loss

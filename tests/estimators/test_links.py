@@ -21,7 +21,7 @@ import torch
 from skinformer import Attention, InformerRegressor, recipes
 from skinformer.estimators.parts import PARTS
 from skinformer.model.informer import Informer
-from skinformer.model.roles import parameter_roles
+from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.training.losses import as_loss
 from skinformer.training.record import EpochRow, TrainingRecord
 
@@ -213,7 +213,9 @@ def describe_blocks(network):
 
 
 def hidden(network):
-    return of(network, "linear", name="HiddenLinear") + of(network, "linear", name="ResidualOutput")
+    return of(network, "projection", name="HiddenLinear") + of(
+        network, "projection", name="ResidualOutput"
+    )
 
 
 def describe_start(model, network, told):
@@ -225,9 +227,9 @@ def describe_start(model, network, told):
     pairs = zip(before, after, strict=True)
     samplers = of(network, "key_sampler")
     return {
-        "hidden weights": drawn(of(start, "linear", name="HiddenLinear")),
+        "hidden weights": drawn(of(start, "projection", name="HiddenLinear")),
         "residual outputs": tuple(
-            drawn(of(stack, "linear", name="ResidualOutput"))
+            drawn(of(stack, "projection", name="ResidualOutput"))
             for stack in (start.encoder, start.decoder)
         ),
         "correction starts at zero": not start.projection.weight.any(),
@@ -247,20 +249,20 @@ def describe_training(model, told):
     settings = dataclasses.asdict(told["settings"])
     error = as_loss(settings.pop("loss"))
     errors = error(torch.tensor([0.5, 3.0, -1.0]), torch.zeros(3))
-    expected = parameter_roles(model.module_)
+    expected = parameter_groups(model.module_)
     checkpoint = told["checkpoint"]
     return {
         **{f"trainer: {name}": value for name, value in settings.items()},
         "errors of 0.5, 3 and -1": [round(e, 6) for e in errors.tolist()],
-        "roles": "by class" if _ids(told["roles"]) == _ids(expected) else told["roles"],
+        "groups": "by class" if _ids(told["groups"]) == _ids(expected) else told["groups"],
         "checkpoint": None if checkpoint is None else str(checkpoint),
         "fingerprint": bool(told["fingerprint"]),
         "written": told["written"],
     }
 
 
-def _ids(roles):
-    return {role: [id(p) for p in parameters] for role, parameters in roles.items()}
+def _ids(groups):
+    return {name: [id(p) for p in parameters] for name, parameters in groups.items()}
 
 
 # ------------------------------------------------------------------------- what is expected
@@ -330,7 +332,7 @@ DEFAULT = {
     "trainer: accumulate": 1,
     "trainer: precision": "fp32",
     "errors of 0.5, 3 and -1": [0.25, 9.0, 1.0],
-    "roles": "by class",
+    "groups": "by class",
     "checkpoint": None,
     "fingerprint": False,
     "written": "",
@@ -401,7 +403,7 @@ NOTE = {
     "trainer: accumulate": 1,
     "trainer: precision": "fp32",
     "errors of 0.5, 3 and -1": [0.25, 9.0, 1.0],
-    "roles": "by class",
+    "groups": "by class",
     "checkpoint": None,
     "fingerprint": False,
     "written": "",
@@ -472,7 +474,7 @@ BF16 = {
     "trainer: accumulate": 1,
     "trainer: precision": "bf16",
     "errors of 0.5, 3 and -1": [0.25, 9.0, 1.0],
-    "roles": "by class",
+    "groups": "by class",
     "checkpoint": None,
     "fingerprint": False,
     "written": "",

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.estimators.reading import read_training
+from skinformer.estimators.reading import reading_settings
+from skinformer.reading.training import read_training
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.timeline import build_timeline
 
@@ -17,7 +18,8 @@ N_ROWS, N_COLUMNS = 1_000_000, 8
 
 def read(frame):
     """Do all that fit does before it trains."""
-    table, _ = read_training(InformerRegressor(), frame, None, None)
+    model = InformerRegressor()
+    table = read_training(model, frame, None, None, reading_settings(model)).table
     start, stop = table.first_row[:-1], table.first_row[1:]
     scaler = fit_scaler(table.columns, start, stop, static=[])
     return build_timeline(table, scaler, fill_covariates=True)

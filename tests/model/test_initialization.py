@@ -6,8 +6,8 @@ from torch import nn
 
 from skinformer.model.decoder import Decoder
 from skinformer.model.encoder import Encoder
-from skinformer.model.linear import InputLinear, ResidualOutput
 from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.projection import InputLinear, ResidualOutput
 
 OPTIONS = {
     "d_model": 64,

@@ -60,7 +60,7 @@ class Shuffled:
         self.generator.set_state(state)
 
 
-def toy_roles(module):
+def toy_groups(module):
     """Matrices to Muon but the last; biases plain."""
     return {
         "matrix": [module.hidden.weight],
@@ -85,12 +85,12 @@ def settings():
 
 @pytest.fixture
 def toy():
-    """Return a function: a toy module and its roles, the same each time."""
+    """Return a function: a toy module and its groups, the same each time."""
 
     def make():
         torch.manual_seed(1)
         module = Toy()
-        return module, toy_roles(module)
+        return module, toy_groups(module)
 
     return make
 

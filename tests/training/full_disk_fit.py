@@ -14,7 +14,7 @@ from skinformer.training.trainer import train
 
 
 def main(checkpoint):
-    from conftest import SETTINGS, Toy, toy_roles
+    from conftest import SETTINGS, Toy, toy_groups
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error, not the end
     batches = [Batch((torch.randn(8, 5),), torch.randn(8, 3, 1), None)] * 4
@@ -28,7 +28,7 @@ def main(checkpoint):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         record = train(
-            module, training=batches, validation=None, roles=toy_roles(module), on_epoch=on_epoch,
+            module, training=batches, validation=None, groups=toy_groups(module), on_epoch=on_epoch,
             settings=dataclasses.replace(SETTINGS, max_iter=41), checkpoint=checkpoint,
             fingerprint={},
         )  # fmt: skip

@@ -11,7 +11,7 @@ from skinformer.training.trainer import train
 
 
 def main(checkpoint, weights):
-    from conftest import SETTINGS, Shuffled, Toy, toy_roles
+    from conftest import SETTINGS, Shuffled, Toy, toy_groups
 
     torch.manual_seed(0)
     x = torch.randn(256, 5)
@@ -23,7 +23,7 @@ def main(checkpoint, weights):
         training=Shuffled(batches[:-4], seed=1),
         validation=batches[-4:],
         settings=dataclasses.replace(SETTINGS, max_iter=40, n_iter_no_change=40),
-        roles=toy_roles(module),
+        groups=toy_groups(module),
         on_epoch=lambda row, module: bool(time.sleep(0.02)),  # long enough to be killed
         checkpoint=checkpoint,
         fingerprint={"data": "toy"},

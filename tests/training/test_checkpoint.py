@@ -22,7 +22,7 @@ class StopError(Exception):
 
 def fit(toy, data, settings, *, checkpoint, break_after=None, fingerprint=None):
     """Fit the toy, breaking it off in the callback of an epoch if asked to."""
-    module, roles = toy()
+    module, groups = toy()
     training, validation = data()
 
     def on_epoch(row, module):
@@ -35,7 +35,7 @@ def fit(toy, data, settings, *, checkpoint, break_after=None, fingerprint=None):
         training=training,
         validation=validation,
         settings=settings,
-        roles=roles,
+        groups=groups,
         on_epoch=on_epoch,
         checkpoint=checkpoint,
         fingerprint={"data": "a"} if fingerprint is None else fingerprint,

@@ -24,7 +24,7 @@ def fit(toy, data, settings):
     """Return a function: fit a toy, the same each time, with a checkpoint."""
 
     def run(checkpoint, *, module=None, on_epoch=None, **changes):
-        module, roles = toy() if module is None else module
+        module, groups = toy() if module is None else module
         training, validation = data()
         torch.manual_seed(7)
         record = train(
@@ -32,7 +32,7 @@ def fit(toy, data, settings):
             training=training,
             validation=validation,
             settings=settings(**{"max_iter": 3, "n_iter_no_change": 9, **changes}),
-            roles=roles,
+            groups=groups,
             on_epoch=on_epoch,
             checkpoint=checkpoint,
             fingerprint={"data": "a"},
@@ -209,11 +209,11 @@ def test_a_state_that_does_not_fit_changes_nothing(fit, toy, tmp_path, keys, val
     state = load(path, fingerprint={"data": "a"})
     change(state, keys, value)
     save(path, state)
-    module, roles = toy()
+    module, groups = toy()
     untouched, _ = toy()
     module.dropout.eval()
     with refused(path, "its state does not fit this network"):
-        fit(path, module=(module, roles))
+        fit(path, module=(module, groups))
     assert same(module.state_dict().values(), untouched.state_dict().values())
     assert (module.training, module.out.training, module.dropout.training) == (True, True, False)
 
@@ -224,13 +224,13 @@ def test_a_refused_checkpoint_changes_nothing(toy, data, settings, tmp_path):
     save(path, {"fingerprint": {"data": "another"}})
     content = path.read_bytes()
     for training_mode in (True, False):
-        (module, roles), (untouched, _) = toy(), toy()
+        (module, groups), (untouched, _) = toy(), toy()
         module.train(training_mode)
         batches, validation = data()
         generators = torch.get_rng_state(), batches.get_state()
         with pytest.raises(ValueError, match="was written by another fit: data differ"):
             train(
-                module, training=batches, validation=validation, settings=settings(), roles=roles,
+                module, training=batches, validation=validation, settings=settings(), groups=groups,
                 on_epoch=None, checkpoint=path, fingerprint={"data": "a"},
             )  # fmt: skip
         assert module.training is module.dropout.training is training_mode

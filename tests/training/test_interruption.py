@@ -57,7 +57,7 @@ class Fit:
 
     def run(self, checkpoint, lines=None):
         """Fit; the seen weights are those of a fit that nobody interrupts."""
-        self.started, roles = self.toy()
+        self.started, groups = self.toy()
         self.batches, validation = self.data(n=96)
         self.batches.batches = self.batches.batches[:2]
         torch.manual_seed(7)
@@ -68,7 +68,7 @@ class Fit:
 
         with lines or Lines():
             record = train(
-                self.started, training=self.batches, settings=self.settings, roles=roles,
+                self.started, training=self.batches, settings=self.settings, groups=groups,
                 validation=validation if self.validated else None, on_epoch=on_epoch,
                 checkpoint=checkpoint, fingerprint={},
             )  # fmt: skip
@@ -157,7 +157,7 @@ def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path
 def test_ctrl_c_in_a_callback_keeps_its_epoch(fit, toy, tmp_path, epoch):
     """The epoch has ended: it counts in the model; the file gets it when the fit goes on."""
     path = tmp_path / "fit.pt"
-    (module, roles), (batches, validation) = toy(), fit.data(n=96)
+    (module, groups), (batches, validation) = toy(), fit.data(n=96)
     batches.batches = batches.batches[:2]
 
     def on_epoch(row, module):
@@ -167,7 +167,7 @@ def test_ctrl_c_in_a_callback_keeps_its_epoch(fit, toy, tmp_path, epoch):
     torch.manual_seed(7)
     with pytest.warns(UserWarning, match=f"training interrupted after {epoch} epochs; the") as got:
         record = train(
-            module, training=batches, settings=fit.settings, roles=roles, on_epoch=on_epoch,
+            module, training=batches, settings=fit.settings, groups=groups, on_epoch=on_epoch,
             validation=validation if fit.validated else None, checkpoint=path, fingerprint={},
         )  # fmt: skip
     assert got[0].filename == __file__
@@ -186,11 +186,11 @@ def test_an_error_of_a_callback_or_the_data_leaves_evaluation_mode(toy, settings
             yield self[0]
             raise RuntimeError("the data are gone")
 
-    module, roles = toy()
+    module, groups = toy()
     with pytest.raises(RuntimeError, match="the data are gone"):
         train(
             module, training=Broken([Batch((torch.ones(2, 5),), torch.ones(2, 3, 1), None)]),
-            settings=settings(), roles=roles, on_epoch=None, validation=None, checkpoint=None,
+            settings=settings(), groups=groups, on_epoch=None, validation=None, checkpoint=None,
             fingerprint={},
         )  # fmt: skip
     assert not any(m.training for m in module.modules())

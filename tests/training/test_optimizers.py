@@ -32,8 +32,8 @@ def test_adamw_equals_its_formula_and_decays_matrices_only():
     """With bias correction; biases, norms and embeddings keep their size."""
     matrix, decayed, plain = parameters((3, 2), (2, 2), (4,))
     naive = [[p.detach().double().clone(), 0.0, 0.0] for p in (matrix, decayed, plain)]
-    roles = {"matrix": [matrix], "decayed": [decayed], "plain": [plain]}
-    (optimizer,) = make_optimizers(roles, optimizer="adamw", **RATES)
+    groups = {"matrix": [matrix], "decayed": [decayed], "plain": [plain]}
+    (optimizer,) = make_optimizers(groups, optimizer="adamw", **RATES)
     for t in range(1, 8):
         set_gradients([matrix, decayed, plain], seed=t)
         optimizer.step()
@@ -51,8 +51,8 @@ def test_muon_makes_all_singular_values_of_an_update_alike():
     """Its five Newton-Schulz steps map them to about 1, whatever the gradient's scale."""
     (matrix,) = parameters((24, 16))
     before = matrix.detach().clone()
-    roles = {"matrix": [matrix], "decayed": [], "plain": []}
-    (muon,) = make_optimizers(roles, optimizer="muon", **{**RATES, "weight_decay": 0.0})
+    groups = {"matrix": [matrix], "decayed": [], "plain": []}
+    (muon,) = make_optimizers(groups, optimizer="muon", **{**RATES, "weight_decay": 0.0})
     matrix.grad = 1e-3 * torch.randn(24, 16)
     muon.step()
     update = (before - matrix.detach()) / (0.02 * math.sqrt(24 / 16))
@@ -62,10 +62,10 @@ def test_muon_makes_all_singular_values_of_an_update_alike():
 
 
 def test_muon_takes_the_role_matrix_and_adamw_the_rest():
-    """By role, not by shape: an embedding is a matrix that Muon must not touch."""
+    """By group, not by shape: an embedding is a matrix that Muon must not touch."""
     a, b, c = parameters((3, 3), (5, 3), (3,))
-    roles = {"matrix": [a], "decayed": [b], "plain": [c]}
-    muon, adamw = make_optimizers(roles, optimizer="muon", **RATES)
+    groups = {"matrix": [a], "decayed": [b], "plain": [c]}
+    muon, adamw = make_optimizers(groups, optimizer="muon", **RATES)
     assert isinstance(muon, Muon)
     assert isinstance(adamw, AdamW)
     assert [p is a for g in muon.param_groups for p in g["params"]] == [True]
@@ -77,28 +77,28 @@ def test_both_optimisers_shrink_matrices_by_the_same_factor():
     """weight_decay would otherwise mean seven times more for Muon than for AdamW here."""
     a, b = parameters((3, 3), (3, 3))
     before = [a.detach().clone(), b.detach().clone()]
-    roles = {"matrix": [a], "decayed": [b], "plain": []}
-    for optimizer in make_optimizers(roles, optimizer="muon", **RATES):
+    groups = {"matrix": [a], "decayed": [b], "plain": []}
+    for optimizer in make_optimizers(groups, optimizer="muon", **RATES):
         a.grad, b.grad = torch.zeros(3, 3), torch.zeros(3, 3)
         optimizer.step()
     for p, old in zip((a, b), before, strict=True):
         torch.testing.assert_close(p.detach(), old * (1 - 3e-3 * 0.1))
 
 
-def test_frozen_parameters_and_empty_roles_get_no_optimiser():
+def test_frozen_parameters_and_empty_groups_get_no_optimiser():
     """Muon and AdamW refuse empty lists."""
     a, b = parameters((3, 3), (3,))
     a.requires_grad_(False)
-    roles = {"matrix": [a], "decayed": [], "plain": [b]}
-    (only,) = make_optimizers(roles, optimizer="muon", **RATES)
+    groups = {"matrix": [a], "decayed": [], "plain": [b]}
+    (only,) = make_optimizers(groups, optimizer="muon", **RATES)
     assert [len(g["params"]) for g in only.param_groups] == [1]
 
 
 def test_an_unknown_optimizer_is_named():
     """The message lists what exists."""
-    roles = {"matrix": [], "decayed": [], "plain": []}
+    groups = {"matrix": [], "decayed": [], "plain": []}
     with pytest.raises(ValueError, match=r"^optimizer='sgd': must be one of adamw, muon.$"):
-        make_optimizers(roles, optimizer="sgd", **RATES)
+        make_optimizers(groups, optimizer="sgd", **RATES)
 
 
 def test_one_multiplier_moves_both_learning_rates():
@@ -113,21 +113,21 @@ def test_one_multiplier_moves_both_learning_rates():
 
 
 @pytest.mark.parametrize("wrong", ["none", "twice"])
-def test_each_parameter_needs_one_role(wrong):
+def test_each_parameter_needs_one_group(wrong):
     """Forgotten parameters are never trained; doubled ones are stepped twice."""
     linear = nn.Linear(2, 2)
     plain = [] if wrong == "none" else [linear.bias, linear.bias]
     count = {"none": 0, "twice": 2}[wrong]
     message = f"each trainable parameter needs exactly one role; wrong counts: bias \\({count}\\)."
     with pytest.raises(ValueError, match=r"^" + message + "$"):
-        check_partition(linear, roles={"matrix": [linear.weight], "plain": plain})
+        check_partition(linear, groups={"matrix": [linear.weight], "plain": plain})
 
 
-def test_frozen_parameters_need_no_role():
+def test_frozen_parameters_need_no_group():
     """Nothing steps them."""
     linear = nn.Linear(2, 2)
     linear.bias.requires_grad_(False)
-    check_partition(linear, roles={"matrix": [linear.weight]})
+    check_partition(linear, groups={"matrix": [linear.weight]})
 
 
 @pytest.mark.parametrize(("max_norm", "clipped"), [(1.0, True), (1e6, False), (None, False)])
@@ -154,8 +154,8 @@ def test_a_skipped_step_leaves_no_trace(reads, optimizer, steps_before):
     for params, skip in ((first, False), (second, True)):
         for p, start in zip(params, starts, strict=True):
             p.data.copy_(start)
-        roles = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
-        runs.append(run(roles, params, optimizer, reads, steps_before, skip))
+        groups = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
+        runs.append(run(groups, params, optimizer, reads, steps_before, skip))
     assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))
 
 
@@ -166,8 +166,8 @@ def test_clipping_a_non_finite_gradient_is_no_way_past_the_check(bad, reads, opt
     """Clipped by an infinite norm, all finite gradients are 0 and the infinite one is NaN."""
     params = parameters((4, 3), (3, 3), (3,))
     before = [p.detach().clone() for p in params]
-    roles = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
-    optimizers = make_optimizers(roles, optimizer=optimizer, **RATES)
+    groups = {"matrix": params[:1], "decayed": params[1:2], "plain": params[2:]}
+    optimizers = make_optimizers(groups, optimizer=optimizer, **RATES)
     set_gradients(params, seed=0)
     params[1].grad[0, 0] = bad
     norm = clip_gradients(params, max_norm=1.0)
@@ -180,8 +180,8 @@ def test_clipping_a_non_finite_gradient_is_no_way_past_the_check(bad, reads, opt
     assert all(torch.equal(p, old) for p, old in zip(params, before, strict=True))
 
 
-def run(roles, params, optimizer, reads, steps_before, skip):
-    optimizers = make_optimizers(roles, optimizer=optimizer, **RATES)
+def run(groups, params, optimizer, reads, steps_before, skip):
+    optimizers = make_optimizers(groups, optimizer=optimizer, **RATES)
 
     def step(norm):
         if reads:

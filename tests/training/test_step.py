@@ -104,9 +104,9 @@ class Reads(TorchDispatchMode):
 @pytest.mark.parametrize("max_norm", [1.0, None])
 def test_a_step_reads_nothing_back_from_the_device(toy, optimizer, max_norm, monkeypatch):
     """Each read on a GPU makes the host wait for all that was queued before."""
-    module, roles = toy()
+    module, groups = toy()
     optimizers = make_optimizers(
-        roles, optimizer=optimizer, learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
+        groups, optimizer=optimizer, learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
     )
     monkeypatch.setattr(
         "skinformer.training.step.step_if_finite",  # what it calls on CUDA
@@ -145,10 +145,10 @@ def test_clipping_sees_unscaled_gradients(toy):
     """Scaled gradients are thousands of times too long and would all be clipped."""
     results = []
     for scaler in (None, FakeScaler()):
-        module, roles = toy()
+        module, groups = toy()
         module.eval()
         optimizers = make_optimizers(
-            roles, optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
+            groups, optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
         )
         torch.manual_seed(5)
         full, _ = full_and_quarters(weighted=False)
@@ -165,10 +165,10 @@ class Fp16:
     """Muon and AdamW under torch's own scaler, which works on a CPU, too."""
 
     def __init__(self, toy, *, scaled=True):
-        self.module, roles = toy()
+        self.module, groups = toy()
         self.module.eval()
         self.optimizers = make_optimizers(
-            roles, optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
+            groups, optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
         )
         options = {"init_scale": 8.0, "growth_interval": 1}
         self.scaler = torch.amp.GradScaler("cpu", **options) if scaled else None
@@ -240,10 +240,10 @@ def test_the_mean_loss_of_nothing_is_an_error():
 
 def test_the_norm_of_non_finite_gradients_is_not_finite(toy):
     """That is how the trainer learns of them."""
-    module, roles = toy()
+    module, groups = toy()
     before = [p.detach().clone() for p in module.parameters()]
     optimizers = make_optimizers(
-        roles, optimizer="adamw", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
+        groups, optimizer="adamw", learning_rate=1e-3, muon_learning_rate=0.02, weight_decay=0.1
     )
     for p in module.parameters():
         p.grad = torch.ones_like(p)

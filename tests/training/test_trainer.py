@@ -15,14 +15,14 @@ def fit(toy, data, settings):
 
     def run(*, on_epoch=None, training=None, validation=True, module=None, **changes):
         torch.manual_seed(7)
-        toy_module, roles = toy() if module is None else module
+        toy_module, groups = toy() if module is None else module
         batches, held_out = data()
         record = train(
             toy_module,
             training=batches if training is None else training,
             validation=held_out if validation is True else validation,
             settings=settings(**changes),
-            roles=roles,
+            groups=groups,
             on_epoch=on_epoch,
             checkpoint=None,
             fingerprint={},
@@ -75,13 +75,13 @@ def test_every_precision_learns_on_cuda(fit, toy, precision, optimizer):
     """The fused kernels, the scaler and the skipping without a read are CUDA's own."""
     module, _ = toy()
     module = module.cuda()
-    roles = {
+    groups = {
         "matrix": [module.hidden.weight],
         "decayed": [module.out.weight],
         "plain": [module.hidden.bias, module.out.bias],
     }
     _, record = fit(
-        module=(module, roles),
+        module=(module, groups),
         max_iter=60,
         n_iter_no_change=60,
         precision=precision,
@@ -149,7 +149,7 @@ def test_the_rows_tell_the_course_of_the_fit(fit, settings):
 
 def test_the_training_loss_is_the_mean_over_all_present_values(toy, settings):
     """Steps with few values count little, and the last, short step as what it is."""
-    module, roles = toy()
+    module, groups = toy()
     module.dropout.p = 0.0
     weight = torch.ones(20, 3, 1)
     weight[3:9], weight[10:18, :2] = 0, 0.5
@@ -159,7 +159,7 @@ def test_the_training_loss_is_the_mean_over_all_present_values(toy, settings):
     error = (module(x) - y).detach().square()
     expected = float((weight * error).sum() / weight.sum())
     record = train(
-        module, training=batches, validation=None, roles=roles, on_epoch=None, checkpoint=None,
+        module, training=batches, validation=None, groups=groups, on_epoch=None, checkpoint=None,
         fingerprint={}, settings=settings(max_iter=1, learning_rate=1e-30, accumulate=2),
     )  # fmt: skip
     assert record.rows[0].loss == pytest.approx(expected, rel=1e-6)
@@ -229,10 +229,10 @@ def test_ctrl_c_warns_and_keeps_the_model(fit, data, validated, message):
 @pytest.mark.parametrize("validation", [True, None])
 def test_ctrl_c_in_the_first_epoch_ends_the_fit(fit, toy, data, validation):
     """Nothing was learnt that could be kept: the module has the weights it came with."""
-    module, roles = toy()
+    module, groups = toy()
     training, _ = data()
     with pytest.raises(KeyboardInterrupt):
-        fit(training=Interrupting(training, 1), validation=validation, module=(module, roles))
+        fit(training=Interrupting(training, 1), validation=validation, module=(module, groups))
     assert not module.training
     assert same(module.parameters(), toy()[0].parameters())
 
@@ -323,7 +323,7 @@ def overflowing_fit(settings, at, n_batches):
         training=[Batch((x,), 2 * x, None)] * n_batches,
         validation=None,
         settings=settings(max_iter=3, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
-        roles={"matrix": [], "decayed": [], "plain": [module.weight]},
+        groups={"matrix": [], "decayed": [], "plain": [module.weight]},
         on_epoch=None,
         checkpoint=None,
         fingerprint={},
@@ -365,10 +365,10 @@ def test_impossible_settings_are_refused_before_training(fit):
 
 def test_a_parameter_without_a_role_is_refused(fit, toy):
     """It would keep its initial value, silently."""
-    module, roles = toy()
-    roles["plain"].pop()
+    module, groups = toy()
+    groups["plain"].pop()
     with pytest.raises(ValueError, match=r"wrong counts: out.bias \(0\).$"):
-        fit(module=(module, roles))
+        fit(module=(module, groups))
 
 
 class Sampling(nn.Module):
@@ -398,7 +398,7 @@ def test_a_module_with_a_generator_resumes_where_it_was(settings, tmp_path):
         train(
             module, training=[Batch((x,), x, None)] * 3, validation=None, fingerprint={},
             settings=settings(max_iter=6), checkpoint=checkpoint,
-            roles={"matrix": [], "decayed": [], "plain": [module.weight]},
+            groups={"matrix": [], "decayed": [], "plain": [module.weight]},
             on_epoch=lambda row, _: 1 / (row.epoch - stop_at) > 2,
         )  # fmt: skip
         return module

@@ -5,12 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from skinformer.linear import candidates
-from skinformer.linear import fit as fitting
-from skinformer.linear.blend import Stretch
-from skinformer.linear.candidates import STRENGTHS, Competition
-from skinformer.linear.fit import fit_linear_path, mixed_rows
-from skinformer.linear.sums import Problem, gather
+from skinformer.ridge import candidates
+from skinformer.ridge import fit as fitting
+from skinformer.ridge.blend import Stretch
+from skinformer.ridge.candidates import STRENGTHS, Competition
+from skinformer.ridge.fit import fit_linear_path, mixed_rows
+from skinformer.ridge.sums import Problem, gather
 
 SEQ, PRED = 12, 4
 

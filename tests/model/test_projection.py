@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from skinformer.model.linear import HiddenLinear, fused_linear
+from skinformer.model.projection import HiddenLinear, fused_linear
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -1,7 +1,7 @@
 """Linear layers whose class says what they are for.
 
-Initialisation (`initialization.py`) and optimiser roles (`roles.py`) are decided by these
-classes and never by parameter names.
+Initialisation (`initialization.py`) and the optimiser's groups (`optimizer_groups.py`) are
+decided by these classes and never by parameter names.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class InputLinear(nn.Linear):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.linear import InputLinear
+    >>> from skinformer.model.projection import InputLinear
     >>> InputLinear(3, 8, bias=True)(torch.zeros(2, 5, 3)).shape
     torch.Size([2, 5, 8])
     """
@@ -83,7 +83,7 @@ class HiddenLinear(nn.Linear):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.linear import HiddenLinear
+    >>> from skinformer.model.projection import HiddenLinear
     >>> HiddenLinear(8, 8, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
@@ -115,7 +115,7 @@ class ResidualOutput(HiddenLinear):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.linear import ResidualOutput
+    >>> from skinformer.model.projection import ResidualOutput
     >>> ResidualOutput(16, 8, bias=False)(torch.zeros(2, 5, 16)).shape
     torch.Size([2, 5, 8])
     """
@@ -142,7 +142,7 @@ def fused_linear(x: Tensor, layers: Sequence[nn.Linear]) -> Sequence[Tensor]:
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.linear import HiddenLinear, fused_linear
+    >>> from skinformer.model.projection import HiddenLinear, fused_linear
     >>> pair = [HiddenLinear(8, 8, bias=False), HiddenLinear(8, 4, bias=False)]
     >>> [part.shape[-1] for part in fused_linear(torch.zeros(2, 5, 8), pair)]
     [8, 4]

@@ -3,14 +3,14 @@ from itertools import product
 import pytest
 from torch import nn
 
-from skinformer.model.linear import HiddenLinear
-from skinformer.model.roles import parameter_roles
+from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.model.projection import HiddenLinear
 
 
 @pytest.mark.parametrize("activation", ["gelu", "swiglu"])
 @pytest.mark.parametrize("norm", ["layer", "zc_rms"])
 @pytest.mark.parametrize("position", ["sinusoidal", "continuous", "learned"])
-def test_roles_partition_the_parameters(informer, activation, norm, position):
+def test_groups_partition_the_parameters(informer, activation, norm, position):
     """A parameter in two optimisers is stepped twice, one in none never learns."""
     names = (
         "bias",
@@ -29,15 +29,15 @@ def test_roles_partition_the_parameters(informer, activation, norm, position):
         model = informer(
             activation=activation, norm=norm, position=position, d_model=4, n_heads=2, **options
         )
-        roles = parameter_roles(model)
-        sorted_ones = [id(p) for group in roles.values() for p in group]
+        groups = parameter_groups(model)
+        sorted_ones = [id(p) for group in groups.values() for p in group]
         assert len(sorted_ones) == len(set(sorted_ones))
         assert set(sorted_ones) == {id(p) for p in model.parameters()}
-        assert all(p.ndim == 2 for p in roles["matrix"])
-        assert all(p.ndim >= 2 for p in roles["decayed"])
+        assert all(p.ndim == 2 for p in groups["matrix"])
+        assert all(p.ndim >= 2 for p in groups["decayed"])
 
 
-def test_role_of_each_kind_of_layer(informer):
+def test_group_of_each_kind_of_layer(informer):
     model = informer(
         n_known=1,
         calendar_sizes=(24,),
@@ -47,10 +47,10 @@ def test_role_of_each_kind_of_layer(informer):
         qk_norm=True,
         output_gate=True,
     )
-    roles = {role: {id(p) for p in group} for role, group in parameter_roles(model).items()}
+    groups = {name: {id(p) for p in group} for name, group in parameter_groups(model).items()}
     layer = model.encoder.layers[0]
     matrices = [m.weight for m in model.modules() if isinstance(m, HiddenLinear)]
-    assert roles["matrix"] == {id(p) for p in matrices}
+    assert groups["matrix"] == {id(p) for p in matrices}
     # 5 in an attention with a gate, 2 in a feed-forward: 2 encoder layers, 1 decoder layer.
     assert len(matrices) == 2 * 7 + 12
     decayed = [
@@ -60,7 +60,7 @@ def test_role_of_each_kind_of_layer(informer):
         model.encoder_embedding.values.weight,
         model.decoder_embedding.calendar.hidden.weight,
     ]
-    assert {id(p) for p in decayed} <= roles["decayed"]
+    assert {id(p) for p in decayed} <= groups["decayed"]
     plain = [
         model.projection.bias,
         model.decoder_embedding.mask.weight,
@@ -70,16 +70,16 @@ def test_role_of_each_kind_of_layer(informer):
         layer.attention.query.bias,
         layer.attention_residual.norm.weight,
     ]
-    assert {id(p) for p in plain} <= roles["plain"]
+    assert {id(p) for p in plain} <= groups["plain"]
 
 
-def test_roles_do_not_depend_on_names():
+def test_groups_do_not_depend_on_names():
     class Renamed(nn.Module):
         def __init__(self):
             super().__init__()
             self.embedding_bias = HiddenLinear(2, 2, bias=True)
 
-    assert {k: len(v) for k, v in parameter_roles(Renamed()).items()} == {
+    assert {k: len(v) for k, v in parameter_groups(Renamed()).items()} == {
         "matrix": 1,
         "decayed": 0,
         "plain": 1,

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.linear.blend import Stretch, choose_strengths, choose_weights
-from skinformer.linear.candidates import STRENGTHS, Candidate, Competition
-from skinformer.linear.sums import Problem, Windows, gather
+from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
+from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skinformer.linear import sums
-from skinformer.linear.sums import ColumnSums, MixedSums, Problem, gather, mixed_features
+from skinformer.ridge import sums
+from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, gather, mixed_features
 
 SEQ, PRED, N, TARGETS = 5, 3, 40, 2
 ORIGINS = np.arange(SEQ, N - PRED + 1)

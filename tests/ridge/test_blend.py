@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skinformer.linear.blend import Stretch, choose_strengths, choose_weights
+from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights
 
 N = 400
 

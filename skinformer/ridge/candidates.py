@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.linear.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
+from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as Oracle
 
-from skinformer.linear import candidates
-from skinformer.linear.candidates import STRENGTHS, Candidate, Competition, Ridge
-from skinformer.linear.sums import Problem, gather
+from skinformer.ridge import candidates
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
+from skinformer.ridge.sums import Problem, gather
 
 SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
 ORIGINS = np.arange(SEQ, N - PRED + 1)

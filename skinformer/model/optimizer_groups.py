@@ -2,13 +2,13 @@
 
 from torch import nn
 
-from skinformer.model.linear import HiddenLinear
+from skinformer.model.projection import HiddenLinear
 
-__all__ = ["parameter_roles"]
+__all__ = ["parameter_groups"]
 
 
-def parameter_roles(module: nn.Module) -> dict[str, list[nn.Parameter]]:
-    """Sort the parameters of a module by their role in the optimisation.
+def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """Sort the parameters of a module by the rule that optimises them.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ def parameter_roles(module: nn.Module) -> dict[str, list[nn.Parameter]]:
     Examples
     --------
     >>> from torch import nn
-    >>> from skinformer.model.roles import parameter_roles
-    >>> {role: len(group) for role, group in parameter_roles(nn.Linear(2, 3)).items()}
+    >>> from skinformer.model.optimizer_groups import parameter_groups
+    >>> {name: len(group) for name, group in parameter_groups(nn.Linear(2, 3)).items()}
     {'matrix': 0, 'decayed': 1, 'plain': 1}
     """
-    roles: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
+    groups: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
     for owner in module.modules():
         for parameter in owner.parameters(recurse=False):
-            roles[_role(owner, parameter)].append(parameter)
-    return roles
+            groups[_group_of(owner, parameter)].append(parameter)
+    return groups
 
 
-def _role(owner: nn.Module, parameter: nn.Parameter) -> str:
+def _group_of(owner: nn.Module, parameter: nn.Parameter) -> str:
     if parameter.ndim < 2:
         return "plain"
     if isinstance(owner, HiddenLinear):

@@ -1,0 +1,147 @@
+"""X as named columns of numbers.
+
+The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` and
+``feature_names_in_`` on the estimator; nothing else here touches an estimator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.timeline.arrays import AnyArray
+from skinformer.timeline.roles import Roles
+
+__all__ = ["Columns", "LabelledRows", "as_frame", "read_columns", "read_rows"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """
+    X column by column.
+
+    Parameters
+    ----------
+    values : dict
+        Columns by name; by number for an array.
+    index : Index of shape (n,) or None
+        Labels of the rows; None where X brings none.
+    named : bool
+        Whether the names are X's own.
+    """
+
+    values: dict[Hashable, AnyArray]
+    index: pd.Index | None
+    named: bool
+
+
+class LabelledRows(NamedTuple):
+    """X as one block of numbers, and what labels it."""
+
+    values: AnyArray
+    """Shape (n, n_features)."""
+    names: list[Hashable]
+    """Of the columns; numbers for an array."""
+    named: bool
+    """Whether the names are X's own."""
+    time: pd.Index | None
+    """Labels of time; None where X brings none."""
+    series: pd.Index | None
+    """Labels of series; None where X is one."""
+
+
+def as_frame(X: Any) -> Any:
+    """
+    Give a Series as a frame, and everything else as it is.
+
+    Parameters
+    ----------
+    X : DataFrame, Series or array-like
+        Rows.
+
+    Returns
+    -------
+    DataFrame or array-like
+        Rows.
+    """
+    return X.to_frame() if isinstance(X, pd.Series) else X
+
+
+def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None = None) -> Columns:
+    """
+    Read X as columns of numbers.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose columns scikit-learn keeps (`reset`) or compares.
+    X : DataFrame, Series or array-like of shape (n, n_features)
+        Rows.
+    reset : bool
+        Whether this is `fit`.
+    roles : Roles or None
+        The fitted columns, where their names matter; an array's are found by their place.
+
+    Returns
+    -------
+    Columns
+        In X's order. NaN and infinity are judged by role, later.
+    """
+    X = as_frame(X)
+    if isinstance(X, pd.DataFrame):
+        validation.check_columns(estimator, X, reset=reset)
+        names: list[Hashable] = list(X.columns)
+        if roles is not None and not roles.by_name:
+            names = list(roles.columns)  # an array was fitted: columns by their place
+        elif roles is not None:
+            validation.check_same_names(names, roles.columns)
+        columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
+        return Columns(dict(zip(names, columns, strict=True)), X.index, True)
+    values = validation.numeric_array(estimator, X, reset=reset)
+    own = getattr(estimator, "feature_names_in_", None)
+    if roles is None:
+        names = list(range(values.shape[1]) if own is None else own)
+    else:
+        names = list(roles.columns)
+    return Columns({name: values[:, j] for j, name in enumerate(names)}, None, own is not None)
+
+
+def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
+    """
+    Read X as one block, whatever its columns are.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose columns scikit-learn keeps (`reset`) or compares.
+    X : DataFrame, Series or array-like of shape (n, n_features)
+        Rows.
+    reset : bool
+        Whether this is `fit`.
+
+    Returns
+    -------
+    LabelledRows
+        Values may be missing, but not infinite.
+
+    Examples
+    --------
+    >>> from skinformer import MaskFuture
+    >>> rows = read_rows(MaskFuture(), pd.Series([2.0, 3.0]), reset=True)
+    >>> rows.values.tolist(), rows.time.tolist(), rows.series
+    ([[2.0], [3.0]], [0, 1], None)
+    """
+    columns = read_columns(estimator, X, reset=reset)
+    for name, column in columns.values.items():
+        validation.check_finite(column, f"X (column {name!r})", nan=None)
+    parts = list(columns.values.values())
+    values = np.column_stack(parts) if parts else np.empty((validation.count_rows(X), 0))
+    time, series = None, None
+    if columns.index is not None:
+        time, series = validation.time_labels(columns.index)
+    return LabelledRows(values, list(columns.values), columns.named, time, series)

@@ -1,0 +1,288 @@
+"""Where rows stand: their series, their order, and their steps on the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, clock_for, infer_step
+from skinformer.timeline.digest import content_digest
+
+__all__ = ["FoundRows", "GroupedRows", "RowPlaces", "group_rows", "sort_rows"]
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """
+    Rows in time order, series after series.
+
+    Parameters
+    ----------
+    order : slice or ndarray of int64, shape (n,)
+        Brings rows as they came into this order.
+    series : ndarray of int64, shape (n,)
+        The number of each row's series, ascending.
+    names : Index of shape (n_series,) or None
+        Names of the series of a panel.
+    time : Index of shape (n,) or None
+        Labels of time, ascending within each series.
+    """
+
+    order: Any
+    series: IntArray
+    names: pd.Index | None
+    time: pd.Index | None
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest series."""
+        return int(np.bincount(self.series).max())
+
+    def count_steps(self, freq: Any) -> tuple[Clock, IntArray]:
+        """
+        Make the clock of the rows.
+
+        Parameters
+        ----------
+        freq : str, offset, Timedelta, int or None
+            The step if the user named it.
+
+        Returns
+        -------
+        tuple of Clock and ndarray of int64, shape (n,)
+            What counts the steps from the earliest label on, and the step of each row.
+
+        Raises
+        ------
+        ValueError
+            If the rows do not lie on one grid without holes.
+        """
+        time, series, panel = self.time, self.series, self.names is not None
+        if time is None:
+            return RowClock(), np.arange(len(series))
+        longest = slice(None)
+        if len(series) and series[-1]:
+            longest = slice(*np.searchsorted(series, np.bincount(series).argmax() + np.arange(2)))
+        validation.check_freq(time, freq)
+        step = infer_step(time[longest], freq)
+        if step is None:
+            validation.raise_irregular(time[longest], panel=panel)
+        clock = clock_for(time[longest], step).starting_at(time.min())
+        steps = clock.steps(time)
+        validation.check_shared_grid(time, series, steps, clock, panel=panel)
+        validation.check_no_holes(time, series, steps, clock, freq, names=self.names)
+        return clock, steps
+
+    def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
+        """
+        Keep what places later rows.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n, n_features)
+            The rows.
+        clock : Clock
+            What counts their steps.
+        steps : ndarray of int64, shape (n,)
+            The steps.
+
+        Returns
+        -------
+        RowPlaces
+            Without the rows themselves.
+        """
+        digest = content_digest(X) if self.time is None else b""
+        return RowPlaces(clock, self.names, int(steps[-1]) + 1, digest)
+
+
+def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
+    """
+    Bring training rows of each series together.
+
+    Parameters
+    ----------
+    time, labels : Index of shape (n_rows,) or None
+        Labels of time and of series; None for rows without them.
+    n_rows : int
+        Rows.
+
+    Returns
+    -------
+    GroupedRows
+        Sorted without a copy where the rows are sorted already.
+
+    Raises
+    ------
+    ValueError
+        If rows of a series carry the same label or go back in time.
+
+    Examples
+    --------
+    >>> days = pd.date_range("2024-01-01", periods=3, freq="D")
+    >>> clock, steps = group_rows(days, None, 3).count_steps(None)
+    >>> clock.step_name, steps.tolist()
+    ('D', [0, 1, 2])
+    """
+    series, names = _number_series(labels, n_rows)
+    if time is not None:
+        validation.check_distinct(time, labels)
+    order: Any = slice(None)
+    if not bool((np.diff(series) >= 0).all()):
+        order = np.argsort(series, kind="stable")
+    series = series[order]
+    if time is not None:
+        time = time[order]
+        validation.check_order(time, series)
+    return GroupedRows(order, series, names, time)
+
+
+def sort_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
+    """
+    Sort rows that may be in any order.
+
+    Parameters
+    ----------
+    time, labels : Index of shape (n_rows,) or None
+        Labels of time and of series; without those of time each series keeps its order.
+    n_rows : int
+        Rows.
+
+    Returns
+    -------
+    GroupedRows
+        Series after series, each in time.
+
+    Examples
+    --------
+    >>> sort_rows(pd.Index([9, 8, 7]), pd.Index(["a", "b", "a"]), 3).order.tolist()
+    [2, 0, 1]
+    """
+    series, names = _number_series(labels, n_rows)
+    order = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
+    order = order[np.argsort(series[order], kind="stable")]
+    return GroupedRows(order, series[order], names, None if time is None else time[order])
+
+
+def _number_series(labels: pd.Index | None, n_rows: int) -> tuple[IntArray, pd.Index | None]:
+    """Give each series a number, in order of appearance; no labels means one series."""
+    if labels is None:
+        return np.zeros(n_rows, dtype=np.int64), None
+    validation.check_series_named(labels)
+    codes, keys = pd.factorize(labels)
+    return codes.astype(np.int64), pd.Index(keys, name=labels.name)
+
+
+class FoundRows(NamedTuple):
+    """Where rows stand among those that were fitted."""
+
+    series: IntArray
+    """Numbers of the series, those of new ones after the fitted."""
+    steps: IntArray
+    """On the clock."""
+    names: pd.Index | None
+    """Names of all these series, of a panel."""
+    clock: Clock
+    """The fitted one; of the same step from X's first row where X lies between its steps."""
+    own: bool
+    """Whether X lies between the steps of the training rows, so that it is its own timeline."""
+    assumed: bool
+    """Whether rows without labels are taken to follow the training rows."""
+
+
+@dataclass(frozen=True)
+class RowPlaces:
+    """
+    Where rows lie in time, counted as the training rows were.
+
+    Parameters
+    ----------
+    clock : Clock
+        What counts the steps of the index.
+    names : Index or None
+        Names of the series of a panel.
+    end : int
+        The step after the last training row; of an array, where the next one begins.
+    digest : bytes
+        Recognises the training array; empty for a frame.
+
+    Examples
+    --------
+    >>> X = np.ones((3, 1))
+    >>> grouped = group_rows(None, None, 3)
+    >>> places = grouped.places(X, *grouped.count_steps(None))
+    >>> places.find(X[:2], None, None, 2).steps.tolist()  # an array follows
+    [3, 4]
+    """
+
+    clock: Clock
+    names: pd.Index | None
+    end: int
+    digest: bytes
+
+    @property
+    def n_series(self) -> int:
+        """Number of series."""
+        return 1 if self.names is None else len(self.names)
+
+    def find(
+        self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
+    ) -> FoundRows:
+        """
+        Give series and step of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_rows, n_features)
+            Rows in any order. An array follows the training rows, unless it is the training
+            array itself.
+        time, labels : Index of shape (n_rows,) or None
+            Labels of time and of series.
+        n_rows : int
+            Rows of X.
+
+        Returns
+        -------
+        FoundRows
+            In X's order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the labels are of another kind than the fitted, or lie on no grid of their step.
+        """
+        if time is None or isinstance(self.clock, RowClock):
+            validation.check_panel(self.names is not None, labels is not None)
+            seen = time is None and self.digest != b"" and content_digest(X) == self.digest
+            steps = np.arange(n_rows) + (0 if seen else self.end)
+            series = np.zeros(n_rows, dtype=np.int64)
+            return FoundRows(series, steps, self.names, self.clock, False, not seen)
+        validation.check_same_kind(time, self.clock)
+        validation.check_distinct(time, labels)
+        validation.check_panel(self.names is not None, labels is not None)
+        series, names = _find_series(self.names, labels, n_rows)
+        clock, steps = self.clock, self.clock.steps(time)
+        own = bool((steps == OFF_GRID).any())
+        if own:
+            clock = clock.starting_at(time.min())
+            steps = clock.steps(time)
+            validation.check_on_grid(steps, time, clock)
+        return FoundRows(series, steps, names, clock, own, False)
+
+
+def _find_series(
+    known: pd.Index | None, labels: pd.Index | None, n_rows: int
+) -> tuple[IntArray, pd.Index | None]:
+    """Give each row's series its fitted number, new ones the next; and the names of all."""
+    if known is None or labels is None:
+        return np.zeros(n_rows, dtype=np.int64), known
+    validation.check_series_named(labels)
+    codes = known.get_indexer(labels).astype(np.int64)
+    unseen = codes < 0
+    numbers, new = pd.factorize(labels[unseen])
+    codes[unseen] = len(known) + numbers
+    return codes, known.append(pd.Index(new)).rename(known.name) if len(new) else known

@@ -1,0 +1,188 @@
+"""From what `predict`, `forecast`, `update` and `score` got to a validated table or truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.reading.columns import Columns, as_frame, read_columns
+from skinformer.reading.places import RowPlaces
+from skinformer.reading.targets import read_truth
+from skinformer.reading.training import COVARIATE_NAN
+from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.timeline.clock import RowClock
+from skinformer.timeline.roles import Roles
+from skinformer.timeline.timeline import Table
+
+__all__ = ["FittedRows", "read_prediction", "read_truth_of", "read_update"]
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """
+    What a fit leaves that later rows are read by.
+
+    Parameters
+    ----------
+    roles : Roles
+        What each column is.
+    places : RowPlaces
+        Where the history lies in time.
+    may_miss : bool
+        Whether covariates may be NaN.
+    """
+
+    roles: Roles
+    places: RowPlaces
+    may_miss: bool
+
+
+def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
+    """
+    Validate what `predict` or `forecast` got.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in any order.
+    fitted : FittedRows
+        What the fit left.
+
+    Returns
+    -------
+    Table
+        Rows in X's order. Its clock is the fitted one, or one of the same step that starts at
+        X's first row if X does not lie on the fitted grid. Series that training did not hold
+        are numbered after the fitted ones.
+    """
+    roles, places = fitted.roles, fitted.places
+    columns = _read_fitted_columns(estimator, X, roles)
+    for name in roles.known:
+        advice = None if fitted.may_miss or name in roles.static else COVARIATE_NAN
+        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+    for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
+        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=None)
+    ordered = _histories(columns, roles)
+    ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
+    time, labels = None, None
+    if columns.index is not None and not isinstance(places.clock, RowClock):
+        time, labels = validation.time_labels(columns.index)
+    n_rows = validation.count_rows(X)
+    found = places.find(X, time, labels, n_rows)
+    if found.assumed and places.clock.dated:
+        validation.warn_of_lost_index(places.clock, places.end)
+    elif found.assumed and n_rows == 1:
+        validation.warn_of_single_row(places.clock, places.end)
+    n_targets = len(roles.targets)
+    return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
+
+
+def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
+    """
+    Validate what `update` got: rows and their truth.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in any order.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth; needed in features mode, used elsewhere where X's target is missing.
+    fitted : FittedRows
+        What the fit left.
+
+    Returns
+    -------
+    Table
+        With the targets' columns, in y's units.
+    """
+    roles, places = fitted.roles, fitted.places
+    validation.check_update_columns(X, roles, has_truth=y is not None)
+    table = read_prediction(estimator, X, fitted)
+    validation.check_same_index(X, y)
+    if roles.mode == "features":
+        validation.check_update_truth(y)
+    if (table.series >= places.n_series).any():
+        validation.raise_unseen_series(places.names)
+    advice = None if fitted.may_miss else COVARIATE_NAN
+    covariates = (*roles.past, *roles.known)
+    for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
+        validation.check_finite(column, f"X (column {name!r})", nan=advice)
+    columns = list(table.columns)
+    if y is not None:
+        truth = read_truth(y).values
+        validation.check_same_length(table.series, truth)
+        validation.check_target_count(table.n_targets, truth.shape[1])
+        for j, given in enumerate(columns[: table.n_targets]):
+            values = truth[:, j]
+            columns[j] = values if given is None else np.where(np.isnan(values), given, values)
+    observed = ~np.isnan(np.column_stack(columns[: table.n_targets]))
+    return replace(table, columns=columns, weight=validation.truth_weight(None, observed))
+
+
+def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
+    """
+    Find the truth of rows to score.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth if X does not hold it.
+    roles : Roles
+        What each column is.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_targets)
+        In y's units; NaN is missing.
+    """
+    if y is not None:
+        truth = read_truth(y)
+        validation.check_same_length(X, truth.values)
+        validation.check_same_index(X, y)
+        return truth.values
+    validation.check_score_truth(roles.mode)
+    validation.check_score_columns(X, roles)
+    columns = _read_fitted_columns(estimator, X, roles).values
+    links = roles.links or ((1.0, 0.0),) * len(roles.targets)
+    pairs = zip(roles.targets, links, strict=True)
+    return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
+
+
+def _read_fitted_columns(estimator: object, X: Any, roles: Roles) -> Columns:
+    """Read the fitted columns, those that rows may leave out as NaN."""
+    X = _complete(as_frame(X), roles)
+    if isinstance(X, pd.DataFrame):
+        validation.check_some_columns(X.shape[1], "X")
+    return read_columns(estimator, X, reset=False, roles=roles)
+
+
+def _complete(X: Any, roles: Roles) -> Any:
+    """Put in NaN for the columns that rows may leave out: all that are not known ahead."""
+    if roles.mode == "features" or not roles.by_name or not isinstance(X, pd.DataFrame):
+        return X
+    needed, given = set(roles.known) - set(roles.static), set(X.columns)
+    if not X.columns.is_unique or not needed <= given or not given < set(roles.columns):
+        return X  # complete already, or wrong, which is said elsewhere
+    return X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
+
+
+def _histories(columns: Columns, roles: Roles) -> list[AnyArray | None]:
+    """Give what X holds of the targets, in y's units; None where it never holds them."""
+    if roles.mode == "features":
+        return [None] * len(roles.targets)
+    history = [columns.values[name] for name in roles.targets]
+    if roles.mode == "both":
+        return [a * column + b for column, (a, b) in zip(history, roles.links, strict=True)]
+    return [*history]

@@ -1,0 +1,155 @@
+"""Which columns are the targets, and which are known ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from skinformer import validation
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.calendar import is_calendar_column
+
+__all__ = ["Truth", "find_known", "find_targets", "read_truth"]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """
+    What y holds, as columns.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, n_targets)
+        NaN is missing.
+    names : tuple
+        Of the columns, made up where y has none.
+    named : bool
+        Whether the names are y's own.
+    index : Index of shape (n,) or None
+        Labels of the rows; None where y brings none.
+    one_dimensional : bool
+        Whether y came without a second dimension.
+    """
+
+    values: Float64Array
+    names: tuple[Hashable, ...]
+    named: bool
+    index: pd.Index | None
+    one_dimensional: bool
+
+
+def read_truth(y: Any) -> Truth:
+    """
+    Read y as columns of numbers.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, n_targets)
+        The truth.
+
+    Returns
+    -------
+    Truth
+        With names: y's own, else "y" or "y0", "y1", ….
+
+    Examples
+    --------
+    >>> read_truth([[1, 2], [3, 4]]).names
+    ('y0', 'y1')
+    """
+    index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
+    values = validation.numeric_truth(y)
+    one_dimensional = values.ndim == 1
+    values = values.reshape(len(values), -1)
+    names: tuple[Hashable, ...]
+    if isinstance(y, pd.DataFrame):
+        names, named = tuple(y.columns), True
+    elif one_dimensional:
+        name = getattr(y, "name", None)
+        names, named = ("y" if name is None else name,), name is not None
+    else:
+        names, named = tuple(f"y{j}" for j in range(values.shape[1])), False
+    return Truth(values, names, named, index, one_dimensional)
+
+
+def find_targets(
+    wanted: Any, names: Sequence[Hashable], *, named: bool, truth: Truth | None
+) -> tuple[Hashable, ...]:
+    """
+    Tell which columns of X are the targets.
+
+    Parameters
+    ----------
+    wanted : str, int, tuple, list or None
+        What the user named; None is the last column, or y's where X holds it.
+    names : sequence
+        X's columns.
+    named : bool
+        Whether the names are X's own; if not, a target that is none of them was lost on the way.
+    truth : Truth or None
+        What y holds, if there is one.
+
+    Returns
+    -------
+    tuple
+        Names of columns; none if y alone holds the targets.
+
+    Raises
+    ------
+    ValueError
+        If a target is not a column of X, and y does not stand for it.
+
+    Examples
+    --------
+    >>> find_targets(None, ["price", "load"], named=True, truth=None)
+    ('load',)
+    >>> find_targets(None, ["price"], named=True, truth=read_truth([1.0, 2.0]))
+    ()
+    """
+    targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
+    # Only a name that the user gave may match a column.
+    from_y = truth is not None and truth.named and set(truth.names) <= set(names)
+    if wanted is None:
+        if truth is not None and not (named and from_y):
+            return ()
+        targets = (names[-1],) if truth is None else truth.names
+    elif truth is not None and not set(targets) & set(names):
+        # Prefixed on the way, or mistyped, it is in X all the same.
+        prefixed = any(str(name).endswith(f"__{first}") for first in targets[:1] for name in names)
+        if named and not prefixed and not from_y:
+            return ()
+    for target in targets:
+        validation.check_target_exists(target, names, named=named)
+    return targets
+
+
+def find_known(
+    names: Sequence[Hashable], given: Collection[Hashable], targets: Collection[Hashable]
+) -> tuple[Hashable, ...]:
+    """
+    Tell which columns are known ahead.
+
+    Parameters
+    ----------
+    names : sequence
+        X's columns.
+    given : collection
+        Those that the user named.
+    targets : collection
+        The targets, which are never known ahead.
+
+    Returns
+    -------
+    tuple
+        Names of columns, in X's order: those given, and the calendar's.
+
+    Examples
+    --------
+    >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
+    ('calendar__hour_sin', 'price')
+    """
+    candidates = (name for name in names if name not in targets)
+    return tuple(name for name in candidates if name in given or is_calendar_column(name))

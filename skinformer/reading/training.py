@@ -1,0 +1,215 @@
+"""From what `fit` got to a validated table: columns in their roles, rows on the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.reading.columns import Columns, as_frame, read_columns
+from skinformer.reading.places import group_rows
+from skinformer.reading.targets import Truth, find_known, find_targets, read_truth
+from skinformer.timeline.arrays import AnyArray, BoolArray
+from skinformer.timeline.digest import content_digest
+from skinformer.timeline.roles import Roles
+from skinformer.timeline.scaling import affine_link
+from skinformer.timeline.timeline import Table
+
+__all__ = ["COVARIATE_NAN", "ReadingSettings", "TrainingRows", "read_training"]
+
+
+#: What to do about a covariate's NaN.
+COVARIATE_NAN = (
+    "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "
+    "panel X.groupby(level=0).ffill()), which "
+    "uses the past alone."
+)
+
+
+@dataclass(frozen=True)
+class ReadingSettings:
+    """
+    What `fit` is told about the rows.
+
+    Parameters
+    ----------
+    target : str, int, tuple, list or None
+        Column(s) to forecast; None is the last one, or y's.
+    known_future : tuple
+        Columns that are known ahead.
+    freq : str, offset, Timedelta, int or None
+        The step of the index; None reads it off.
+    may_miss : bool
+        Whether covariates may be NaN.
+    seq_len, pred_len : int
+        Rows before and from a window's origin.
+    early_stopping : bool or "auto"
+        True if there have to be rows to watch beside those to train on.
+    """
+
+    target: Any
+    known_future: tuple[Hashable, ...]
+    freq: Any
+    may_miss: bool
+    seq_len: int
+    pred_len: int
+    early_stopping: bool | Literal["auto"]
+
+
+class TrainingRows(NamedTuple):
+    """The rows of a fit, and what later rows are compared with."""
+
+    table: Table
+    """Sorted by series, consecutive within each."""
+    roles: Roles
+    """What the columns are."""
+    series: pd.Index | None
+    """Names of the series of a panel."""
+    digest: bytes
+    """Recognises X; empty where its labels do."""
+
+
+def read_training(
+    estimator: object, X: Any, y: Any, sample_weight: Any, settings: ReadingSettings
+) -> TrainingRows:
+    """
+    Validate what `fit` got.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` from scikit-learn.
+    X : DataFrame, Series or array-like of shape (n, n_columns)
+        Rows in time order within each series.
+    y : array-like of shape (n,) or (n, n_targets), or None
+        The truth, if it is not a column of X or has other units there.
+    sample_weight : array-like of shape (n,), or None
+        Weight of each row's truth in the loss.
+    settings : ReadingSettings
+        What the user said of the rows.
+
+    Returns
+    -------
+    TrainingRows
+        Without a copy of columns that are sorted already.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the messages of `validation`.
+    """
+    X = as_frame(X)
+    if isinstance(X, pd.DataFrame):
+        validation.check_some_columns(X.shape[1], "X")
+    columns = read_columns(estimator, X, reset=True)
+    truth = None if y is None else read_truth(y)
+    roles = _assign_roles(columns, truth, settings)
+    roles = replace(roles, levels=_column_levels(X, y, roles.mode))
+    if truth is not None:
+        _check_truth(X, y, truth, columns, roles, settings)
+    roles, targets, observed = _read_targets(columns.values, truth, roles)
+    names = (*roles.past, *roles.known)
+    advice = None if settings.may_miss else COVARIATE_NAN
+    for name in names:
+        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+    validation.check_same_index(X, sample_weight, "sample_weight")
+    weight = validation.truth_weight(sample_weight, observed)
+    index = truth.index if columns.index is None and truth is not None else columns.index
+    time, labels = (None, None) if index is None else validation.time_labels(index)
+    rows = group_rows(time, labels, len(observed))
+    validation.check_enough_rows(
+        rows.longest,
+        seq_len=settings.seq_len,
+        pred_len=settings.pred_len,
+        validated=settings.early_stopping is True,
+    )
+    clock, steps = rows.count_steps(settings.freq)
+    ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]
+    weight = None if weight is None else weight[rows.order]
+    table = Table(ordered, len(targets), rows.series, steps, clock, weight)
+    digest = content_digest(X) if columns.index is None else b""
+    return TrainingRows(*_with_static(table, roles, settings), rows.names, digest)
+
+
+def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettings) -> Roles:
+    """Tell the mode, and each column's role in it."""
+    names, wanted = tuple(columns.values), settings.target
+    targets = find_targets(wanted, names, named=columns.named, truth=truth)
+    if truth is not None and not targets:
+        one = truth.one_dimensional
+        return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
+    validation.check_known_future(settings.known_future, names, targets)
+    known = find_known(names, settings.known_future, targets)
+    return Roles(
+        mode="frame" if truth is None else "both",
+        targets=targets,
+        past=tuple(name for name in names if name not in targets and name not in known),
+        known=known,
+        one_dimensional=not isinstance(wanted, list) if truth is None else truth.one_dimensional,
+        columns=names,
+        by_name=columns.named,
+    )
+
+
+def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """Name the levels of the targets' labels and of those of X's columns."""
+    own, given = (
+        tuple(rows.columns.names) if isinstance(rows, pd.DataFrame) else (None,) for rows in (X, y)
+    )
+    name = getattr(y, "name", None)
+    like_x = isinstance(name, tuple) and len(name) == len(own)
+    return (own if mode != "features" or like_x else given), own
+
+
+def _check_truth(
+    X: Any, y: Any, truth: Truth, columns: Columns, roles: Roles, settings: ReadingSettings
+) -> None:
+    """Raise if y does not go with X's rows, and warn if a feature holds it."""
+    if roles.mode == "features":
+        validation.check_known_future(settings.known_future, roles.known, ())
+    validation.check_some_truth(truth.values)
+    validation.check_same_length(X, truth.values)
+    validation.check_same_index(X, y)
+    seen = () if roles.mode == "features" else roles.targets
+    features = {name: column for name, column in columns.values.items() if name not in seen}
+    validation.warn_of_leaks(features, truth.values)
+
+
+def _read_targets(
+    columns: dict[Hashable, AnyArray], truth: Truth | None, roles: Roles
+) -> tuple[Roles, list[AnyArray], BoolArray]:
+    """Find the targets' history in y's units, and where the truth is observed."""
+    if roles.mode == "features" and truth is not None:
+        return roles, list(truth.values.T), ~np.isnan(truth.values)
+    history = [columns[name] for name in roles.targets]
+    for name, column in zip(roles.targets, history, strict=True):
+        validation.check_finite(column, f"X (column {name!r})", nan=None)
+    if truth is None:
+        observed = ~np.isnan(np.column_stack(history))
+        validation.check_some_truth(np.where(observed, 0.0, np.nan))
+        return roles, history, observed
+    validation.check_target_count(len(roles.targets), truth.values.shape[1])
+    links, targets = [], []
+    for name, column, values in zip(roles.targets, history, truth.values.T, strict=True):
+        slope, intercept = validation.check_affine(affine_link(column, values), name)
+        links.append((slope, intercept))
+        targets.append(np.where(np.isnan(values), slope * column + intercept, values))
+    return replace(roles, links=tuple(links)), targets, ~np.isnan(truth.values)
+
+
+def _with_static(table: Table, roles: Roles, settings: ReadingSettings) -> tuple[Table, Roles]:
+    """Move columns that are constant in each series to those known ahead."""
+    names, named = (*roles.targets, *roles.past, *roles.known), settings.known_future
+    # What the user names as known ahead can change, however long it has not.
+    static = tuple(names[j] for j in table.static_columns() if names[j] not in named)
+    unchanged = tuple(names[j] for j in table.constant_columns() if names[j] in named)
+    past = tuple(name for name in roles.past if name not in static)
+    known = tuple(name for name in roles.known if name not in static) + static
+    place = dict(zip(names, table.columns, strict=True))
+    columns = table.columns[: table.n_targets] + [place[name] for name in (*past, *known)]
+    roles = replace(roles, past=past, known=known, static=static, unchanged=unchanged)
+    return replace(table, columns=columns), roles

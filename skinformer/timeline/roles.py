@@ -1,0 +1,70 @@
+"""What each column is to a forecast: target, known up to the present, or known ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+__all__ = ["Roles"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """
+    What each column is, decided once in `fit`.
+
+    Parameters
+    ----------
+    mode : {"frame", "both", "features"}
+        Where the truth and the history come from; see the contract's table of modes.
+    targets, past, known : tuple
+        Names of the targets, of the columns known only up to the present, and of those known
+        ahead. In features mode the targets are y's columns.
+    one_dimensional : bool
+        Whether `predict` returns shape (n,).
+    columns : tuple
+        X's columns in their order; numbers for an array.
+    static : tuple
+        Those of `known` that are constant in each series of a panel.
+    unchanged : tuple
+        Those that the user named in `known_future` and that never changed in training.
+    links : tuple of (slope, intercept)
+        In "both" mode the map from each target's column of X into y's units.
+    by_name : bool
+        Whether columns are found by their names; by their place where an array was fitted.
+    levels : tuple of tuple
+        Names of the levels of the targets' labels, and of those of X's columns.
+    """
+
+    mode: Literal["frame", "both", "features"]
+    targets: tuple[Hashable, ...]
+    past: tuple[Hashable, ...]
+    known: tuple[Hashable, ...]
+    one_dimensional: bool
+    columns: tuple[Hashable, ...]
+    static: tuple[Hashable, ...] = ()
+    unchanged: tuple[Hashable, ...] = ()
+    links: tuple[tuple[float, float], ...] = ()
+    by_name: bool = True
+    levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
+
+    @property
+    def target_labels(self) -> pd.Index:
+        """The targets as columns of a forecast, in the levels they came in."""
+        return _label_columns(self.targets, self.levels[0])
+
+    @property
+    def column_labels(self) -> pd.Index:
+        """X's columns as those of a frame, in the levels they came in."""
+        return _label_columns(self.columns, self.levels[1])
+
+
+def _label_columns(names: tuple[Hashable, ...], levels: tuple[Hashable, ...]) -> pd.Index:
+    several = len(levels) > 1
+    labels: pd.Index = pd.Index(
+        list(names), tupleize_cols=several, name=levels if several else levels[0]
+    )
+    return labels
