@@ -1,0 +1,185 @@
+"""Fit the classical forecasters of a panel: candidates that are judged by each series' own end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
+from skinformer.classical.judging import Ledger, judging_offsets, relative_errors
+from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
+from skinformer.classical.windows import futures, padded, pasts, unit_of
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+
+__all__ = ["ClassicalFit", "fit_classical"]
+
+
+_BATCH = 256  # windows at a time: the states of all candidates then stay in the cache
+
+
+@dataclass(frozen=True)
+class ClassicalFit:
+    """
+    Candidates and how much each counts for each series.
+
+    Parameters
+    ----------
+    seq_len, pred_len, period : int
+        Rows of a window, of a forecast and of a season (1 for none).
+    ridges : SharedRidges
+        Those of the candidates that learn.
+    weights : ndarray of float32, shape (n_series, n_candidates)
+        Rows of sum 1.
+    panel_weights : ndarray of float32, shape (n_candidates,)
+        Those of a series that the fit did not hold.
+    never_negative : ndarray of bool, shape (n_series,)
+        Whether no row of the series lies below zero; then no forecast does.
+    """
+
+    seq_len: int
+    pred_len: int
+    period: int
+    ridges: SharedRidges = field(repr=False)
+    weights: Float32Array = field(repr=False)
+    panel_weights: Float32Array = field(repr=False)
+    never_negative: BoolArray = field(repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the candidates."""
+        return _names(self.seq_len, self.period)
+
+    def forecast(self, past: Float64Array, length: IntArray, series: IntArray) -> Float64Array:
+        """
+        Forecast windows by the weighted candidates of their series.
+
+        Parameters
+        ----------
+        past : ndarray of shape (n, seq_len)
+            Windows, right-aligned; what stands in front of the real rows does not matter.
+        length : ndarray of int64, shape (n,)
+            How many of the last rows are real, at least 1.
+        series : ndarray of int64, shape (n,)
+            The series of each window; -1 for one that the fit did not hold.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, pred_len)
+            Forecasts, in the values' own units. Memory: 256 windows at a time.
+        """
+        past, length = padded(past, length), np.asarray(length)
+        out = np.empty((len(past), self.pred_len))
+        for rows, forecast in _forecasts(past, length, self.ridges):
+            known = series[rows] >= 0
+            place = np.where(known, series[rows], 0)
+            weights = np.where(known[:, None], self.weights[place], self.panel_weights)
+            mixed = np.einsum("nch,nc->nh", forecast, weights)
+            floor = np.where(known, self.never_negative[place], past[rows].min(axis=1) >= 0)
+            out[rows] = np.where(floor[:, None], np.maximum(mixed, 0), mixed)
+        return out
+
+
+def fit_classical(
+    values: Float64Array,
+    first_row: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+    end: IntArray | None = None,
+) -> ClassicalFit:
+    """
+    Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        The rows of all series, series after series, without NaN.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    seq_len : int
+        Longest look-back; a shorter series is forecast from what it has.
+    pred_len : int
+        Steps of a forecast.
+    period : int
+        Rows of a season; 1 for none. `find_period` tells it from the data.
+    end : ndarray of int64, shape (n_series,), default=None
+        The row after the last one of each series that may be seen; None for all rows.
+
+    Returns
+    -------
+    ClassicalFit
+        Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at
+        most 8192 windows each. Memory: one number per series and candidate.
+
+    Examples
+    --------
+    >>> ramps = np.concatenate([np.arange(20.0), 5 * np.arange(30.0)])
+    >>> fit = fit_classical(ramps, np.array([0, 20, 50]), seq_len=16, pred_len=2, period=1)
+    >>> fit.forecast(np.array([[7.0, 8.0, 9.0]]), np.array([3]), np.array([0])).round(1)
+    array([[10., 11.]])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    begin = first_row[:-1]
+    end = first_row[1:] if end is None else end
+    period = period if 2 * period <= seq_len else 1
+    sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
+    ledger = Ledger(len(begin), len(_names(seq_len, period)))
+    for offset in judging_offsets(end - begin, pred_len, period):
+        judged = np.flatnonzero(offset)
+        if len(judged):
+            origin = end - offset
+            ridges = fit_ridges(values, begin, origin, **sizes)
+            past, length = pasts(values, begin[judged], origin[judged], seq_len)
+            for rows, forecast in _forecasts(past, length, ridges):
+                series = judged[rows]
+                truth = futures(values, origin[series], end[series], pred_len)
+                unit = unit_of(past[rows], length[rows], period)
+                ledger.add(series, *relative_errors(forecast, truth, unit))
+    return ClassicalFit(
+        **sizes,
+        ridges=fit_ridges(values, begin, end, **sizes),
+        weights=_all_weights(ledger),
+        panel_weights=ledger.panel_weights().astype(np.float32),
+        never_negative=_never_negative(values, begin, end),
+    )
+
+
+def _names(seq_len: int, period: int) -> list[str]:
+    plain = candidate_names(period)
+    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period)]
+
+
+def _forecasts(
+    past: Float64Array, length: IntArray, ridges: SharedRidges
+) -> Iterator[tuple[IntArray, Float64Array]]:
+    """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
+    order = np.argsort(-length, kind="stable")
+    fallback = candidate_names(ridges.period).index(_fallback(ridges.period))
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
+        x, n = past[rows], length[rows]
+        classical = forecast_candidates(x, n, ridges.pred_len, ridges.period)
+        learnt = ridges.forecast(x, n, classical[:, fallback])
+        yield rows, np.concatenate([classical, bounded(learnt, x, n)], axis=1)
+
+
+def _fallback(period: int) -> str:
+    """Name what forecasts where no ridge can."""
+    return "theta 0.5" if period == 1 else "adjusted theta 0.5"
+
+
+def _all_weights(ledger: Ledger) -> Float32Array:
+    weights = np.empty(ledger.errors.shape, dtype=np.float32)
+    for start in range(0, len(weights), _BATCH):
+        rows = slice(start, start + _BATCH)
+        weights[rows] = ledger.weights(rows)
+    return weights
+
+
+def _never_negative(values: Float64Array, begin: IntArray, end: IntArray) -> BoolArray:
+    below = np.concatenate([[0], np.cumsum(values < 0)])
+    never: BoolArray = below[begin] == below[end]
+    return never
