@@ -31,6 +31,7 @@ _PLAIN_GRID, _SEASONAL_GRID = Grid.of(*_SIMPLE, *_HOLT), Grid.of(*_SEASONAL)
 _FIRST_ROWS = 10  # that a line is laid through, from which smoothing starts
 _THETA = (0.2, 0.5, 0.8, 1.0)  # level constants beside half the line's slope
 _MEANS = (3, 6, 12)  # rows
+_MEDIANS = (12,)  # rows; what repeats the median is right most often where most rows are 0
 _SEASONS = (2, 3, 5)  # of which means are taken
 
 
@@ -149,14 +150,27 @@ def _without_season(
     yield names, last[:, None, None] + drift[:, :, None] * steps
     intercept, slope = line(past, length, past.shape[1])
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
+    names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
     means = np.stack(
         [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])], axis=1
     )
+    means = np.column_stack([means, *(_median(past, length, k) for k in (*_MEDIANS, past.shape[1]))])
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
     flat = np.repeat(means[:, :, None], horizon, axis=2)
     yield names, np.concatenate([straight[:, None], flat], axis=1)
     yield _smoothing(prefix, past, length, horizon)
     yield _theta(prefix, past, length, horizon, slope)
+
+
+def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
+    """Give the median of the last real rows."""
+    most = min(most, past.shape[1])
+    real = np.arange(most) >= most - length[:, None]
+    ordered = np.sort(np.where(real, past[:, -most:], np.inf), axis=1)
+    count = np.minimum(length, most)
+    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
+    median: Float64Array = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+    return median
 
 
 def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
-from skinformer.classical.judging import Ledger, judging_offsets, relative_errors
+from skinformer.classical.judging import Ledger, judging_offsets
+from skinformer.classical.own import OwnRidges, fit_own_ridges, own_names
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
 from skinformer.classical.windows import futures, padded, pasts, unit_of
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -17,6 +19,13 @@ __all__ = ["ClassicalFit", "fit_classical"]
 
 
 _BATCH = 256  # windows at a time: the states of all candidates then stay in the cache
+
+
+class Learnt(NamedTuple):
+    """The candidates that learn from the panel's windows."""
+
+    shared: SharedRidges
+    own: OwnRidges
 
 
 @dataclass(frozen=True)
@@ -28,8 +37,8 @@ class ClassicalFit:
     ----------
     seq_len, pred_len, period : int
         Rows of a window, of a forecast and of a season (1 for none).
-    ridges : SharedRidges
-        Those of the candidates that learn.
+    learnt : Learnt
+        The candidates that learn.
     weights : ndarray of float32, shape (n_series, n_candidates)
         Rows of sum 1.
     panel_weights : ndarray of float32, shape (n_candidates,)
@@ -41,7 +50,7 @@ class ClassicalFit:
     seq_len: int
     pred_len: int
     period: int
-    ridges: SharedRidges = field(repr=False)
+    learnt: Learnt = field(repr=False)
     weights: Float32Array = field(repr=False)
     panel_weights: Float32Array = field(repr=False)
     never_negative: BoolArray = field(repr=False)
@@ -71,13 +80,12 @@ class ClassicalFit:
         """
         past, length = padded(past, length), np.asarray(length)
         out = np.empty((len(past), self.pred_len))
-        for rows, forecast in _forecasts(past, length, self.ridges):
-            known = series[rows] >= 0
-            place = np.where(known, series[rows], 0)
-            weights = np.where(known[:, None], self.weights[place], self.panel_weights)
-            mixed = np.einsum("nch,nc->nh", forecast, weights)
-            floor = np.where(known, self.never_negative[place], past[rows].min(axis=1) >= 0)
-            out[rows] = np.where(floor[:, None], np.maximum(mixed, 0), mixed)
+        known = series >= 0
+        place = np.where(known, series, 0)
+        floor = np.where(known, self.never_negative[place], past.min(axis=1) >= 0)
+        for rows, forecast in _forecasts(past, length, series, floor, self.learnt):
+            weights = np.where(known[rows, None], self.weights[place[rows]], self.panel_weights)
+            out[rows] = np.einsum("nch,nc->nh", forecast, weights)
         return out
 
 
@@ -126,57 +134,67 @@ def fit_classical(
     end = first_row[1:] if end is None else end
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
+    floor = _never_negative(values, begin, end)
     ledger = Ledger(len(begin), len(_names(seq_len, period)))
     for offset in judging_offsets(end - begin, pred_len, period):
         judged = np.flatnonzero(offset)
         if len(judged):
             origin = end - offset
-            ridges = fit_ridges(values, begin, origin, **sizes)
+            learnt = _learn(values, begin, origin, **sizes)
             past, length = pasts(values, begin[judged], origin[judged], seq_len)
-            for rows, forecast in _forecasts(past, length, ridges):
+            for rows, forecast in _forecasts(past, length, judged, floor[judged], learnt):
                 series = judged[rows]
                 truth = futures(values, origin[series], end[series], pred_len)
                 unit = unit_of(past[rows], length[rows], period)
-                ledger.add(series, *relative_errors(forecast, truth, unit))
+                ledger.enter(series, forecast, truth, unit)
     return ClassicalFit(
         **sizes,
-        ridges=fit_ridges(values, begin, end, **sizes),
-        weights=_all_weights(ledger),
+        learnt=_learn(values, begin, end, **sizes),
+        weights=ledger.weights(),
         panel_weights=ledger.panel_weights().astype(np.float32),
-        never_negative=_never_negative(values, begin, end),
+        never_negative=floor,
     )
 
 
 def _names(seq_len: int, period: int) -> list[str]:
     plain = candidate_names(period)
-    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period)]
+    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period), *own_names()]
+
+
+def _learn(
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+) -> Learnt:
+    shared = fit_ridges(values, begin, end, seq_len=seq_len, pred_len=pred_len, period=period)
+    return Learnt(shared, fit_own_ridges(values, begin, end, shared))
 
 
 def _forecasts(
-    past: Float64Array, length: IntArray, ridges: SharedRidges
+    past: Float64Array, length: IntArray, series: IntArray, floor: BoolArray, learnt: Learnt
 ) -> Iterator[tuple[IntArray, Float64Array]]:
     """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
+    shared, own = learnt
     order = np.argsort(-length, kind="stable")
-    fallback = candidate_names(ridges.period).index(_fallback(ridges.period))
+    fallback = candidate_names(shared.period).index(_fallback(shared.period))
     for start in range(0, len(order), _BATCH):
         rows = order[start : start + _BATCH]
         x, n = past[rows], length[rows]
-        classical = forecast_candidates(x, n, ridges.pred_len, ridges.period)
-        learnt = ridges.forecast(x, n, classical[:, fallback])
-        yield rows, np.concatenate([classical, bounded(learnt, x, n)], axis=1)
+        classical = forecast_candidates(x, n, shared.pred_len, shared.period)
+        simple = classical[:, fallback]
+        parts = shared.forecast(x, n, simple), own.forecast(shared, x, n, series[rows], simple)
+        everything = np.concatenate([classical, *(bounded(part, x, n) for part in parts)], axis=1)
+        lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]
+        yield rows, np.maximum(everything, lowest, out=everything)
 
 
 def _fallback(period: int) -> str:
     """Name what forecasts where no ridge can."""
     return "theta 0.5" if period == 1 else "adjusted theta 0.5"
-
-
-def _all_weights(ledger: Ledger) -> Float32Array:
-    weights = np.empty(ledger.errors.shape, dtype=np.float32)
-    for start in range(0, len(weights), _BATCH):
-        rows = slice(start, start + _BATCH)
-        weights[rows] = ledger.weights(rows)
-    return weights
 
 
 def _never_negative(values: Float64Array, begin: IntArray, end: IntArray) -> BoolArray:

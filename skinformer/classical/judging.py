@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.classical.windows import Truths
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-__all__ = ["Ledger", "judging_offsets", "relative_errors"]
+__all__ = ["Ledger", "judging_offsets"]
 
 
 _N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
@@ -16,8 +16,9 @@ _FEWEST_ROWS = 6  # of context at an origin, or two seasons
 #: which many series tell, and of a series' own distance from them.
 _PANEL_TEMPERATURE, _OWN_TEMPERATURE = 0.06, 0.1
 _PRIOR = 6.0  # origins that the panel's errors count for beside a series' own
-_MOST_LOG_ERROR = 2.0  # of a forecast, so that no outlier decides
+_MOST_RELATIVE = 5.0  # error of a forecast, so that no outlier decides
 _HOPELESS = 1e3  # log error of a candidate that gets no weight
+_BATCH = 1024  # series at a time
 _SMALL = 0.05  # units; an error below it is as good as none
 
 
@@ -58,37 +59,9 @@ def judging_offsets(length: IntArray, pred_len: int, period: int) -> IntArray:
     return np.where(offsets.any(axis=0), offsets, np.sort(part, axis=0)[::-1])
 
 
-def relative_errors(
-    forecast: Float64Array, truth: Truths, unit: Float64Array
-) -> tuple[Float64Array, Float64Array]:
-    """
-    Measure candidates against each other on some windows.
-
-    Parameters
-    ----------
-    forecast : ndarray of shape (n, n_candidates, pred_len)
-        Forecasts.
-    truth : Truths
-        What followed.
-    unit : ndarray of shape (n,)
-        The unit of each window.
-
-    Returns
-    -------
-    tuple of ndarray
-        Logs of the mean absolute errors over the median candidate's, clipped, shape
-        (n, n_candidates), and the share of the horizon that was known, shape (n,).
-    """
-    known = truth.known.sum(axis=1)
-    error = np.abs(forecast - truth.values[:, None]) * truth.known[:, None]
-    mean = error.sum(axis=2) / np.maximum(known, 1)[:, None] / unit[:, None] + _SMALL
-    logs = np.log(mean / np.median(mean, axis=1, keepdims=True))
-    return np.clip(logs, -_MOST_LOG_ERROR, _MOST_LOG_ERROR), known / truth.known.shape[1]
-
-
 class Ledger:
     """
-    Sums of log errors, series by series.
+    Sums of errors, series by series, in units of the series.
 
     Parameters
     ----------
@@ -98,23 +71,53 @@ class Ledger:
 
     def __init__(self, n_series: int, n_candidates: int) -> None:
         self.errors = np.zeros((n_series, n_candidates), dtype=np.float32)
+        self.typical = np.zeros(n_series)
         self.counts = np.zeros(n_series)
 
-    def add(self, series: IntArray, errors: Float64Array, counts: Float64Array) -> None:
+    def enter(
+        self, series: IntArray, forecast: Float64Array, truth: Truths, unit: Float64Array
+    ) -> None:
         """
-        Enter the errors at one origin of some series.
+        Enter what the candidates forecast at one origin of some series.
 
         Parameters
         ----------
         series : ndarray of int64, shape (n,)
             Which, each once.
-        errors : ndarray of shape (n, n_candidates)
-            Their log errors.
-        counts : ndarray of shape (n,)
-            How much each counts, 1 for a whole forecast.
+        forecast : ndarray of shape (n, n_candidates, pred_len)
+            Forecasts.
+        truth : Truths
+            What followed; an origin counts by how much of it is known.
+        unit : ndarray of shape (n,)
+            The unit of each window.
         """
-        self.errors[series] += errors * counts[:, None]
-        self.counts[series] += counts
+        known = truth.known.sum(axis=1)
+        error = np.abs(forecast - truth.values[:, None]) * truth.known[:, None]
+        error = error.sum(axis=2) / (np.maximum(known, 1) * unit)[:, None] + _SMALL
+        typical = np.median(error, axis=1)
+        error = np.minimum(error, _MOST_RELATIVE * typical[:, None])
+        count = known / truth.known.shape[1]
+        self.errors[series] += error * count[:, None]
+        self.typical[series] += typical * count
+        self.counts[series] += count
+
+    def log_errors(self, rows: slice) -> Float64Array:
+        """
+        Compare each candidate with the median one.
+
+        Parameters
+        ----------
+        rows : slice
+            Which series.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_candidates)
+            Logs of their mean errors' ratio; 0 for series that were not judged.
+        """
+        judged = self.counts[rows, None] > 0
+        typical = np.where(judged, self.typical[rows, None], 1)
+        return np.log(np.where(judged, self.errors[rows] / typical, 1))
 
     def panel(self) -> Float64Array:
         """
@@ -125,12 +128,14 @@ class Ledger:
         ndarray of float64, shape (n_candidates,)
             Mean log errors; where nothing was judged, errors that leave the first candidate alone.
         """
-        judged = self.counts > 0
-        if not judged.any():
+        n_judged = int((self.counts > 0).sum())
+        if not n_judged:
             return np.where(np.arange(self.errors.shape[1]) == 0, 0.0, _HOPELESS)
-        share = np.where(judged, 1 / np.maximum(self.counts, 1e-9), 0)
-        mean: Float64Array = share @ self.errors / judged.sum()
-        return mean
+        parts = [slice(i, i + _BATCH) for i in range(0, len(self.counts), _BATCH)]
+        total: Float64Array = sum(
+            (self.log_errors(part).sum(axis=0) for part in parts), np.zeros(self.errors.shape[1])
+        )
+        return total / n_judged
 
     def panel_weights(self) -> Float64Array:
         """
@@ -143,24 +148,23 @@ class Ledger:
         """
         return _softmax(-self.panel()[None] / _PANEL_TEMPERATURE)[0]
 
-    def weights(self, rows: slice) -> Float64Array:
+    def weights(self) -> Float32Array:
         """
-        Weigh the candidates for some series.
-
-        Parameters
-        ----------
-        rows : slice
-            Which series.
+        Weigh the candidates for every series.
 
         Returns
         -------
-        ndarray of float64, shape (n, n_candidates)
-            Weights of sum 1. A series that was not judged has the panel's.
+        ndarray of float32, shape (n_series, n_candidates)
+            Rows of sum 1. A series that was not judged has the panel's.
         """
         panel = self.panel()
-        counts = self.counts[rows, None]
-        own = (self.errors[rows] - counts * panel) / (counts + _PRIOR)
-        return _softmax(-panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
+        out = np.empty(self.errors.shape, dtype=np.float32)
+        for start in range(0, len(out), _BATCH):
+            rows = slice(start, start + _BATCH)
+            counts = self.counts[rows, None]
+            own = counts / (counts + _PRIOR) * (self.log_errors(rows) - panel)
+            out[rows] = _softmax(-panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
+        return out
 
 
 def _softmax(scores: Float64Array) -> Float64Array:

@@ -17,7 +17,16 @@ from skinformer.classical.windows import futures, pasts, unit_of
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
-__all__ = ["RIDGE_STRENGTHS", "SharedRidges", "fit_ridges", "look_backs", "ridge_names"]
+__all__ = [
+    "RIDGE_STRENGTHS",
+    "Scaled",
+    "SharedRidges",
+    "fit_ridges",
+    "look_backs",
+    "ridge_names",
+    "robust_weights",
+    "scaled_as",
+]
 
 #: Strengths of the ridge, in mean squares of a feature.
 RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
@@ -81,7 +90,7 @@ def ridge_names(seq_len: int, period: int) -> list[str]:
     ]
 
 
-class _Scaled(NamedTuple):
+class Scaled(NamedTuple):
     """Windows as ridges see them."""
 
     distance: Float64Array
@@ -90,6 +99,22 @@ class _Scaled(NamedTuple):
     """Shape (n,)."""
     anchors: dict[str, Float64Array]
     """Forecasts of shape (n, pred_len)."""
+
+    def over(self, rows: int) -> Float64Array:
+        """
+        Give the distances over the last rows.
+
+        Parameters
+        ----------
+        rows : int
+            How many; the last one's distance is 0 and left out.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, rows - 1)
+            In units.
+        """
+        return self.distance[:, self.distance.shape[1] - (rows - 1) :]
 
 
 @dataclass(frozen=True)
@@ -104,12 +129,15 @@ class SharedRidges:
     maps : dict
         Of each scale ("" or "log "), anchor and look-back, shape
         (n_strengths, rows - 1, pred_len); one that had too few windows is left out.
+    grams : dict
+        Of each scale and look-back the mean products of distances, shape (rows - 1, rows - 1).
     """
 
     seq_len: int
     pred_len: int
     period: int
     maps: dict[tuple[str, str, int], Float64Array]
+    grams: dict[tuple[str, int], Float64Array]
 
     def forecast(
         self, past: Float64Array, length: IntArray, fallback: Float64Array
@@ -145,7 +173,7 @@ class SharedRidges:
     def _on_one_scale(
         self, scale: str, past: Float64Array, length: IntArray, fallback: Float64Array
     ) -> Float64Array:
-        scaled = _scale(past, length, self.pred_len, self.period)
+        scaled = scaled_as(self, past, length)
         out = []
         for anchor in _ANCHORS:
             best = np.repeat(fallback[:, None], len(RIDGE_STRENGTHS), axis=1)
@@ -186,7 +214,7 @@ def fit_ridges(
     SharedRidges
         Cost: 8192 windows per look-back at most, however many series there are.
     """
-    maps: dict[tuple[str, str, int], Float64Array] = {}
+    shared = SharedRidges(seq_len, pred_len, period, {}, {})
     for rows in look_backs(seq_len, period):
         origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
         if len(origin) < _FEWEST_WINDOWS:
@@ -198,9 +226,8 @@ def fit_ridges(
             used = _usable(past, future) if scale else np.ones(len(past), dtype=bool)
             if used.sum() >= _FEWEST_WINDOWS:
                 x, y = (np.log(a[used]) if scale else a[used] for a in (past, future))
-                for anchor, solution in _solve(x, length[used], y, rows, period).items():
-                    maps[scale, anchor, rows] = solution
-    return SharedRidges(seq_len, pred_len, period, maps)
+                _learn(shared, scale, rows, scaled_as(shared, x, length[used]), y)
+    return shared
 
 
 def _usable(past: Float64Array, future: Float64Array) -> BoolArray:
@@ -209,53 +236,84 @@ def _usable(past: Float64Array, future: Float64Array) -> BoolArray:
     return usable
 
 
-def _scale(past: Float64Array, length: IntArray, pred_len: int, period: int) -> _Scaled:
-    unit = unit_of(past, length, period)
+def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
+    """
+    Bring windows to the unit and the anchors of ridges.
+
+    Parameters
+    ----------
+    shared : SharedRidges
+        For their sizes.
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+
+    Returns
+    -------
+    Scaled
+        The windows.
+    """
+    unit = unit_of(past, length, shared.period)
     last = past[:, -1:]
     distance = np.clip((past[:, :-1] - last) / unit[:, None], -_LARGEST, _LARGEST)
     drift = (last - past[:, :1]) / np.maximum(length - 1, 1)[:, None]
-    season = repeated(last_seasons(past, length, period, 1), pred_len)
-    anchors = {"drift": last + drift * np.arange(1, pred_len + 1), "season": season}
-    return _Scaled(distance, unit, anchors)
+    season = repeated(last_seasons(past, length, shared.period, 1), shared.pred_len)
+    anchors = {"drift": last + drift * np.arange(1, shared.pred_len + 1), "season": season}
+    return Scaled(distance, unit, anchors)
 
 
-def _moved(scaled: _Scaled, rows: int, maps: Float64Array) -> Float64Array:
+def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
     """Give by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
-    distance = scaled.distance[:, scaled.distance.shape[1] - (rows - 1) :]
+    distance = scaled.over(rows)
     flat = distance @ maps.transpose(1, 0, 2).reshape(rows - 1, -1)
     moved: Float64Array = flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
     return moved
 
 
-def _solve(
-    past: Float64Array, length: IntArray, future: Float64Array, rows: int, period: int
-) -> dict[str, Float64Array]:
-    """Solve for the maps of both anchors by least absolute errors, nearly."""
-    scaled = _scale(past, length, future.shape[1], period)
-    distance = scaled.distance[:, scaled.distance.shape[1] - (rows - 1) :]
-    solutions = {}
+def _learn(
+    shared: SharedRidges, scale: str, rows: int, scaled: Scaled, future: Float64Array
+) -> None:
+    """Enter the maps of both anchors, nearly those of least absolute errors."""
+    distance = scaled.over(rows)
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit[:, None]
-        weight = _weights(left)
+        weight = robust_weights(left)
         for _ in range(_ROUNDS):
-            maps = _ridge(distance, left, weight)
-            weight = _weights(left - distance @ maps[len(maps) // 2])
-        solutions[anchor] = maps
-    return solutions
+            gram, maps = _ridge(distance, left, weight)
+            weight = robust_weights(left - distance @ maps[len(maps) // 2])
+        shared.maps[scale, anchor, rows], shared.grams[scale, rows] = maps, gram
 
 
-def _weights(left: Float64Array) -> Float64Array:
-    """Weigh windows so that squares count as absolute values where they are large."""
+def robust_weights(left: Float64Array) -> Float64Array:
+    """
+    Weigh windows so that squares count as absolute values where they are large.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n, pred_len)
+        What is left unexplained, in units.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Weights of sum 1.
+    """
     size = np.abs(left).mean(axis=1)
     weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
     scaled: Float64Array = weight / weight.sum()
     return scaled
 
 
-def _ridge(features: Float64Array, left: Float64Array, weight: Float64Array) -> Float64Array:
+def _ridge(
+    features: Float64Array, left: Float64Array, weight: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Give the mean products of features, and the maps of all strengths."""
     weighted = features * weight[:, None]
-    values, vectors = np.linalg.eigh(weighted.T @ features)
+    gram = weighted.T @ features
+    values, vectors = np.linalg.eigh(gram)
     values = np.maximum(values, 0)
     cross = vectors.T @ (weighted.T @ left)
     mean = values.mean() + 1e-12
-    return np.stack([vectors @ (cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS])
+    maps = [vectors @ (cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
+    return gram, np.stack(maps)
