@@ -1,0 +1,1 @@
+"""Classical forecasters of short series and panels, judged by each series' own end."""

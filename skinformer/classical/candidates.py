@@ -1,0 +1,245 @@
+"""The classical candidates: what each of them forecasts for a batch of windows.
+
+Every candidate is a fixed map of the window: nothing is learnt but what the window's own rows say.
+All of them speak twice, on the values and on their logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
+from skinformer.classical.smoothing import Grid, continue_states, line, smooth
+from skinformer.timeline.arrays import Float64Array, IntArray
+
+__all__ = ["bounded", "candidate_names", "forecast_candidates"]
+
+Named = tuple[list[str], Float64Array]
+
+#: Constants of smoothing (level, trend, damping, season).
+_SIMPLE = [(a, 0.0, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)]
+_HOLT = [(a, b, p, 0.0) for p in (1.0, 0.9, 0.75) for a in (0.2, 0.5, 0.9) for b in (0.05, 0.2, 0.5)]
+_SEASONAL = [
+    (a, b, p, g)
+    for b, p in ((0.0, 0.0), (0.05, 1.0), (0.1, 0.9))
+    for a in (0.1, 0.3, 0.6)
+    for g in (0.05, 0.2, 0.5)
+]
+_PLAIN_GRID, _SEASONAL_GRID = Grid.of(*_SIMPLE, *_HOLT), Grid.of(*_SEASONAL)
+_FIRST_ROWS = 10  # that a line is laid through, from which smoothing starts
+_THETA = (0.2, 0.5, 0.8, 1.0)  # level constants beside half the line's slope
+_MEANS = (3, 6, 12)  # rows
+_MEDIANS = (12,)  # rows; what repeats the median is right most often where most rows are 0
+_SEASONS = (2, 3, 5)  # of which means are taken
+
+
+def candidate_names(period: int) -> list[str]:
+    """
+    Name the candidates of one scale.
+
+    Parameters
+    ----------
+    period : int
+        Rows of a season; 1 for none.
+
+    Returns
+    -------
+    list of str
+        In the order of `forecast_candidates`; those on logarithms repeat it.
+    """
+    past, length = np.zeros((1, 2)), np.array([2])
+    return [name for names, _ in _families(past, length, 1, period) for name in names]
+
+
+def forecast_candidates(
+    past: Float64Array, length: IntArray, horizon: int, period: int
+) -> Float64Array:
+    """
+    Let every candidate forecast a batch of windows.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows, the longest first.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real, descending.
+    horizon : int
+        Steps.
+    period : int
+        Rows of a season; 1 for none.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_candidates, horizon)
+        Forecasts on the values, then those on their logarithms; a window that holds anything but
+        positive values has the former twice. Memory: as many windows as the caller gives.
+    """
+    plain = _on_one_scale(past, length, horizon, period)
+    positive = past.min(axis=1) > 0
+    logs = plain
+    if positive.any():
+        logs = plain.copy()
+        there = np.log(past[positive])
+        forecast = _on_one_scale(there, length[positive], horizon, period)
+        logs[positive] = np.exp(_held(forecast, there))
+    return bounded(np.concatenate([plain, logs], axis=1), past, length)
+
+
+def _held(logs: Float64Array, past: Float64Array) -> Float64Array:
+    """Keep logarithms where their exponential is a number."""
+    middle = past[:, -1, None, None]
+    return np.clip(logs, middle - 30, middle + 30)
+
+
+def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Float64Array:
+    """
+    Keep forecasts within what the window's own range allows, however a curve would go on.
+
+    Parameters
+    ----------
+    forecast : ndarray of shape (n, n_candidates, horizon)
+        Forecasts; overwritten.
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_candidates, horizon)
+        Beyond the range by no more than the range, and three times what a line through it gains.
+    """
+    low, high = past.min(axis=1), past.max(axis=1)
+    reach = 1 + 3 * np.arange(1, forecast.shape[2] + 1) / length[:, None]
+    room = (high - low)[:, None] * reach
+    lower, upper = low[:, None] - room, high[:, None] + room
+    return np.clip(forecast, lower[:, None], upper[:, None], out=forecast)
+
+
+def _on_one_scale(
+    past: Float64Array, length: IntArray, horizon: int, period: int
+) -> Float64Array:
+    return np.concatenate([f for _, f in _families(past, length, horizon, period)], axis=1)
+
+
+def _families(
+    past: Float64Array, length: IntArray, horizon: int, period: int
+) -> Iterator[Named]:
+    """Give one family of candidates after the other; the simplest is the first."""
+    yield from _without_season("", past, length, horizon)
+    if period > 1:
+        season = effects(past, length, period)
+        known = repeated(season, horizon)[:, None]
+        calm = adjusted(past, season)
+        for names, forecast in _without_season("adjusted ", calm, length, horizon):
+            yield names, forecast + known
+        yield _seasonal_smoothing(past, calm, season, length, horizon)
+        yield _seasonal_means(past, length, horizon, period)
+
+
+def _without_season(
+    prefix: str, past: Float64Array, length: IntArray, horizon: int
+) -> Iterator[Named]:
+    steps = np.arange(1.0, horizon + 1)
+    last = past[:, -1]
+    slopes = _slopes(past, length)
+    names = [f"{prefix}last"] + [f"{prefix}drift {name}" for name in slopes]
+    drift = np.stack([np.zeros_like(last), *slopes.values()], axis=1)
+    yield names, last[:, None, None] + drift[:, :, None] * steps
+    intercept, slope = line(past, length, past.shape[1])
+    names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
+    names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
+    means = np.stack(
+        [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])], axis=1
+    )
+    means = np.column_stack([means, *(_median(past, length, k) for k in (*_MEDIANS, past.shape[1]))])
+    straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
+    flat = np.repeat(means[:, :, None], horizon, axis=2)
+    yield names, np.concatenate([straight[:, None], flat], axis=1)
+    yield _smoothing(prefix, past, length, horizon)
+    yield _theta(prefix, past, length, horizon, slope)
+
+
+def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
+    """Give the median of the last real rows."""
+    most = min(most, past.shape[1])
+    real = np.arange(most) >= most - length[:, None]
+    ordered = np.sort(np.where(real, past[:, -most:], np.inf), axis=1)
+    count = np.minimum(length, most)
+    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
+    median: Float64Array = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+    return median
+
+
+def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
+    """Give mean differences over the whole window, and over the last rows."""
+    slopes = {}
+    for name, rows in (("all", past.shape[1]), ("8", 8), ("3", 3)):
+        back = np.minimum(length - 1, rows)
+        first = np.take_along_axis(past, (past.shape[1] - 1 - back)[:, None], axis=1)[:, 0]
+        slopes[name] = (past[:, -1] - first) / np.maximum(back, 1)
+    return slopes
+
+
+def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:
+    names = [f"{prefix}smooth {a:g} {b:g} {p:g}" for a, b, p, _ in _SIMPLE + _HOLT]
+    states = smooth(past, length, _PLAIN_GRID, start=_start(past, length, _PLAIN_GRID))
+    return names, continue_states(states, _PLAIN_GRID, horizon)
+
+
+def _start(
+    past: Float64Array, length: IntArray, grid: Grid
+) -> tuple[Float64Array, Float64Array]:
+    """Start at the line through the first rows; without a trend, at its middle."""
+    level, trend = line(past, length, _FIRST_ROWS)
+    middle = (np.minimum(length, _FIRST_ROWS) + 1) / 2 * trend
+    return level[:, None] + middle[:, None] * (1 - grid.trending), trend
+
+
+def _theta(
+    prefix: str, past: Float64Array, length: IntArray, horizon: int, slope: Float64Array
+) -> Named:
+    """Give simple smoothing and half the slope of the line through all rows, as Theta does."""
+    grid = Grid.of(*[(a, 0.0, 0.0, 0.0) for a in _THETA])
+    level = smooth(past, length, grid, start=_start(past, length, grid)).level
+    behind = (1 - (1 - grid.alpha) ** length[:, None]) / grid.alpha
+    steps = behind[:, :, None] + np.arange(horizon)
+    half = level[:, :, None] + slope[:, None, None] / 2 * steps
+    whole = level[:, :, None] + slope[:, None, None] * steps
+    names = [f"{prefix}theta {a:g}" for a in _THETA]
+    names += [f"{prefix}smooth {a:g} and line" for a in _THETA]
+    return names, np.concatenate([half, whole], axis=1)
+
+
+def _seasonal_smoothing(
+    past: Float64Array, calm: Float64Array, season: Float64Array, length: IntArray, horizon: int
+) -> Named:
+    names = [f"seasonal {a:g} {b:g} {p:g} {g:g}" for a, b, p, g in _SEASONAL]
+    start = _start(calm, length, _SEASONAL_GRID)
+    states = smooth(past, length, _SEASONAL_GRID, start=start, season=season)
+    return names, continue_states(states, _SEASONAL_GRID, horizon)
+
+
+def _seasonal_means(
+    past: Float64Array, length: IntArray, horizon: int, period: int
+) -> Named:
+    """Repeat the last season, or the mean of some, also with the year's change going on."""
+    last = repeated(last_seasons(past, length, period, 1), horizon)
+    means = [repeated(last_seasons(past, length, period, k), horizon) for k in _SEASONS]
+    change = _change(past, length, period)
+    cycle = 1 + np.arange(horizon) // period
+    moving = [last + share * change[:, None] * cycle for share in (0.5, 1.0)]
+    names = ["last season"] + [f"mean of {k} seasons" for k in _SEASONS]
+    names += ["last season, half its change", "last season, its change"]
+    return names, np.stack([last, *means, *moving], axis=1)
+
+
+def _change(past: Float64Array, length: IntArray, period: int) -> Float64Array:
+    """Give the mean change from the season before to the last one; 0 for shorter windows."""
+    if past.shape[1] < 2 * period:
+        return np.zeros(len(past))
+    last, before = past[:, -period:], past[:, -2 * period : -period]
+    moved = last.mean(axis=1) - before.mean(axis=1)
+    return np.where(length >= 2 * period, moved, 0)

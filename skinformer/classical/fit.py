@@ -1,0 +1,203 @@
+"""Fit the classical forecasters of a panel: candidates that are judged by each series' own end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
+from skinformer.classical.judging import Ledger, judging_offsets
+from skinformer.classical.own import OwnRidges, fit_own_ridges, own_names
+from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
+from skinformer.classical.windows import futures, padded, pasts, unit_of
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+
+__all__ = ["ClassicalFit", "fit_classical"]
+
+
+_BATCH = 256  # windows at a time: the states of all candidates then stay in the cache
+
+
+class Learnt(NamedTuple):
+    """The candidates that learn from the panel's windows."""
+
+    shared: SharedRidges
+    own: OwnRidges
+
+
+@dataclass(frozen=True)
+class ClassicalFit:
+    """
+    Candidates and how much each counts for each series.
+
+    Parameters
+    ----------
+    seq_len, pred_len, period : int
+        Rows of a window, of a forecast and of a season (1 for none).
+    learnt : Learnt
+        The candidates that learn.
+    weights : ndarray of float32, shape (n_series, n_candidates)
+        Rows of sum 1.
+    panel_weights : ndarray of float32, shape (n_candidates,)
+        Those of a series that the fit did not hold.
+    never_negative : ndarray of bool, shape (n_series,)
+        Whether no row of the series lies below zero; then no forecast does.
+    """
+
+    seq_len: int
+    pred_len: int
+    period: int
+    learnt: Learnt = field(repr=False)
+    weights: Float32Array = field(repr=False)
+    panel_weights: Float32Array = field(repr=False)
+    never_negative: BoolArray = field(repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the candidates."""
+        return _names(self.seq_len, self.period)
+
+    def forecast(self, past: Float64Array, length: IntArray, series: IntArray) -> Float64Array:
+        """
+        Forecast windows by the weighted candidates of their series.
+
+        Parameters
+        ----------
+        past : ndarray of shape (n, seq_len)
+            Windows, right-aligned; what stands in front of the real rows does not matter.
+        length : ndarray of int64, shape (n,)
+            How many of the last rows are real, at least 1.
+        series : ndarray of int64, shape (n,)
+            The series of each window; -1 for one that the fit did not hold.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, pred_len)
+            Forecasts, in the values' own units. Memory: 256 windows at a time.
+        """
+        past, length = padded(past, length), np.asarray(length)
+        out = np.empty((len(past), self.pred_len))
+        known = series >= 0
+        place = np.where(known, series, 0)
+        floor = np.where(known, self.never_negative[place], past.min(axis=1) >= 0)
+        for rows, forecast in _forecasts(past, length, series, floor, self.learnt):
+            weights = np.where(known[rows, None], self.weights[place[rows]], self.panel_weights)
+            out[rows] = np.einsum("nch,nc->nh", forecast, weights)
+        return out
+
+
+def fit_classical(
+    values: Float64Array,
+    first_row: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+    end: IntArray | None = None,
+) -> ClassicalFit:
+    """
+    Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        The rows of all series, series after series, without NaN.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    seq_len : int
+        Longest look-back; a shorter series is forecast from what it has.
+    pred_len : int
+        Steps of a forecast.
+    period : int
+        Rows of a season; 1 for none. `find_period` tells it from the data.
+    end : ndarray of int64, shape (n_series,), default=None
+        The row after the last one of each series that may be seen; None for all rows.
+
+    Returns
+    -------
+    ClassicalFit
+        Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at
+        most 8192 windows each. Memory: one number per series and candidate.
+
+    Examples
+    --------
+    >>> ramps = np.concatenate([np.arange(20.0), 5 * np.arange(30.0)])
+    >>> fit = fit_classical(ramps, np.array([0, 20, 50]), seq_len=16, pred_len=2, period=1)
+    >>> fit.forecast(np.array([[7.0, 8.0, 9.0]]), np.array([3]), np.array([0])).round(1)
+    array([[10., 11.]])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    begin = first_row[:-1]
+    end = first_row[1:] if end is None else end
+    period = period if 2 * period <= seq_len else 1
+    sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
+    floor = _never_negative(values, begin, end)
+    ledger = Ledger(len(begin), len(_names(seq_len, period)))
+    for offset in judging_offsets(end - begin, pred_len, period):
+        judged = np.flatnonzero(offset)
+        if len(judged):
+            origin = end - offset
+            learnt = _learn(values, begin, origin, **sizes)
+            past, length = pasts(values, begin[judged], origin[judged], seq_len)
+            for rows, forecast in _forecasts(past, length, judged, floor[judged], learnt):
+                series = judged[rows]
+                truth = futures(values, origin[series], end[series], pred_len)
+                unit = unit_of(past[rows], length[rows], period)
+                ledger.enter(series, forecast, truth, unit)
+    return ClassicalFit(
+        **sizes,
+        learnt=_learn(values, begin, end, **sizes),
+        weights=ledger.weights(),
+        panel_weights=ledger.panel_weights().astype(np.float32),
+        never_negative=floor,
+    )
+
+
+def _names(seq_len: int, period: int) -> list[str]:
+    plain = candidate_names(period)
+    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period), *own_names()]
+
+
+def _learn(
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+) -> Learnt:
+    shared = fit_ridges(values, begin, end, seq_len=seq_len, pred_len=pred_len, period=period)
+    return Learnt(shared, fit_own_ridges(values, begin, end, shared))
+
+
+def _forecasts(
+    past: Float64Array, length: IntArray, series: IntArray, floor: BoolArray, learnt: Learnt
+) -> Iterator[tuple[IntArray, Float64Array]]:
+    """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
+    shared, own = learnt
+    order = np.argsort(-length, kind="stable")
+    fallback = candidate_names(shared.period).index(_fallback(shared.period))
+    for start in range(0, len(order), _BATCH):
+        rows = order[start : start + _BATCH]
+        x, n = past[rows], length[rows]
+        classical = forecast_candidates(x, n, shared.pred_len, shared.period)
+        simple = classical[:, fallback]
+        parts = shared.forecast(x, n, simple), own.forecast(shared, x, n, series[rows], simple)
+        everything = np.concatenate([classical, *(bounded(part, x, n) for part in parts)], axis=1)
+        lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]
+        yield rows, np.maximum(everything, lowest, out=everything)
+
+
+def _fallback(period: int) -> str:
+    """Name what forecasts where no ridge can."""
+    return "theta 0.5" if period == 1 else "adjusted theta 0.5"
+
+
+def _never_negative(values: Float64Array, begin: IntArray, end: IntArray) -> BoolArray:
+    below = np.concatenate([[0], np.cumsum(values < 0)])
+    never: BoolArray = below[begin] == below[end]
+    return never

@@ -1,0 +1,319 @@
+"""Ridges that all series of a panel share, on windows in units of their own differences.
+
+A ridge maps a window's distances from its last value to what an anchor leaves of the future. One
+anchor goes on by the window's mean difference, so a trend is never shrunk away; the other repeats
+the last season. Windows that nothing explains count little, so one series speaks for itself alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.classical.seasons import last_seasons, repeated
+from skinformer.classical.windows import futures, pasts, unit_of
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.windows import Origins
+
+__all__ = [
+    "RIDGE_STRENGTHS",
+    "Scaled",
+    "SharedRidges",
+    "fit_ridges",
+    "look_backs",
+    "ridge_names",
+    "robust_weights",
+    "scaled_as",
+]
+
+#: Strengths of the ridge, in mean squares of a feature.
+RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
+_MOST_WINDOWS = 8192  # that a ridge is fitted on, spread over all
+_FEWEST_WINDOWS = 16  # below which there is none
+_LARGEST = 50.0  # distance, in units; garbage and steps lie beyond
+_ROUNDS = 3  # of weighing windows by what the last round left unexplained
+_ANCHORS = ("drift", "season")
+_SCALES = ("", "log ")
+
+
+def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
+    """
+    Choose over how many rows ridges look.
+
+    Parameters
+    ----------
+    seq_len : int
+        Rows of a window.
+    period : int
+        Rows of a season; 1 for none.
+
+    Returns
+    -------
+    tuple of int
+        Ascending; none for windows of fewer than four rows.
+
+    Examples
+    --------
+    >>> look_backs(96, 12), look_backs(96, 1)
+    ((12, 24, 48, 96), (4, 8, 16))
+    """
+    first = period if period > 1 else 4
+    most = 4 if period > 1 else 3
+    rows = [first * 2**k for k in range(most)]
+    return tuple(n for n in rows if 4 <= n <= seq_len)
+
+
+def ridge_names(seq_len: int, period: int) -> list[str]:
+    """
+    Name the ridges.
+
+    Parameters
+    ----------
+    seq_len : int
+        Rows of a window.
+    period : int
+        Rows of a season; 1 for none.
+
+    Returns
+    -------
+    list of str
+        In the order of `SharedRidges.forecast`.
+    """
+    return [
+        f"{scale}ridge {rows} from {anchor} {strength:g}"
+        for scale in _SCALES
+        for anchor in _ANCHORS
+        for rows in look_backs(seq_len, period)
+        for strength in RIDGE_STRENGTHS
+    ]
+
+
+class Scaled(NamedTuple):
+    """Windows as ridges see them."""
+
+    distance: Float64Array
+    """From the last value, in units, shape (n, seq_len - 1)."""
+    unit: Float64Array
+    """Shape (n,)."""
+    anchors: dict[str, Float64Array]
+    """Forecasts of shape (n, pred_len)."""
+
+    def over(self, rows: int) -> Float64Array:
+        """
+        Give the distances over the last rows.
+
+        Parameters
+        ----------
+        rows : int
+            How many; the last one's distance is 0 and left out.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, rows - 1)
+            In units.
+        """
+        return self.distance[:, self.distance.shape[1] - (rows - 1) :]
+
+
+@dataclass(frozen=True)
+class SharedRidges:
+    """
+    Fitted ridges.
+
+    Parameters
+    ----------
+    seq_len, pred_len, period : int
+        Rows of a window, of a forecast and of a season.
+    maps : dict
+        Of each scale ("" or "log "), anchor and look-back, shape
+        (n_strengths, rows - 1, pred_len); one that had too few windows is left out.
+    grams : dict
+        Of each scale and look-back the mean products of distances, shape (rows - 1, rows - 1).
+    """
+
+    seq_len: int
+    pred_len: int
+    period: int
+    maps: dict[tuple[str, str, int], Float64Array]
+    grams: dict[tuple[str, int], Float64Array]
+
+    def forecast(
+        self, past: Float64Array, length: IntArray, fallback: Float64Array
+    ) -> Float64Array:
+        """
+        Forecast windows by all ridges.
+
+        Parameters
+        ----------
+        past : ndarray of shape (n, seq_len)
+            Padded windows.
+        length : ndarray of int64, shape (n,)
+            How many of the last rows are real.
+        fallback : ndarray of shape (n, pred_len)
+            Forecasts for windows too short for any ridge.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_ridges, pred_len)
+            A window too short for one ridge has the next shorter one's forecast; one that holds
+            anything but positive values the same on both scales.
+        """
+        plain = self._on_one_scale("", past, length, fallback)
+        positive = past.min(axis=1) > 0
+        logs = plain.copy()
+        if positive.any():
+            there, start = np.log(past[positive]), np.log(np.maximum(fallback[positive], 1e-300))
+            forecast = self._on_one_scale("log ", there, length[positive], start)
+            middle = there[:, -1, None, None]
+            logs[positive] = np.exp(np.clip(forecast, middle - 30, middle + 30))
+        return np.concatenate([plain, logs], axis=1)
+
+    def _on_one_scale(
+        self, scale: str, past: Float64Array, length: IntArray, fallback: Float64Array
+    ) -> Float64Array:
+        scaled = scaled_as(self, past, length)
+        out = []
+        for anchor in _ANCHORS:
+            best = np.repeat(fallback[:, None], len(RIDGE_STRENGTHS), axis=1)
+            for rows in look_backs(self.seq_len, self.period):
+                maps = self.maps.get((scale, anchor, rows))
+                if maps is not None:
+                    moved = _moved(scaled, rows, maps)
+                    forecast = scaled.anchors[anchor][:, None] + moved
+                    best = np.where((length >= rows)[:, None, None], forecast, best)
+                out.append(best)
+        n_none = (len(past), 0, self.pred_len)
+        return np.concatenate(out, axis=1) if out else np.empty(n_none)
+
+
+def fit_ridges(
+    values: Float64Array,
+    begin: IntArray,
+    end: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+) -> SharedRidges:
+    """
+    Fit ridges on windows whose futures end before given rows.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        Series after series.
+    begin, end : ndarray of int64, shape (n_series,)
+        First row of each series, and the one after the last that may be seen.
+    seq_len, pred_len, period : int
+        Rows of a window, of a forecast and of a season.
+
+    Returns
+    -------
+    SharedRidges
+        Cost: 8192 windows per look-back at most, however many series there are.
+    """
+    shared = SharedRidges(seq_len, pred_len, period, {}, {})
+    for rows in look_backs(seq_len, period):
+        origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
+        if len(origin) < _FEWEST_WINDOWS:
+            break
+        series = np.searchsorted(begin, origin, side="right") - 1
+        past, length = pasts(values, begin[series], origin, seq_len)
+        future = futures(values, origin, origin + pred_len, pred_len).values
+        for scale in _SCALES:
+            used = _usable(past, future) if scale else np.ones(len(past), dtype=bool)
+            if used.sum() >= _FEWEST_WINDOWS:
+                x, y = (np.log(a[used]) if scale else a[used] for a in (past, future))
+                _learn(shared, scale, rows, scaled_as(shared, x, length[used]), y)
+    return shared
+
+
+def _usable(past: Float64Array, future: Float64Array) -> BoolArray:
+    """Choose windows that have logarithms."""
+    usable: BoolArray = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
+    return usable
+
+
+def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
+    """
+    Bring windows to the unit and the anchors of ridges.
+
+    Parameters
+    ----------
+    shared : SharedRidges
+        For their sizes.
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+
+    Returns
+    -------
+    Scaled
+        The windows.
+    """
+    unit = unit_of(past, length, shared.period)
+    last = past[:, -1:]
+    distance = np.clip((past[:, :-1] - last) / unit[:, None], -_LARGEST, _LARGEST)
+    drift = (last - past[:, :1]) / np.maximum(length - 1, 1)[:, None]
+    season = repeated(last_seasons(past, length, shared.period, 1), shared.pred_len)
+    anchors = {"drift": last + drift * np.arange(1, shared.pred_len + 1), "season": season}
+    return Scaled(distance, unit, anchors)
+
+
+def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
+    """Give by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
+    distance = scaled.over(rows)
+    flat = distance @ maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+    moved: Float64Array = flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
+    return moved
+
+
+def _learn(
+    shared: SharedRidges, scale: str, rows: int, scaled: Scaled, future: Float64Array
+) -> None:
+    """Enter the maps of both anchors, nearly those of least absolute errors."""
+    distance = scaled.over(rows)
+    for anchor, forecast in scaled.anchors.items():
+        left = (future - forecast) / scaled.unit[:, None]
+        weight = robust_weights(left)
+        for _ in range(_ROUNDS):
+            gram, maps = _ridge(distance, left, weight)
+            weight = robust_weights(left - distance @ maps[len(maps) // 2])
+        shared.maps[scale, anchor, rows], shared.grams[scale, rows] = maps, gram
+
+
+def robust_weights(left: Float64Array) -> Float64Array:
+    """
+    Weigh windows so that squares count as absolute values where they are large.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n, pred_len)
+        What is left unexplained, in units.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Weights of sum 1.
+    """
+    size = np.abs(left).mean(axis=1)
+    weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
+    scaled: Float64Array = weight / weight.sum()
+    return scaled
+
+
+def _ridge(
+    features: Float64Array, left: Float64Array, weight: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Give the mean products of features, and the maps of all strengths."""
+    weighted = features * weight[:, None]
+    gram = weighted.T @ features
+    values, vectors = np.linalg.eigh(gram)
+    values = np.maximum(values, 0)
+    cross = vectors.T @ (weighted.T @ left)
+    mean = values.mean() + 1e-12
+    maps = [vectors @ (cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
+    return gram, np.stack(maps)

@@ -1,0 +1,118 @@
+"""What the seasons do to a window, by classical decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array, IntArray
+
+__all__ = ["adjusted", "effects", "last_seasons", "repeated"]
+
+
+def effects(past: Float64Array, length: IntArray, period: int) -> Float64Array:
+    """
+    Average the distances from the moving average over a season, phase by phase.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+    period : int
+        Rows of a season, above 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, period)
+        The effects of the next rows, of mean 0; 0 for windows of fewer than two seasons.
+    """
+    n, seq_len = past.shape
+    half = period // 2
+    out = np.zeros((n, period))
+    if seq_len < 2 * period:
+        return out
+    weights = np.full(2 * half + 1, 1 / period)
+    if period % 2 == 0:
+        weights[[0, -1]] /= 2
+    centred = past - past[:, -1:]
+    views = np.lib.stride_tricks.sliding_window_view(centred, 2 * half + 1, axis=1)
+    distance = centred[:, half : seq_len - half] - views @ weights
+    real = np.arange(seq_len - 2 * half) >= seq_len - length[:, None]
+    for phase in range(period):
+        # The column that is a whole number of seasons before the next row of this phase.
+        columns = np.flatnonzero((np.arange(half, seq_len - half) - seq_len - phase) % period == 0)
+        seen = real[:, columns]
+        out[:, phase] = (distance[:, columns] * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    out -= out.mean(axis=1, keepdims=True)
+    return np.where(length[:, None] >= 2 * period, out, 0)
+
+
+def repeated(season: Float64Array, horizon: int) -> Float64Array:
+    """
+    Continue seasonal effects.
+
+    Parameters
+    ----------
+    season : ndarray of shape (n, period)
+        Effects of the next rows.
+    horizon : int
+        Steps.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, horizon)
+        The effect of each step.
+    """
+    return season[:, np.arange(horizon) % season.shape[1]]
+
+
+def adjusted(past: Float64Array, season: Float64Array) -> Float64Array:
+    """
+    Take seasonal effects out of windows.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    season : ndarray of shape (n, period)
+        Effects of the next rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, seq_len)
+        Windows without them.
+    """
+    seq_len = past.shape[1]
+    return past - season[:, (np.arange(seq_len) - seq_len) % season.shape[1]]
+
+
+def last_seasons(past: Float64Array, length: IntArray, period: int, most: int) -> Float64Array:
+    """
+    Average the last seasons, phase by phase.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+    period : int
+        Rows of a season.
+    most : int
+        Seasons at most; a shorter window gives those that it holds.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, period)
+        For each phase of the next rows; a phase never seen has the last value.
+    """
+    n, seq_len = past.shape
+    total, count = np.zeros((n, period)), np.zeros((n, period))
+    for back in range(min(most, seq_len // period + 1)):
+        stop = seq_len - back * period
+        columns = np.arange(stop - period, stop)
+        seen = columns >= seq_len - length[:, None]
+        total += past[:, np.maximum(columns, 0)] * seen
+        count += seen
+    return np.where(count > 0, total / np.maximum(count, 1), past[:, -1:])

@@ -1,0 +1,172 @@
+"""Exponential smoothing of many windows by many constants at once.
+
+One recursion in its error form serves simple, Holt's, damped and seasonal smoothing:
+``e = y - (l + φ b + s)``, ``l ← l + φ b + α e``, ``b ← φ b + α β e``, ``s ← s + γ (1 - α) e``. A loop
+runs over the rows of the windows, never over windows or constants.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array, IntArray
+
+__all__ = ["Grid", "States", "continue_states", "line", "smooth"]
+
+
+class Grid(NamedTuple):
+    """Constants, one of each per candidate; each of shape (n_grid,)."""
+
+    alpha: Float64Array
+    beta: Float64Array
+    phi: Float64Array
+    gamma: Float64Array
+    trending: Float64Array
+    """1 where a trend is smoothed, else 0."""
+
+    @classmethod
+    def of(cls, *constants: tuple[float, float, float, float]) -> Grid:
+        """
+        Gather constants.
+
+        Parameters
+        ----------
+        *constants : tuple of four floats
+            Those of level, trend, damping and season; a damping of 0 means no trend.
+
+        Returns
+        -------
+        Grid
+            All of them.
+        """
+        alpha, beta, phi, gamma = np.array(constants, dtype=np.float64).T
+        return cls(alpha, beta, phi, gamma, (phi > 0).astype(np.float64))
+
+
+class States(NamedTuple):
+    """Where smoothing has arrived at the end of the windows."""
+
+    level: Float64Array
+    """Shape (n, n_grid)."""
+    trend: Float64Array
+    """Shape (n, n_grid)."""
+    season: Float64Array | None
+    """Of the next rows, shape (period, n, n_grid)."""
+
+
+def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Array, Float64Array]:
+    """
+    Lay a line through the first real rows of each window.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real.
+    n_first : int
+        Over how many of the real rows, or all there are.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n,)
+        The line's value one row before the first real one, and its slope.
+
+    Examples
+    --------
+    >>> line(np.array([[9.0, 9.0, 11.0, 13.0]]), np.array([3]), 10)
+    (array([7.]), array([2.]))
+    """
+    count = np.minimum(length, n_first).astype(np.float64)
+    place = np.arange(past.shape[1]) - (past.shape[1] - length[:, None]) + 1.0
+    used = (place >= 1) & (place <= count[:, None])
+    middle = (count + 1) / 2
+    mean = (past * used).sum(axis=1) / count
+    away = (place - middle[:, None]) * used
+    # A line through one row is level; products with distances from the mean lose no digits.
+    spread = np.maximum((away**2).sum(axis=1), 0.5)
+    slope = (away * (past - mean[:, None])).sum(axis=1) / spread
+    return mean - slope * middle, slope
+
+
+def smooth(
+    past: Float64Array,
+    length: IntArray,
+    grid: Grid,
+    *,
+    start: tuple[Float64Array, Float64Array],
+    season: Float64Array | None = None,
+) -> States:
+    """
+    Run the recursion over windows.
+
+    Parameters
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Padded windows, the longest first.
+    length : ndarray of int64, shape (n,)
+        How many of the last rows are real, descending.
+    grid : Grid
+        Constants.
+    start : tuple of ndarray of shapes (n, n_grid) and (n,)
+        Level one row before the first real one, and trend. Where no trend is smoothed, the level
+        starts at the line's middle of the first rows in place of its end.
+    season : ndarray of shape (n, period), default=None
+        First seasonal effects, those of the next rows; None for no season.
+
+    Returns
+    -------
+    States
+        Cost: some ten operations per row, window and constant.
+    """
+    n, seq_len = past.shape
+    level = start[0] + np.zeros((n, len(grid.alpha)))
+    trend = start[1][:, None] * grid.trending
+    alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
+    gamma = grid.gamma * (1 - alpha)
+    seasons = None
+    if season is not None:
+        seasons = season.T[:, :, None] + np.zeros(len(alpha))
+    # Windows are sorted, so those that have begun are the first ones.
+    begun = np.searchsorted(-length, -(seq_len - np.arange(seq_len)), side="right")
+    for row in range(seq_len):
+        k = begun[row]
+        if not k:
+            continue
+        expected = level[:k] + phi * trend[:k]
+        error = past[:k, row, None] - expected
+        if seasons is not None:
+            effect = seasons[(row - seq_len) % len(seasons), :k]
+            error -= effect
+            effect += gamma * error
+        level[:k] = expected + alpha * error
+        trend[:k] = phi * trend[:k] + beta * error
+    return States(level, trend, seasons)
+
+
+def continue_states(states: States, grid: Grid, horizon: int) -> Float64Array:
+    """
+    Forecast from where smoothing has arrived.
+
+    Parameters
+    ----------
+    states : States
+        Of n windows.
+    grid : Grid
+        Its constants.
+    horizon : int
+        Steps.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_grid, horizon)
+        Forecasts.
+    """
+    reach = np.cumsum(grid.phi[:, None] ** np.arange(1, horizon + 1), axis=1)
+    out: Float64Array = states.level[:, :, None] + states.trend[:, :, None] * reach
+    if states.season is not None:
+        places = np.arange(horizon) % len(states.season)
+        out += states.season[places].transpose(1, 2, 0)
+    return out
