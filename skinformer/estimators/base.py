@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
+from skinformer.estimators.simple_path import fit_simple_path, is_short
 from skinformer.estimators.state import FittedState
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -42,6 +44,7 @@ from skinformer.timeline.clock import join_series
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.split import training_rows
 from skinformer.timeline.timeline import build_timeline, runs
+from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 
 __all__ = ["BaseInformer"]
@@ -349,6 +352,10 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
+        self.simple_path_ = None
+        if settings.linear_path and is_short(timeline.first_row, settings):
+            self.simple_path_ = fit_simple_path(timeline, sizes, self.scaler_)
+            settings = replace(settings, linear_path=False)
         linear = None
         if settings.linear_path:
             refit = settings.early_stopping == "auto"
@@ -358,20 +365,22 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self.module_ = module.to(settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed)
         with EpochTasks(self, context, data, before) as on_epoch:
-            record = train(
-                self.module_,
-                training=batches.training,
-                validation=batches.validation,
-                settings=settings.trainer,
-                groups=parameter_groups(self.module_),
-                on_epoch=on_epoch,
-                checkpoint=settings.checkpoint,
-                fingerprint={} if settings.checkpoint is None else fingerprint(self),
-            )
+            record = TrainingRecord()
+            if self.simple_path_ is None:
+                record = train(
+                    self.module_,
+                    training=batches.training,
+                    validation=batches.validation,
+                    settings=settings.trainer,
+                    groups=parameter_groups(self.module_),
+                    on_epoch=on_epoch,
+                    checkpoint=settings.checkpoint,
+                    fingerprint={} if settings.checkpoint is None else fingerprint(self),
+                )
         if sizes.n_series:
             self._network.embed_unseen()
-        self.trust_: float = 1.0
-        self.linear_blend_: dict[str, float] = {}
+        self.trust_: float = float(self.simple_path_ is None)
+        self.linear_blend_ = {} if self.simple_path_ is None else self.simple_path_.blend
         if linear is not None and isinstance(self.module_, Corrected):
             self.trust_ = join(
                 self.module_, linear[1], batches.validation, timeline=timeline, head=self.head_
@@ -396,6 +405,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             module=self.module_,
             device=self.device_,
             head=self.head_,
+            simple=self.simple_path_,
         )
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:

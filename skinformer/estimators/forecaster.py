@@ -14,6 +14,7 @@ from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.rolling import Forecaster, Layout, Observed, fill_truths, roll
+from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -47,6 +48,8 @@ class StepForecaster:
         Where it is.
     head : Head
         What its outputs mean.
+    simple : SimplePath or None
+        What forecasts in the module's place where series are short.
     """
 
     history: Timeline
@@ -56,6 +59,7 @@ class StepForecaster:
     module: Informer | Corrected
     device: str
     head: Head
+    simple: SimplePath | None
 
     def observe(self, table: Table) -> Observed:
         """
@@ -150,7 +154,8 @@ class StepForecaster:
             names = self.roles.known
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         series = np.minimum(place.series[track], self.history.n_series)
-        return self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
+        values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
+        return values if self.simple is None else np.maximum(values, self.simple.floor(series))
 
     def appended(self, table: Table) -> Timeline:
         """
@@ -242,10 +247,19 @@ class StepForecaster:
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
+        simple = self.simple
+        if simple is not None:
+            return lambda values, steps, track, begin, origins: simple.forecast(
+                values, begin[track[origins]], place.series[track[origins]], origins
+            )
         source: WindowSource | None = None
 
         def forecast(
-            values: Float32Array, row_steps: IntArray, row_track: IntArray, origins: IntArray
+            values: Float32Array,
+            row_steps: IntArray,
+            row_track: IntArray,
+            begin: IntArray,
+            origins: IntArray,
         ) -> Float32Array:
             nonlocal source
             if source is None:

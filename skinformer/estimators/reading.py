@@ -32,6 +32,7 @@ def reading_settings(parameters: Parameters) -> ReadingSettings:
         seq_len=parameters.seq_len,
         pred_len=parameters.pred_len,
         early_stopping=parameters.early_stopping,
+        whole_windows=not parameters.linear_path,
     )
 
 

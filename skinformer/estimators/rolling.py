@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 
-#: Forecasts windows of a canvas: (values, step and track of each row, origins) to outputs of the
-#: network, (n, pred_len, n_targets, *layout.head.outputs).
-Forecaster = Callable[[Float32Array, IntArray, IntArray, IntArray], Float32Array]
+#: Forecasts windows of a canvas: (values, step and track of each row, the first known row of each
+#: track, origins) to outputs, (n, pred_len, n_targets, *layout.head.outputs).
+Forecaster = Callable[[Float32Array, IntArray, IntArray, IntArray, IntArray], Float32Array]
 
 
 class Observed(NamedTuple):
@@ -95,6 +95,7 @@ class _Canvas:
     track: IntArray  # (n_rows,)
     steps: IntArray  # (n_rows,)
     missing: BoolArray  # (n_rows, n_targets): where a forecast has to stand in
+    begin: IntArray  # (n_tracks,): first row with a known target
     forecast: Forecaster
 
     def rows(self, track: IntArray, steps: IntArray) -> IntArray:
@@ -102,7 +103,7 @@ class _Canvas:
 
     def windows(self, origins: IntArray) -> Float32Array:
         """Forecast windows from what the canvas holds now."""
-        return self.forecast(self.values, self.steps, self.track, origins)
+        return self.forecast(self.values, self.steps, self.track, self.begin, origins)
 
 
 def roll(
@@ -131,7 +132,7 @@ def roll(
     layout : Layout
         What the columns are.
     forecast : callable
-        ``forecast(values, steps, track, origins)`` gives the outputs for windows whose contexts
+        ``forecast(values, steps, track, begin, origins)`` gives the outputs for windows whose contexts
         and known columns are complete.
 
     Returns
@@ -253,10 +254,17 @@ def _paint(
     values[rows] = np.where(np.isnan(given), values[rows], given)
     targets = values[:, : layout.n_targets]
     missing = np.isnan(targets)
+    begin = _first_known(~missing.all(axis=1), first_row)
     if missing.any():
         missing &= _after_first(~missing, first_row)
         fill_forward(targets, first_row)
-    return _Canvas(values, first_row, low, track, steps, missing, forecast)
+    return _Canvas(values, first_row, low, track, steps, missing, begin, forecast)
+
+
+def _first_known(known: BoolArray, first_row: IntArray) -> IntArray:
+    """Find the first known row of each track; its end where there is none."""
+    rows = np.append(np.flatnonzero(known), first_row[-1])
+    return np.minimum(rows[np.searchsorted(rows, first_row[:-1])], first_row[1:])
 
 
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skinformer.estimators.building import ModelSizes
     from skinformer.estimators.head import Head
     from skinformer.estimators.parts import Attention, Block, MemorySaving
+    from skinformer.estimators.simple_path import SimplePath
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.timeline.roles import Roles
@@ -86,6 +87,7 @@ class FittedState(Parameters):
     precision_: str
     module_: Informer | Corrected
     head_: Head
+    simple_path_: SimplePath | None
     trust_: float
     linear_blend_: dict[str, float]
     history_: pd.DataFrame

@@ -58,6 +58,8 @@ class ReadingSettings:
     seq_len: int
     pred_len: int
     early_stopping: bool | Literal["auto"]
+    whole_windows: bool
+    """Whether nothing forecasts from less than `seq_len` rows."""
 
 
 class TrainingRows(NamedTuple):
@@ -126,6 +128,7 @@ def read_training(
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
         validated=settings.early_stopping is True,
+        whole=settings.whole_windows,
     )
     clock, steps = rows.count_steps(settings.freq)
     ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]

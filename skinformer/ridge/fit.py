@@ -14,7 +14,7 @@ from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]
+__all__ = ["LinearFit", "fit_linear_path", "known_effect", "mixed_rows"]
 
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
@@ -98,7 +98,7 @@ def fit_linear_path(
     usable = _usable(problem, origins)
     origins, steps = origins[usable], steps[usable]
     n_training = _before(steps, tail, problem.pred_len)
-    problem = problem._replace(effect=_known_effect(problem, origins[:n_training]))
+    problem = problem._replace(effect=known_effect(problem, origins[:n_training]))
     competition = Competition(problem)
     n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
     n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
@@ -274,11 +274,24 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     return LinearFit(own, mixed, problem.effect, blend)
 
 
-def _known_effect(problem: Problem, origins: IntArray) -> Float64Array:
-    """Regress the targets' changes since the origin on those of the columns known ahead.
+def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
+    """
+    Regress the targets' changes since the origin on those of the columns known ahead.
 
     Changes, not levels: two series that both rise are no effect of one on the other, and the
     maps forecast changes. The strength is chosen on the newer half of the windows.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows; its own effect is not read.
+    origins : ndarray of int64, shape (n_windows,)
+        Windows to learn from, the older ones first.
+
+    Returns
+    -------
+    ndarray of shape (n_known, n_targets)
+        0 where no effect forecasts better than none.
     """
     n_known = len(problem.effect)
     if not n_known or len(origins) < 2:

@@ -43,6 +43,9 @@ __all__ = [
     "warn_of_one_series",
 ]
 
+#: Rows that the shortest training needs.
+_FEWEST_ROWS = 2
+
 #: Series named in a warning.
 _NAMED = 5
 
@@ -270,8 +273,17 @@ def check_checkpoint(path: Any) -> None:
         )
 
 
-def check_enough_rows(n_rows: int, *, seq_len: int, pred_len: int, validated: bool) -> None:
+def check_enough_rows(
+    n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
+) -> None:
     """Raise if the longest series holds no window (and no validation tail, if one is asked)."""
+    if not (whole or validated):
+        if n_rows < _FEWEST_ROWS:
+            raise ValueError(
+                f"n_samples={n_rows} is too few: a series has to hold {_FEWEST_ROWS} consecutive "
+                "rows, one to forecast from and one to forecast. Pass more rows."
+            )
+        return
     needed, why = seq_len + pred_len, f"seq_len={seq_len} + pred_len={pred_len}"
     if validated:
         needed += pred_len

@@ -1,0 +1,208 @@
+"""Classical forecasters as the path: for panels of short series, and for what is shorter still.
+
+Where rows are too few for ridges over whole windows, each series is forecast by the blend of
+smoothing, drift, seasons and small ridges that proved itself at the ends of its panel's series, and
+at its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skinformer.classical.fit import ClassicalFit, fit_classical
+from skinformer.classical.periods import find_period
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.settings import FitSettings
+from skinformer.ridge.fit import known_effect
+from skinformer.ridge.sums import Problem
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import origins_between
+
+__all__ = ["SimplePath", "fit_simple_path", "is_short"]
+
+#: Windows' lengths that a series of a panel has to hold before ridges over whole windows beat what
+#: each series says of itself (docs/decisions.md).
+_SHORT = 8
+#: Windows at a time.
+_CHUNK = 4096
+
+
+def is_short(first_row: IntArray, settings: FitSettings) -> bool:
+    """
+    Tell whether series are too short for ridges over whole windows.
+
+    Parameters
+    ----------
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Where each series begins.
+    settings : FitSettings
+        Lengths of windows.
+
+    Returns
+    -------
+    bool
+        For one series if it holds no whole window, for a panel if the median series holds fewer
+        than eight windows' lengths.
+    """
+    lengths, window = np.diff(first_row), settings.seq_len + settings.pred_len
+    few = _SHORT if len(lengths) > 1 else 1
+    return bool(np.median(lengths) < few * window)
+
+
+@dataclass(frozen=True)
+class SimplePath:
+    """
+    Classical forecasts of a timeline's targets.
+
+    Parameters
+    ----------
+    fit : ClassicalFit
+        Of each target of each series, in its own units, series by series for the first target,
+        then for the second.
+    effect : ndarray of shape (n_known, n_targets)
+        What columns known ahead do to the targets of their own row, standardised; it is taken off
+        first and added last.
+    scaler : Scaler
+        Of the fit, and of series that it did not hold.
+    n_targets : int
+        Number of first columns that are forecast.
+    """
+
+    fit: ClassicalFit
+    effect: Float64Array
+    scaler: Scaler
+    n_targets: int
+
+    def forecast(
+        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
+    ) -> Float32Array:
+        """
+        Forecast windows.
+
+        Parameters
+        ----------
+        values : ndarray of float32, shape (n_rows, n_columns)
+            Standardised rows.
+        begin : ndarray of int64, shape (n,)
+            The first row of each window's series.
+        series : ndarray of int64, shape (n,)
+            The series of each window; those from ``n_series`` on are new.
+        origins : ndarray of int64, shape (n,)
+            The row of each window's first forecast step.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, pred_len, n_targets)
+            Standardised; the training mean where nothing is known before the origin.
+        """
+        out = np.zeros((len(origins), self.fit.pred_len, self.n_targets), dtype=np.float32)
+        for start in range(0, len(origins), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            out[part] = self._forecast(values, begin[part], series[part], origins[part])
+        return out
+
+    @property
+    def blend(self) -> dict[str, float]:
+        """Mean weight of each candidate that counts for a hundredth or more, the greatest first."""
+        mean = self.fit.weights.mean(axis=0)
+        order = np.argsort(-mean, kind="stable")
+        names = self.fit.names
+        return {names[i]: round(float(mean[i]), 4) for i in order if mean[i] >= 0.01}
+
+    def floor(self, series: IntArray) -> Float64Array:
+        """
+        Give what no forecast falls below, in the targets' units.
+
+        Parameters
+        ----------
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets)
+            0 where the series never was below it, else minus infinity.
+        """
+        never = self.fit.never_negative.reshape(self.n_targets, -1)
+        floors = np.where(np.column_stack([never, never.all(axis=1)]), 0.0, -np.inf)
+        return floors[:, np.minimum(series, never.shape[1])].T
+
+    def _forecast(
+        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
+    ) -> Float64Array:
+        seq_len, pred_len, n_series = self.fit.seq_len, self.fit.pred_len, self._n_series
+        rows = np.maximum(origins[:, None] + np.arange(-seq_len, 0), begin[:, None])
+        length = np.minimum(origins - begin, seq_len)
+        out = np.zeros((len(origins), pred_len, self.n_targets))
+        there = np.flatnonzero(length > 0)
+        scale, known = np.minimum(series, n_series)[there], series[there] < n_series
+        ahead = origins[there, None] + np.arange(pred_len)
+        for j in range(self.n_targets):
+            mean, deviation = self.scaler.mean[scale, j, None], self.scaler.scale[scale, j, None]
+            past = (
+                values[rows[there], j] - self._effect(values, rows[there], j)
+            ) * deviation + mean
+            place = np.where(known, j * n_series + series[there], -1)
+            forecast = self.fit.forecast(past, length[there], place)
+            out[there, :, j] = (forecast - mean) / deviation + self._effect(values, ahead, j)
+        return out
+
+    @property
+    def _n_series(self) -> int:
+        return len(self.fit.never_negative) // self.n_targets
+
+    def _effect(self, values: Float32Array, rows: IntArray, j: int) -> Float64Array | float:
+        if not len(self.effect):
+            return 0.0
+        rows = np.minimum(rows, len(values) - 1)
+        known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
+        effect: Float64Array = known @ self.effect[:, j]
+        return effect
+
+
+def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> SimplePath:
+    """
+    Let classical forecasters compete at the end of each series.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    sizes : ModelSizes
+        What the columns are.
+    scaler : Scaler
+        How the rows were standardised.
+
+    Returns
+    -------
+    SimplePath
+        Cost: see `fit_classical`.
+    """
+    k, series = sizes.n_targets, timeline.series
+    effect = np.zeros((sizes.n_known, k))
+    if sizes.n_known:
+        problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
+        ends = timeline.first_row[1:] - sizes.pred_len
+        effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
+    values = timeline.values[:, :k].astype(np.float64)
+    if sizes.n_known:
+        values -= np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
+    values = values * scaler.scale[series, :k] + scaler.mean[series, :k]
+    n_rows = len(values)
+    first_row = np.append(
+        (timeline.first_row[:-1] + n_rows * np.arange(k)[:, None]).ravel(), k * n_rows
+    )
+    flat = values.T.ravel()
+    fit = fit_classical(
+        flat,
+        first_row,
+        seq_len=sizes.seq_len,
+        pred_len=sizes.pred_len,
+        period=find_period(flat, first_row, likely_seasons(timeline.clock)),
+    )
+    return SimplePath(fit, effect, scaler.with_unseen(), k)

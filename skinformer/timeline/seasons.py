@@ -1,0 +1,52 @@
+"""Cycles that the step between rows suggests: to be tested on the data, not to be believed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skinformer.timeline.clock import Clock
+
+__all__ = ["likely_seasons"]
+
+_SECOND = 1_000_000  # microseconds
+_DAY = 86_400 * _SECOND
+#: Cycles that people and weather follow, in microseconds.
+_CYCLES = (3600 * _SECOND, _DAY, 7 * _DAY, 365.2425 * _DAY)
+#: Rows of a season where there are no dates.
+_UNDATED = (4, 7, 12, 24, 52)
+
+
+def likely_seasons(clock: Clock) -> tuple[int, ...]:
+    """
+    Give the lengths of seasons that rows of a clock may have.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the rows' steps count.
+
+    Returns
+    -------
+    tuple of int
+        Rows, ascending: hour, day, week and year in steps, as far as they are whole numbers of at
+        least 2 (a year of weeks is 52); a few usual ones where there are no dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> for freq in ("h", "MS", "W", "YS"):
+    ...     rows = pd.date_range("2024-01-01", periods=3, freq=freq)
+    ...     print(likely_seasons(clock_for(rows, rows.freq)))
+    (24, 168, 8766)
+    (12,)
+    (52,)
+    ()
+    """
+    if not clock.dated:
+        return _UNDATED
+    n_steps = 48  # whole years of months and quarters
+    step = float(np.ptp(clock.elapsed(np.array([0, n_steps])))) / n_steps
+    cycles = (cycle / step for cycle in _CYCLES)
+    rounded = {round(cycle) for cycle in cycles if abs(cycle - round(cycle)) < 0.02 * cycle}
+    return tuple(sorted(season for season in rounded if season >= 2))
