@@ -214,6 +214,12 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     -------
     dict
         The same, with a part where ``block="note"`` comes with, or before, ``block__init``.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> open_parts(InformerRegressor(), {"block__qk_norm": True})
+    {'block__qk_norm': True, 'block': Block()}
     """
     opened = dict(params)
     for name, part in PARTS.items():

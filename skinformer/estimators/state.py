@@ -26,7 +26,7 @@ __all__ = ["FittedState", "Parameters"]
 
 
 class Parameters:
-    """The constructor's parameters, valid once a fit has read them; `InformerRegressor` tells each."""
+    """The constructor's parameters, valid in a fit; `InformerRegressor` tells each."""
 
     target: Any
     seq_len: int

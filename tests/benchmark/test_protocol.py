@@ -106,11 +106,11 @@ def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
     frame.to_csv(tmp_path / "load.csv")
     result = tmp_path / "result.json"
     files = ["--data", str(tmp_path / "load.csv"), "--output", str(result)]
-    parameters = json.dumps(SMALL | {"window_norm": True, "verbose": 0})
+    parameters = json.dumps(SMALL | {"window_norm": True, "block__qk_norm": True})
     options = ["--horizon", "6", "--recipe", "NOTE", "--parameters", parameters]
     assert main([*files, *options]) == 0
     used = json.loads(result.read_text())["runs"][0]["parameters"]
-    assert (used["init"], used["window_norm"]) == ("normal", True)
+    assert (used["block"], used["window_norm"]) == ("note", True)
 
 
 def test_missing_values_are_left_out_of_every_error(frame):
