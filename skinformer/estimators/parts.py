@@ -17,7 +17,14 @@ __all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
 
 
 class Part(BaseEstimator):
-    """Some parameters that are one value of the estimator."""
+    """
+    Some parameters that are one value of the estimator.
+
+    Examples
+    --------
+    >>> Attention.of("probsparse").get_params()
+    {'decoder': 'dense', 'encoder': 'probsparse', 'factor': 5.0}
+    """
 
     #: What a plain value of the estimator's parameter stands for.
     named: ClassVar[Mapping[Any, Mapping[str, Any]]]
