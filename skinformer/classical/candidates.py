@@ -20,7 +20,9 @@ Named = tuple[list[str], Float64Array]
 
 #: Constants of smoothing (level, trend, damping, season).
 _SIMPLE = [(a, 0.0, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)]
-_HOLT = [(a, b, p, 0.0) for p in (1.0, 0.9, 0.75) for a in (0.2, 0.5, 0.9) for b in (0.05, 0.2, 0.5)]
+_HOLT = [
+    (a, b, p, 0.0) for p in (1.0, 0.9, 0.75) for a in (0.2, 0.5, 0.9) for b in (0.05, 0.2, 0.5)
+]
 _SEASONAL = [
     (a, b, p, g)
     for b, p in ((0.0, 0.0), (0.05, 1.0), (0.1, 0.9))
@@ -118,15 +120,11 @@ def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Flo
     return np.clip(forecast, lower[:, None], upper[:, None], out=forecast)
 
 
-def _on_one_scale(
-    past: Float64Array, length: IntArray, horizon: int, period: int
-) -> Float64Array:
+def _on_one_scale(past: Float64Array, length: IntArray, horizon: int, period: int) -> Float64Array:
     return np.concatenate([f for _, f in _families(past, length, horizon, period)], axis=1)
 
 
-def _families(
-    past: Float64Array, length: IntArray, horizon: int, period: int
-) -> Iterator[Named]:
+def _families(past: Float64Array, length: IntArray, horizon: int, period: int) -> Iterator[Named]:
     """Give one family of candidates after the other; the simplest is the first."""
     yield from _without_season("", past, length, horizon)
     if period > 1:
@@ -154,7 +152,8 @@ def _without_season(
     means = np.stack(
         [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])], axis=1
     )
-    means = np.column_stack([means, *(_median(past, length, k) for k in (*_MEDIANS, past.shape[1]))])
+    medians = [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
+    means = np.column_stack([means, *medians])
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
     flat = np.repeat(means[:, :, None], horizon, axis=2)
     yield names, np.concatenate([straight[:, None], flat], axis=1)
@@ -189,9 +188,7 @@ def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) 
     return names, continue_states(states, _PLAIN_GRID, horizon)
 
 
-def _start(
-    past: Float64Array, length: IntArray, grid: Grid
-) -> tuple[Float64Array, Float64Array]:
+def _start(past: Float64Array, length: IntArray, grid: Grid) -> tuple[Float64Array, Float64Array]:
     """Start at the line through the first rows; without a trend, at its middle."""
     level, trend = line(past, length, _FIRST_ROWS)
     middle = (np.minimum(length, _FIRST_ROWS) + 1) / 2 * trend
@@ -222,9 +219,7 @@ def _seasonal_smoothing(
     return names, continue_states(states, _SEASONAL_GRID, horizon)
 
 
-def _seasonal_means(
-    past: Float64Array, length: IntArray, horizon: int, period: int
-) -> Named:
+def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: int) -> Named:
     """Repeat the last season, or the mean of some, also with the year's change going on."""
     last = repeated(last_seasons(past, length, period, 1), horizon)
     means = [repeated(last_seasons(past, length, period, k), horizon) for k in _SEASONS]

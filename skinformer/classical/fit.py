@@ -18,7 +18,8 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 __all__ = ["ClassicalFit", "fit_classical"]
 
 
-_BATCH = 256  # windows at a time: the states of all candidates then stay in the cache
+_BATCH = 256  # windows at a time: the states of all candidates then stay in the cache …
+_BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 
 
 class Learnt(NamedTuple):
@@ -76,7 +77,7 @@ class ClassicalFit:
         Returns
         -------
         ndarray of float64, shape (n, pred_len)
-            Forecasts, in the values' own units. Memory: 256 windows at a time.
+            Forecasts, in the values' own units. Memory: that of 256 windows or fewer at a time.
         """
         past, length = padded(past, length), np.asarray(length)
         out = np.empty((len(past), self.pred_len))
@@ -181,8 +182,10 @@ def _forecasts(
     shared, own = learnt
     order = np.argsort(-length, kind="stable")
     fallback = candidate_names(shared.period).index(_fallback(shared.period))
-    for start in range(0, len(order), _BATCH):
-        rows = order[start : start + _BATCH]
+    n_values = len(_names(shared.seq_len, shared.period)) * shared.pred_len
+    size = min(_BATCH, max(1, _BATCH_VALUES // n_values))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
         x, n = past[rows], length[rows]
         classical = forecast_candidates(x, n, shared.pred_len, shared.period)
         simple = classical[:, fallback]

@@ -117,7 +117,8 @@ class Ledger:
         """
         judged = self.counts[rows, None] > 0
         typical = np.where(judged, self.typical[rows, None], 1)
-        return np.log(np.where(judged, self.errors[rows] / typical, 1))
+        logs: Float64Array = np.log(np.where(judged, self.errors[rows] / typical, 1))
+        return logs
 
     def panel(self) -> Float64Array:
         """
@@ -132,9 +133,9 @@ class Ledger:
         if not n_judged:
             return np.where(np.arange(self.errors.shape[1]) == 0, 0.0, _HOPELESS)
         parts = [slice(i, i + _BATCH) for i in range(0, len(self.counts), _BATCH)]
-        total: Float64Array = sum(
-            (self.log_errors(part).sum(axis=0) for part in parts), np.zeros(self.errors.shape[1])
-        )
+        total = np.zeros(self.errors.shape[1])
+        for part in parts:
+            total += self.log_errors(part).sum(axis=0)
         return total / n_judged
 
     def panel_weights(self) -> Float64Array:
@@ -146,7 +147,8 @@ class Ledger:
         ndarray of float64, shape (n_candidates,)
             Weights of sum 1.
         """
-        return _softmax(-self.panel()[None] / _PANEL_TEMPERATURE)[0]
+        weights: Float64Array = _softmax(-self.panel()[None] / _PANEL_TEMPERATURE)[0]
+        return weights
 
     def weights(self) -> Float32Array:
         """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.classical.ridges import Scaled, SharedRidges, look_backs, robust_weights, scaled_as
+from skinformer.classical.ridges import Scaled, SharedRidges, look_backs, scaled_as
 from skinformer.classical.windows import futures, pasts
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
@@ -142,7 +142,9 @@ def fit_own_ridges(
 
 def _look_back(shared: SharedRidges) -> int:
     """Take the second look-back, if the panel has a ridge of it, else the first or none."""
-    there = [n for n in look_backs(shared.seq_len, shared.period) if ("", _ANCHOR, n) in shared.maps]
+    there = [
+        n for n in look_backs(shared.seq_len, shared.period) if ("", _ANCHOR, n) in shared.maps
+    ]
     return there[:2][-1] if there else 0
 
 
@@ -163,7 +165,8 @@ def _batches(low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray
         stop = max(start + 1, int(np.searchsorted(ends, done + _BATCH, side="right")))
         origin = origins_between(low[start:stop], high[start:stop])
         if len(origin):
-            yield start + np.searchsorted(ends[start:stop], done + np.arange(len(origin)), "right"), origin
+            place = done + np.arange(len(origin))
+            yield start + np.searchsorted(ends[start:stop], place, side="right"), origin
         start = stop
 
 
@@ -179,8 +182,8 @@ def _solve(
     directions: Float64Array, left: Float64Array, first: IntArray, pred_len: int
 ) -> Float64Array:
     """Solve for the maps of several series, whose windows begin at `first`."""
-    weight = robust_weights(left)
-    weighted = directions * (weight / weight.max())[:, None]
+    # Absolute errors, nearly; by a fixed size, so that no series sees which others are beside it.
+    weighted = directions / np.maximum(np.abs(left).mean(axis=1), 1)[:, None]
     gram = np.add.reduceat(directions[:, :, None] * weighted[:, None], first, axis=0)
     cross = np.add.reduceat(weighted[:, :, None] * left[:, None], first, axis=0)
     eye = np.eye(directions.shape[1])

@@ -24,7 +24,6 @@ __all__ = [
     "fit_ridges",
     "look_backs",
     "ridge_names",
-    "robust_weights",
     "scaled_as",
 ]
 
@@ -278,27 +277,15 @@ def _learn(
     distance = scaled.over(rows)
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit[:, None]
-        weight = robust_weights(left)
+        weight = _robust_weights(left)
         for _ in range(_ROUNDS):
             gram, maps = _ridge(distance, left, weight)
-            weight = robust_weights(left - distance @ maps[len(maps) // 2])
+            weight = _robust_weights(left - distance @ maps[len(maps) // 2])
         shared.maps[scale, anchor, rows], shared.grams[scale, rows] = maps, gram
 
 
-def robust_weights(left: Float64Array) -> Float64Array:
-    """
-    Weigh windows so that squares count as absolute values where they are large.
-
-    Parameters
-    ----------
-    left : ndarray of shape (n, pred_len)
-        What is left unexplained, in units.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Weights of sum 1.
-    """
+def _robust_weights(left: Float64Array) -> Float64Array:
+    """Weigh windows so that squares count as absolute values where they are large."""
     size = np.abs(left).mean(axis=1)
     weight = 1 / np.maximum(size, 0.5 * np.median(size) + 1e-9)
     scaled: Float64Array = weight / weight.sum()

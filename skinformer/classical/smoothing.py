@@ -1,8 +1,8 @@
 """Exponential smoothing of many windows by many constants at once.
 
 One recursion in its error form serves simple, Holt's, damped and seasonal smoothing:
-``e = y - (l + φ b + s)``, ``l ← l + φ b + α e``, ``b ← φ b + α β e``, ``s ← s + γ (1 - α) e``. A loop
-runs over the rows of the windows, never over windows or constants.
+``e = y - (l + φ b + s)``, ``l ← l + φ b + α e``, ``b ← φ b + α β e``, ``s ← s + γ (1 - α) e``. A
+loop runs over the rows of the windows, never over windows or constants.
 """
 
 from __future__ import annotations
@@ -111,8 +111,7 @@ def smooth(
     grid : Grid
         Constants.
     start : tuple of ndarray of shapes (n, n_grid) and (n,)
-        Level one row before the first real one, and trend. Where no trend is smoothed, the level
-        starts at the line's middle of the first rows in place of its end.
+        Level one row before the first real one, and trend, which is 0 where none is smoothed.
     season : ndarray of shape (n, period), default=None
         First seasonal effects, those of the next rows; None for no season.
 

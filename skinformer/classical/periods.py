@@ -1,0 +1,95 @@
+"""How many rows a season has: a test on the data, among what the index suggests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from skinformer.classical.windows import padded
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+
+__all__ = ["find_period"]
+
+
+_MOST_SEASONS = 8  # that a series is tested on, the newest ones
+_LEAST_GAIN = 0.02  # share of the error that seasons have to save, on the mean of the series
+_VALUES_PER_BATCH = 4_000_000
+
+
+def find_period(values: Float64Array, first_row: IntArray, candidates: Sequence[int]) -> int:
+    """
+    Find the period whose seasons say most about rows that they were not taken from.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        The rows of all series, series after series, without NaN.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    candidates : sequence of int
+        Periods to be tested, in rows, such as 24 and 168 for hours.
+
+    Returns
+    -------
+    int
+        The best of them, or 1 where none of them saves 2 % of the error.
+
+    Notes
+    -----
+    Each row's change since the row before it is compared with the mean change of the same phase in
+    the series' other seasons. Where there are no seasons that mean is worse than no change at all,
+    so chance alone chooses none. The gain is averaged over the series; for whether there are
+    seasons, one in which they explain nothing counts as 0: candidates without them compete anyway.
+
+    Examples
+    --------
+    >>> wave = np.sin(np.arange(48.0) * np.pi / 6)
+    >>> find_period(wave, np.array([0, 48]), [4, 12]), find_period(wave, np.array([0, 48]), [5])
+    (12, 1)
+    """
+    length = np.diff(first_row)
+    scores = {1: -np.inf}
+    for period in set(candidates) - {0, 1}:
+        able = np.flatnonzero(length > 2 * period)
+        parts = _parts(able, period)
+        if parts:
+            gain = np.concatenate(
+                [_gains(values, first_row[part], first_row[part + 1], period) for part in parts]
+            )
+            if np.maximum(gain, 0).sum() > _LEAST_GAIN * len(length):
+                # Losses count, too: what chance gives to a period of few seasons it takes
+                # elsewhere. So do series that are too short.
+                scores[period] = gain.sum() - (len(length) - len(able))
+    return max(sorted(scores), key=lambda period: scores[period])
+
+
+def _parts(series: IntArray, period: int) -> list[IntArray]:
+    """Cut series so that their windows fit in memory."""
+    size = max(1, _VALUES_PER_BATCH // (_MOST_SEASONS * period))
+    return [series[i : i + size] for i in range(0, len(series), size)]
+
+
+def _gains(values: Float64Array, begin: IntArray, end: IntArray, period: int) -> Float64Array:
+    """Give the share of each series' absolute changes that its other seasons explain."""
+    n_seasons = int(np.minimum((end - begin - 1) // period, _MOST_SEASONS).max())
+    n_rows = n_seasons * period + 1
+    rows = end[:, None] + np.arange(-n_rows, 0)
+    window = padded(values[np.maximum(rows, begin[:, None])], np.minimum(end - begin, n_rows))
+    change = np.diff(window, axis=1).reshape(len(begin), n_seasons, period)
+    whole = (end - begin - 1) // period
+    real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
+    change = (change - _centre(change, real)) * real
+    count = real.sum(axis=1, keepdims=True)
+    others = (change.sum(axis=1, keepdims=True) - change) / np.maximum(count - 1, 1)
+    left = (np.abs(change - others) * real).sum(axis=(1, 2))
+    all_of_it = np.abs(change).sum(axis=(1, 2))
+    gain: Float64Array = 1 - left / np.where(all_of_it > 0, all_of_it, np.inf)
+    return np.where(all_of_it > 0, np.maximum(gain, -1), 0)
+
+
+def _centre(change: Float64Array, real: BoolArray) -> Float64Array:
+    """Give each series' mean change, which is its trend."""
+    count = np.maximum(real.sum(axis=(1, 2), keepdims=True) * change.shape[2], 1)
+    mean: Float64Array = (change * real).sum(axis=(1, 2), keepdims=True) / count
+    return mean
