@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +31,7 @@ from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
-from skinformer.estimators.simple_path import fit_simple_path, is_short
+from skinformer.estimators.simple_path import fit_simple_path, for_rows
 from skinformer.estimators.state import FittedState
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -319,9 +318,10 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
         table, self.roles_, self.series_, self._training_digest_ = read_training(
-            self, X, y, sample_weight, reading_settings(self)
+            self, X, y, sample_weight, reading_settings(self, whole=not settings.simple_path)
         )
-        tail = find_tail(table, settings, self.series_)
+        settings = for_rows(settings, table.first_row)
+        tail = None if settings.simple_path else find_tail(table, settings, self.series_)
         static = table.static_columns()
         rows = training_rows(table, tail, seq_len=settings.seq_len)
         self.scaler_ = fit_scaler(table.columns, *rows, static=static)
@@ -353,9 +353,8 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
         self.simple_path_ = None
-        if settings.linear_path and is_short(timeline.first_row, settings):
+        if settings.simple_path:
             self.simple_path_ = fit_simple_path(timeline, sizes, self.scaler_)
-            settings = replace(settings, linear_path=False)
         linear = None
         if settings.linear_path:
             refit = settings.early_stopping == "auto"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.rolling import Forecaster, Layout, Observed, fill_truths, roll
+from skinformer.estimators.rolling import Forecaster, Layout, Observed, Rows, fill_truths, roll
 from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -247,32 +248,23 @@ class StepForecaster:
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
-        simple = self.simple
-        if simple is not None:
-            return lambda values, steps, track, begin, origins: simple.forecast(
-                values, begin[track[origins]], place.series[track[origins]], origins
-            )
+        if self.simple is not None:
+            return partial(_forecast_simply, self.simple, place)
         source: WindowSource | None = None
 
-        def forecast(
-            values: Float32Array,
-            row_steps: IntArray,
-            row_track: IntArray,
-            begin: IntArray,
-            origins: IntArray,
-        ) -> Float32Array:
+        def forecast(rows: Rows, origins: IntArray) -> Float32Array:
             nonlocal source
             if source is None:
                 source = window_source(
-                    values,
-                    row_steps,
-                    place.series[row_track],
+                    rows.values,
+                    rows.steps,
+                    place.series[rows.track],
                     clock,
                     sizes=self.sizes,
                     device=self.device,
                 )
             else:  # the same rows, with forecasts put in; on a CPU they share the memory
-                source = replace(source, values=torch.from_numpy(values).to(self.device))
+                source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
             return predict_windows(self.module, source, origins)
 
         return forecast
@@ -284,3 +276,10 @@ class StepForecaster:
         return fill_truths(
             rows, history=history, place=place, layout=self._layout(), forecast=forecast
         )
+
+
+def _forecast_simply(
+    path: SimplePath, place: Placement, rows: Rows, origins: IntArray
+) -> Float32Array:
+    track = rows.track[origins]
+    return path.forecast(rows.values, rows.begin[track], place.series[track], origins)

@@ -10,7 +10,7 @@ from skinformer.reading.training import ReadingSettings
 __all__ = ["fitted_rows", "reading_settings"]
 
 
-def reading_settings(parameters: Parameters) -> ReadingSettings:
+def reading_settings(parameters: Parameters, *, whole: bool) -> ReadingSettings:
     """
     Collect what `fit` says of the rows.
 
@@ -18,6 +18,8 @@ def reading_settings(parameters: Parameters) -> ReadingSettings:
     ----------
     parameters : InformerRegressor
         Valid.
+    whole : bool
+        Whether nothing forecasts from less than `seq_len` rows.
 
     Returns
     -------
@@ -32,7 +34,7 @@ def reading_settings(parameters: Parameters) -> ReadingSettings:
         seq_len=parameters.seq_len,
         pred_len=parameters.pred_len,
         early_stopping=parameters.early_stopping,
-        whole_windows=not parameters.linear_path,
+        whole_windows=whole,
     )
 
 

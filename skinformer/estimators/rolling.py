@@ -27,14 +27,35 @@ __all__ = [
     "Layout",
     "Observed",
     "RollingForecast",
+    "Rows",
     "fill_truths",
     "roll",
 ]
 
 
-#: Forecasts windows of a canvas: (values, step and track of each row, the first known row of each
-#: track, origins) to outputs, (n, pred_len, n_targets, *layout.head.outputs).
-Forecaster = Callable[[Float32Array, IntArray, IntArray, IntArray, IntArray], Float32Array]
+class Rows(NamedTuple):
+    """
+    Consecutive rows of every track, from its first context to its last block.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, n_columns)
+        Standardised; before the first known target the training mean stands.
+    track, steps : ndarray of int64, shape (n_rows,)
+        The track and the step of each row.
+    begin : ndarray of int64, shape (n_tracks,)
+        The first row of each track with a known target.
+    """
+
+    values: Float32Array
+    track: IntArray
+    steps: IntArray
+    begin: IntArray
+
+
+#: Forecasts windows, which begin at the given rows: outputs of shape
+#: (n, pred_len, n_targets, *layout.head.outputs).
+Forecaster = Callable[[Rows, IntArray], Float32Array]
 
 
 class Observed(NamedTuple):
@@ -87,23 +108,20 @@ class RollingForecast(NamedTuple):
 
 @dataclass(frozen=True)
 class _Canvas:
-    """Consecutive rows of every track, from the first context to the last block."""
+    """Rows on which forecasts are put in, and where each track begins."""
 
-    values: Float32Array  # (n_rows, n_columns)
+    rows: Rows
     first_row: IntArray  # (n_tracks + 1,)
     first_step: IntArray  # (n_tracks,)
-    track: IntArray  # (n_rows,)
-    steps: IntArray  # (n_rows,)
     missing: BoolArray  # (n_rows, n_targets): where a forecast has to stand in
-    begin: IntArray  # (n_tracks,): first row with a known target
     forecast: Forecaster
 
-    def rows(self, track: IntArray, steps: IntArray) -> IntArray:
+    def find(self, track: IntArray, steps: IntArray) -> IntArray:
         return self.first_row[track] + steps - self.first_step[track]
 
     def windows(self, origins: IntArray) -> Float32Array:
         """Forecast windows from what the canvas holds now."""
-        return self.forecast(self.values, self.steps, self.track, self.begin, origins)
+        return self.forecast(self.rows, origins)
 
 
 def roll(
@@ -132,8 +150,8 @@ def roll(
     layout : Layout
         What the columns are.
     forecast : callable
-        ``forecast(values, steps, track, begin, origins)`` gives the outputs for windows whose contexts
-        and known columns are complete.
+        ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known columns
+        are complete.
 
     Returns
     -------
@@ -156,8 +174,8 @@ def roll(
     if layout.hold:
         until = _ends(track, steps, len(place.anchor))[1]
         held = _hold(canvas, layout, last=last, until=until)
-    origins, of_request = np.unique(canvas.rows(track, start), return_inverse=True)
-    unknown = canvas.missing.any(axis=1) & (canvas.steps < last[canvas.track])
+    origins, of_request = np.unique(canvas.find(track, start), return_inverse=True)
+    unknown = canvas.missing.any(axis=1) & (canvas.rows.steps < last[canvas.rows.track])
     holes = find_holes(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
     holes = holes.needed(origins, seq_len=layout.seq_len)
     outputs = _forecast_all(canvas, holes, origins, layout)
@@ -202,15 +220,15 @@ def fill_truths(
     canvas = _paint(observed, history, place, layout, low=low, high=high, forecast=forecast)
     if layout.hold:
         _hold(canvas, layout, last=last, until=last)
-    unknown = canvas.missing.any(axis=1) & (canvas.steps <= last[canvas.track])
+    unknown = canvas.missing.any(axis=1) & (canvas.rows.steps <= last[canvas.rows.track])
     holes = find_holes(
         unknown, seq_len=layout.seq_len, pred_len=layout.pred_len, longest=LONGEST_CHAIN
     )
     nothing = np.empty(0, dtype=np.int64)
     _forecast_all(canvas, holes, nothing, layout)
     filled = observed.values[:, : layout.n_targets].copy()
-    rows = canvas.rows(observed.track[lacking], observed.steps[lacking])
-    filled[lacking] = canvas.values[rows, : layout.n_targets]
+    rows = canvas.find(observed.track[lacking], observed.steps[lacking])
+    filled[lacking] = canvas.rows.values[rows, : layout.n_targets]
     return filled
 
 
@@ -254,17 +272,18 @@ def _paint(
     values[rows] = np.where(np.isnan(given), values[rows], given)
     targets = values[:, : layout.n_targets]
     missing = np.isnan(targets)
-    begin = _first_known(~missing.all(axis=1), first_row)
+    begin = _first_known(np.asarray(~missing.all(axis=1)), first_row)
     if missing.any():
         missing &= _after_first(~missing, first_row)
         fill_forward(targets, first_row)
-    return _Canvas(values, first_row, low, track, steps, missing, begin, forecast)
+    return _Canvas(Rows(values, track, steps, begin), first_row, low, missing, forecast)
 
 
 def _first_known(known: BoolArray, first_row: IntArray) -> IntArray:
     """Find the first known row of each track; its end where there is none."""
     rows = np.append(np.flatnonzero(known), first_row[-1])
-    return np.minimum(rows[np.searchsorted(rows, first_row[:-1])], first_row[1:])
+    first: IntArray = rows[np.searchsorted(rows, first_row[:-1])]
+    return np.minimum(first, first_row[1:])
 
 
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
@@ -276,11 +295,11 @@ def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
 
 def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -> HeldValues:
     """Hold covariates without a value at their last one, and count the steps that matter."""
-    covariates = canvas.values[:, layout.n_targets :]
+    covariates = canvas.rows.values[:, layout.n_targets :]
     empty = np.isnan(covariates)
-    past = empty[:, : layout.n_past].any(axis=1) & (canvas.steps < last[canvas.track])
+    past = empty[:, : layout.n_past].any(axis=1) & (canvas.rows.steps < last[canvas.rows.track])
     varying = empty[:, layout.n_past : empty.shape[1] - layout.n_static]
-    known = varying.any(axis=1) & (canvas.steps <= until[canvas.track])
+    known = varying.any(axis=1) & (canvas.rows.steps <= until[canvas.rows.track])
     fill_forward(covariates, canvas.first_row)
     return HeldValues(int(past.sum()), int(known.sum()))
 
@@ -300,7 +319,7 @@ def _forecast_all(canvas: _Canvas, holes: Holes, origins: IntArray, layout: Layo
         out[place[chosen][asked[chosen]]] = outputs[asked[chosen]]
         rows, fills = filled_rows(holes, chosen, pred_len)
         cells = canvas.missing[rows[fills]]
-        targets = canvas.values[:, :n_targets]
+        targets = canvas.rows.values[:, :n_targets]
         forecasts = layout.head.point(outputs)[fills]
         targets[rows[fills]] = np.where(cells, forecasts, targets[rows[fills]])
     rest = np.ones(len(origins), dtype=bool)

@@ -91,6 +91,8 @@ class FitSettings:
     calendar: Literal["auto"] | list[str] | None
     embeddings: tuple[str, ...]
     linear_path: bool
+    simple_path: bool
+    """Whether classical forecasters may take the place of path and network on short series."""
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
     batch_size: int
@@ -150,6 +152,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
         linear_path=bool(estimator.linear_path),
+        simple_path=bool(estimator.linear_path) and head.on_path,
         early_stopping=estimator.early_stopping,
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,

@@ -30,8 +30,9 @@ def fake_window(context, known, step):
     return out
 
 
-def fake_forecaster(values, row_steps, row_series, origins):
+def fake_forecaster(rows, origins):
     """Forecast windows of a canvas, and check that they are complete and of one series."""
+    values, row_series, row_steps, _ = rows
     out = []
     for origin in origins:
         context = values[origin - SEQ : origin]
@@ -192,9 +193,9 @@ def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_fo
 def counting(calls):
     """Make a forecaster that notes how many windows each call has."""
 
-    def forecast(values, row_steps, row_series, origins):
+    def forecast(rows, origins):
         calls.append(len(origins))
-        return fake_forecaster(values, row_steps, row_series, origins)
+        return fake_forecaster(rows, origins)
 
     return forecast
 

@@ -1,0 +1,188 @@
+"""Panels of short series: classical forecasters speak where rows are too few for windows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.classical.fit import fit_classical
+
+P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+LENGTHS = {"a": 40, "b": 18, "c": 9, "d": 60, "e": 5}
+
+
+def months(n, *, end="2024-12-01"):
+    return pd.date_range(end=end, periods=n, freq="MS")
+
+
+def seasonal(n, seed, level=100.0):
+    rng = np.random.default_rng(seed)
+    t = np.arange(n)
+    return level * (1 + 0.02 * t + 0.2 * np.sin(t * np.pi / 6) + 0.02 * rng.normal(size=n))
+
+
+@pytest.fixture
+def panel():
+    """Five series of unequal length and size that end together."""
+    series = {
+        name: pd.DataFrame({"y": seasonal(n, i, 10.0**i)}, index=months(n))
+        for i, (name, n) in enumerate(LENGTHS.items())
+    }
+    return pd.concat(series, names=["shop", "month"])
+
+
+@pytest.fixture
+def model(panel):
+    return InformerRegressor("y", **P).fit(panel)
+
+
+def test_short_series_are_forecast_by_what_they_have(panel, model):
+    """None of these holds a look-back of 96 and a forecast; each has a forecast of its own size."""
+    default = InformerRegressor("y", pred_len=4, random_state=0).fit(panel)
+    for fitted in (model, default):
+        forecast = fitted.forecast()["y"]
+        last = panel.groupby(level=0)["y"].last()
+        ratio = forecast.groupby(level=0).mean() / last
+        assert ratio.between(0.5, 2).all()
+        assert (forecast.groupby(level=0).size() == 4).all()
+
+
+def test_the_network_is_not_trained_and_that_shows(model):
+    """No window that it could learn from and be judged on."""
+    assert model.trust_ == 0
+    assert len(model.history_) == model.n_iter_ == 0
+    assert sum(model.linear_blend_.values()) == pytest.approx(1, abs=0.5)
+    assert len(model.linear_blend_) > 2
+
+
+def test_a_forecast_is_that_of_the_classical_fit(panel, model):
+    """In units and out again: nothing is lost on the way through the scaler."""
+    values = panel["y"].to_numpy()
+    first_row = np.concatenate([[0], np.cumsum(list(LENGTHS.values()))])
+    fit = fit_classical(values, first_row, seq_len=24, pred_len=4, period=12)
+    past = np.zeros((5, 24))
+    for i, (start, end) in enumerate(zip(first_row[:-1], first_row[1:], strict=True)):
+        n = min(end - start, 24)
+        past[i, 24 - n :] = values[end - n : end]
+    length = np.minimum(list(LENGTHS.values()), 24)
+    wanted = fit.forecast(past, length, np.arange(5))
+    got = model.forecast()["y"].to_numpy().reshape(5, 4)
+    np.testing.assert_allclose(got, wanted, rtol=1e-4)
+
+
+def test_later_rows_move_the_forecast_and_earlier_ones_are_forecast_from_before(panel, model):
+    """`update`, `predict` on new rows and in the sample: one origin each, before the row."""
+    later = panel.groupby(level=0).tail(2).copy()
+    later.index = later.index.set_levels(later.index.levels[1] + pd.DateOffset(months=2), level=1)
+    before = model.forecast(horizon=6)
+    model.update(later * 3)
+    after = model.forecast(horizon=4)
+    shared = after.index.intersection(before.index)
+    assert (after.loc[shared, "y"] > before.loc[shared, "y"]).mean() > 0.9
+
+
+def test_in_the_sample_no_row_is_forecast_from_itself(panel, model):
+    """Changing the last row of a series changes no forecast of its rows."""
+    changed = panel.copy()
+    ends = ~changed.index.get_level_values(0).duplicated(keep="last")
+    changed.loc[ends, "y"] *= 10
+    np.testing.assert_array_equal(model.predict(changed), model.predict(panel))
+
+
+def test_series_that_were_not_fitted_are_forecast_from_their_own_rows(panel, model):
+    """By the weights of the panel and a scale of their own."""
+    new = pd.concat(
+        {"z": pd.DataFrame({"y": seasonal(20, 9, 1e5)}, index=months(20))},
+        names=["shop", "month"],
+    )
+    forecast = model.forecast(new, horizon=3)["y"]
+    assert forecast.between(0.5 * new["y"].min(), 2 * new["y"].max()).all()
+
+
+def test_recursion_goes_beyond_the_horizon(model):
+    """Blocks are fed back as everywhere."""
+    long = model.forecast(horizon=11)["y"]
+    short = model.forecast(horizon=4)["y"]
+    for name in LENGTHS:
+        np.testing.assert_array_equal(long.loc[name][:4], short.loc[name])
+    assert np.isfinite(long).all()
+
+
+def test_counts_are_never_forecast_below_zero():
+    """A shop that sells 0 to 3 pieces a month does not sell -0.1."""
+    rng = np.random.default_rng(0)
+    panel = pd.concat(
+        {
+            i: pd.DataFrame({"y": rng.poisson(0.3, 30) * np.linspace(2, 0, 30).round()}, months(30))
+            for i in range(20)
+        },
+        names=["part", "month"],
+    )
+    assert (InformerRegressor("y", **P).fit(panel).forecast(horizon=12)["y"] >= 0).all()
+
+
+def test_several_targets_are_forecast_each_by_itself(panel):
+    """A second target is a second panel of series."""
+    frame = panel.assign(z=-panel["y"] * 7)
+    both = InformerRegressor(["y", "z"], **P).fit(frame).forecast()
+    assert list(both.columns) == ["y", "z"]
+    assert (both["y"] > 0).all()
+    assert (both["z"] < 0).all()
+
+
+def test_what_is_known_ahead_moves_the_forecast(panel):
+    """A promotion adds as much to every series, in its own deviations."""
+    rng = np.random.default_rng(0)
+    frame = panel.assign(promotion=rng.integers(0, 2, len(panel)))
+    deviation = frame.groupby(level=0)["y"].transform("std")
+    frame["y"] += 2 * deviation * frame["promotion"]
+    model = InformerRegressor("y", known_future=["promotion"], **P).fit(frame)
+    future = model.make_future_frame(horizon=4)
+    without, with_it = (
+        model.forecast(future.assign(promotion=float(value)))["y"].to_numpy() for value in (0, 1)
+    )
+    added = ((with_it - without) / np.repeat(deviation.groupby(level=0).first(), 4)).to_numpy()
+    assert (added > 1).all()
+
+
+def test_one_short_series_is_forecast_too():
+    """Thirty months of one shop are what a new user has."""
+    frame = pd.DataFrame({"y": seasonal(30, 0)}, index=months(30))
+    forecast = InformerRegressor("y", pred_len=6, random_state=0).fit(frame).forecast()["y"]
+    truth = seasonal(36, 0)[30:]
+    assert np.abs(forecast.to_numpy() / truth - 1).mean() < 0.1
+
+
+@pytest.mark.parametrize("options", [{"linear_path": False}, {"loss": 0.9}])
+def test_without_the_path_whole_windows_are_needed(options, panel):
+    """The network alone, and quantiles, have nothing else to speak."""
+    with pytest.raises(ValueError, match=r"^n_samples=60 is too few: seq_len=96 \+ pred_len=4"):
+        InformerRegressor("y", pred_len=4, **options).fit(panel)
+
+
+def test_one_row_is_too_few():
+    """There is nothing to forecast from, or nothing to compare with."""
+    frame = pd.DataFrame({"y": [1.0]}, index=months(1))
+    with pytest.raises(ValueError, match=r"^n_samples=1 is too few: a series has to hold 2 "):
+        InformerRegressor("y", freq="MS").fit(frame)
+
+
+def test_garbage_in_one_series_leaves_the_others_alone(panel):
+    """A typing error in one of 400 must not be heard in 399."""
+    spoilt = panel.copy()
+    spoilt.loc[("d", spoilt.loc["d"].index[-1]), "y"] *= 1e6
+    one = InformerRegressor("y", **P).fit(panel).forecast()["y"]
+    other = InformerRegressor("y", **P).fit(spoilt).forecast()["y"]
+    for name in set(LENGTHS) - {"d"}:
+        np.testing.assert_allclose(other.loc[name], one.loc[name], rtol=0.05)
+
+
+def test_longer_series_keep_their_ridges_and_their_network(panel):
+    """Three windows' lengths in the median series."""
+    long = pd.concat(
+        {i: pd.DataFrame({"y": seasonal(90, i)}, index=months(90)) for i in range(2)},
+        names=["shop", "month"],
+    )
+    fitted = InformerRegressor("y", **P).fit(long)
+    assert fitted.simple_path_ is None
+    assert fitted.n_iter_ == 1
