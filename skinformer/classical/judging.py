@@ -14,7 +14,7 @@ _N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
 _FEWEST_ROWS = 6  # of context at an origin, or two seasons
 #: A difference of so much in the log error makes a factor e in the weight: of the panel's errors,
 #: which many series tell, and of a series' own distance from them.
-_PANEL_TEMPERATURE, _OWN_TEMPERATURE = 0.06, 0.1
+_PANEL_TEMPERATURE, _OWN_TEMPERATURE = 0.05, 0.1
 _PRIOR = 6.0  # origins that the panel's errors count for beside a series' own
 _MOST_RELATIVE = 5.0  # error of a forecast, so that no outlier decides
 _HOPELESS = 1e3  # log error of a candidate that gets no weight
