@@ -102,3 +102,30 @@ def test_the_unit_is_not_blown_up_by_a_trend():
     past = 5.0 * np.arange(40)[None]
     np.testing.assert_allclose(unit_of(past, np.array([40]), 1), 5)
     np.testing.assert_allclose(unit_of(past, np.array([40]), 4), 20)
+
+
+def test_windows_of_garbage_hardly_move_the_shared_maps():
+    # One series with spikes would have most of all sums, and the others its map.
+    values, begin, end = panel([1.0, -1.0, 0.5, -0.5, 0.0, 0.7, -0.7, 0.3])
+    spoilt = values.copy()
+    spoilt[begin[-1] + np.array([20, 33, 41, 50])] *= np.array([1e7, -1e7, 1e7, -1e5])
+    shared, past, length = learnt(values, begin, end)
+    other = fit_ridges(spoilt, begin, end, **SIZES)
+    fallback = np.repeat(past[:, -1:], 3, axis=1)
+    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    assert moved.mean() < 0.1
+    assert moved.max() < 1
+
+
+def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
+    # Its seasonal differences are 0, so that in units of them all its distances are endless.
+    values, begin, end = panel([1.0, -1.0, 0.5, -0.5, 0.0, 0.7, -0.7, 0.3])
+    repeating = values.copy()
+    repeating[begin[-1] :] = np.resize([1.0, 5.0, 2.0, 3.0], 60)
+    shared, past, length = learnt(values, begin, end)
+    other = fit_ridges(repeating, begin, end, **SIZES)
+    fallback = np.repeat(past[:, -1:], 3, axis=1)
+    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    assert moved.mean() < 0.2
