@@ -23,7 +23,7 @@ from skinformer.evaluation.windows import forecast_windows
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
 
-__all__ = ["Split", "load_series", "measure", "rows_of_a_day", "split_rows"]
+__all__ = ["Split", "load_series", "measure", "peak_memory", "rows_of_a_day", "split_rows"]
 
 
 _MONTH = 30 * 24  # rows of an hourly month, as the ETT papers count them
@@ -141,7 +141,7 @@ def measure(
         type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)
     }
     facts = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
-    facts |= {"peak_mb": _peak_memory()}
+    facts |= {"peak_mb": peak_memory()}
     facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
     rows = {name: row | facts for name, row in rows.items()}
     if not references:
@@ -180,6 +180,16 @@ def rows_of_a_day(index: pd.Index) -> int:
     step = pd.Timedelta(np.median(np.diff(index.to_numpy())))
     per_day = round(pd.Timedelta(days=1) / step)
     return per_day if per_day >= 2 else 7
+
+
+def peak_memory() -> float:
+    """Give the most memory that the process has held, imports included, in MB; NaN on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 _LOOK_BACKS = (24, 96, 336, 512, 720)
@@ -238,13 +248,3 @@ def _best_ridge(
 def _errors(forecast: Float64Array, truth: Float64Array) -> dict[str, float]:
     error = (forecast - truth)[~np.isnan(truth)]
     return {"mse": float((error**2).mean()), "mae": float(np.abs(error).mean())}
-
-
-def _peak_memory() -> float:
-    """Give the most memory that the process has held, imports included, in MB; NaN on Windows."""
-    try:
-        import resource
-    except ImportError:
-        return float("nan")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e3)

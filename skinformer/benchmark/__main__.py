@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from skinformer import InformerRegressor, benchmark, recipes
+from skinformer.benchmark import panel_methods, panels
 from skinformer.datasets import load_auckland_pedestrians
 
 __all__ = ["main"]
@@ -32,19 +34,46 @@ def main(arguments: list[str] | None = None) -> int:
     int
         Exit status.
     """
-    parser = _make_parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    of_panels = any(argument.split("=")[0] == "--panel" for argument in arguments)
+    parser = _make_panel_parser() if of_panels else _make_parser()
     options = parser.parse_args(arguments)
     try:
-        _run(options)
+        (_run_panels if of_panels else _run)(options)
     except (OSError, ValueError, FloatingPointError) as error:
         reason = " ".join(str(error).split())
-        parser.error(f"--data {options.data}: {getattr(error, 'strerror', None) or reason}")
+        given = f"--panel {' '.join(options.panel)}" if of_panels else f"--data {options.data}"
+        parser.error(f"{given}: {getattr(error, 'strerror', None) or reason}")
     return 0
+
+
+def _make_panel_parser() -> argparse.ArgumentParser:
+    about = (panels.__doc__ or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
+    parser.add_argument("--panel", required=True, nargs="+", help="NAME of NAME.csv.gz")
+    parser.add_argument("--panels-folder", type=Path, default=Path(), help="where the files are")
+    parser.add_argument(
+        "--development", action="store_true", help="cut the test part off every series first"
+    )
+    parser.add_argument(
+        "--method",
+        choices=["default", *panel_methods.METHODS],
+        nargs="+",
+        default=["default"],
+        help="the estimator, or a part of it alone",
+    )
+    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
+    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
+    return parser
 
 
 def _make_parser() -> argparse.ArgumentParser:
     about = (benchmark.__doc__ or "").split("\n", maxsplit=1)[0]
-    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
+    parser = argparse.ArgumentParser(
+        prog="python -m skinformer.benchmark",
+        description=about,
+        epilog="With --panel NAME it measures panels of many series: --panel x --help tells how.",
+    )
     parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
     parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
     parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
@@ -127,6 +156,34 @@ def _run(options: argparse.Namespace) -> None:
             facts = {"data": name, "columns": options.columns, "split": split._asdict()}
             facts |= {"commit": commit}
             options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
+
+
+def _run_panels(options: argparse.Namespace) -> None:
+    """Measure one panel after the other, and give the mean of what they have in common."""
+    default = panel_methods.make_forecaster({"random_state": 0} | options.parameters)
+    known = {"default": default, **panel_methods.METHODS}
+    chosen = {"seasonal naive": panel_methods.forecast_seasonal_naive}
+    chosen |= {name: known[name] for name in options.method}
+    commit = _commit()
+    sys.stdout.write(f"commit {commit}\n")
+    results: dict[str, Any] = {}
+    relative = {}
+    for name in options.panel:
+        panel = panels.load_panel(name, options.panels_folder, development=options.development)
+        table = panels.measure_panel(panel, chosen, naive2=panel_methods.forecast_naive2)
+        relative[name] = table["relative"]
+        results[name] = table.to_dict(orient="index")
+        published = panels.published_errors(name, options.panels_folder)
+        if not options.development:  # others were measured on the test part alone
+            table = pd.concat([table, published])
+        sys.stdout.write(f"{name}, {len(panel.series)} series\n{table.round(4).to_string()}\n")
+        sys.stdout.flush()
+        if options.output:
+            facts = {"commit": commit, "development": options.development}
+            facts |= {"parameters": options.parameters, "panels": results}
+            options.output.write_text(json.dumps(facts, indent=2))
+    mean = np.exp(np.log(pd.DataFrame(relative)).mean(axis=1))
+    sys.stdout.write(f"geometric mean of MASE over seasonal naive's\n{mean.round(4).to_string()}\n")
 
 
 def _load(data: str) -> tuple[str, pd.DataFrame]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skinformer.classical.ridges import Scaled, SharedRidges, look_backs, scaled_as
-from skinformer.classical.windows import futures, pasts
+from skinformer.classical.windows import futures, pasts, row_products
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 
@@ -175,7 +175,8 @@ def _shared_part(
 ) -> tuple[Float64Array, Float64Array]:
     """Give by how much the shared map leaves its anchor, and the directions of the windows."""
     distance = scaled.over(rows)
-    return distance @ shared.maps["", _ANCHOR, rows][_SHARED], distance @ basis
+    map_ = shared.maps["", _ANCHOR, rows][_SHARED]
+    return row_products(distance, map_), row_products(distance, basis)
 
 
 def _solve(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.classical.seasons import last_seasons, repeated
-from skinformer.classical.windows import futures, pasts, unit_of
+from skinformer.classical.windows import futures, pasts, row_products, unit_of
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
@@ -32,6 +32,7 @@ RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
 _MOST_WINDOWS = 8192  # that a ridge is fitted on, spread over all
 _FEWEST_WINDOWS = 16  # below which there is none
 _LARGEST = 50.0  # distance, in units; garbage and steps lie beyond
+_LEAST_UNIT = 1e-6  # of a window's range, below which it teaches nothing
 _ROUNDS = 3  # of weighing windows by what the last round left unexplained
 _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
@@ -225,7 +226,7 @@ def fit_ridges(
             used = _usable(past, future) if scale else np.ones(len(past), dtype=bool)
             if used.sum() >= _FEWEST_WINDOWS:
                 x, y = (np.log(a[used]) if scale else a[used] for a in (past, future))
-                _learn(shared, scale, rows, scaled_as(shared, x, length[used]), y)
+                _learn(shared, scale, rows, (x, length[used], y))
     return shared
 
 
@@ -265,18 +266,25 @@ def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Sca
 def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
     """Give by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
     distance = scaled.over(rows)
-    flat = distance @ maps.transpose(1, 0, 2).reshape(rows - 1, -1)
+    flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
     moved: Float64Array = flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
     return moved
 
 
 def _learn(
-    shared: SharedRidges, scale: str, rows: int, scaled: Scaled, future: Float64Array
+    shared: SharedRidges,
+    scale: str,
+    rows: int,
+    windows: tuple[Float64Array, IntArray, Float64Array],
 ) -> None:
     """Enter the maps of both anchors, nearly those of least absolute errors."""
-    distance = scaled.over(rows)
+    past, length, future = windows
+    scaled = scaled_as(shared, past, length)
+    # In units of (next to) nothing a window that repeats itself would outweigh all others.
+    real = scaled.unit >= _LEAST_UNIT * np.ptp(past, axis=1)
+    distance = scaled.over(rows) * real[:, None]
     for anchor, forecast in scaled.anchors.items():
-        left = (future - forecast) / scaled.unit[:, None]
+        left = (future - forecast) / scaled.unit[:, None] * real[:, None]
         weight = _robust_weights(left)
         for _ in range(_ROUNDS):
             gram, maps = _ridge(distance, left, weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skinformer.classical.windows import row_products
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["adjusted", "effects", "last_seasons", "repeated"]
@@ -37,7 +38,7 @@ def effects(past: Float64Array, length: IntArray, period: int) -> Float64Array:
         weights[[0, -1]] /= 2
     centred = past - past[:, -1:]
     views = np.lib.stride_tricks.sliding_window_view(centred, 2 * half + 1, axis=1)
-    distance = centred[:, half : seq_len - half] - views @ weights
+    distance = centred[:, half : seq_len - half] - row_products(views, weights[:, None])[..., 0]
     real = np.arange(seq_len - 2 * half) >= seq_len - length[:, None]
     for phase in range(period):
         # The column that is a whole number of seasons before the next row of this phase.

@@ -12,7 +12,7 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["Truths", "futures", "padded", "pasts", "unit_of"]
+__all__ = ["Truths", "futures", "padded", "pasts", "row_products", "unit_of"]
 
 
 class Truths(NamedTuple):
@@ -86,6 +86,32 @@ def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
     known = rows < end[:, None]
     last = np.minimum(end, len(values)) - 1
     return Truths(values[np.minimum(rows, last[:, None])], known)
+
+
+def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
+    """
+    Multiply each row by a matrix, so that it is rounded the same whatever rows are beside it.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (..., n_features)
+        Features.
+    maps : ndarray of shape (n_features, n_outputs)
+        The matrix.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., n_outputs)
+        ``rows @ maps``. PERF: five times as long as by BLAS, whose rounding goes by the number of
+        rows, and a forecast must not depend on which others are asked for.
+
+    Examples
+    --------
+    >>> row_products(np.array([[1.0, 2.0]]), np.eye(2))
+    array([[1., 2.]])
+    """
+    products: Float64Array = np.einsum("...p,ph->...h", rows, maps)
+    return products
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:

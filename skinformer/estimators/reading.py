@@ -10,7 +10,7 @@ from skinformer.reading.training import ReadingSettings
 __all__ = ["fitted_rows", "reading_settings"]
 
 
-def reading_settings(parameters: Parameters, *, whole: bool) -> ReadingSettings:
+def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSettings:
     """
     Collect what `fit` says of the rows.
 
@@ -18,7 +18,7 @@ def reading_settings(parameters: Parameters, *, whole: bool) -> ReadingSettings:
     ----------
     parameters : InformerRegressor
         Valid.
-    whole : bool
+    whole : bool, default=True
         Whether nothing forecasts from less than `seq_len` rows.
 
     Returns

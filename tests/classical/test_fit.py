@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from skinformer.classical.fit import fit_classical
+from skinformer.classical.judging import judging_offsets
+from skinformer.classical.ridges import fit_ridges
 from skinformer.classical.windows import padded, pasts
 
 SEQ_LEN, PRED_LEN, PERIOD = 24, 4, 4
@@ -189,3 +191,20 @@ def test_batches_do_not_matter(monkeypatch):
     monkeypatch.setattr("skinformer.classical.judging._BATCH", 7)
     monkeypatch.setattr("skinformer.classical.own._BATCH", 50)
     np.testing.assert_allclose(forecasts(PANEL), FORECASTS, rtol=1e-5)
+
+
+def test_what_learns_is_judged_on_rows_that_it_has_not_seen(monkeypatch):
+    # Ridges that knew the truth would look better than any candidate that cannot.
+    seen = []
+
+    def spy(values, begin, end, **sizes):
+        seen.append(end)
+        return fit_ridges(values, begin, end, **sizes)
+
+    monkeypatch.setattr("skinformer.classical.fit.fit_ridges", spy)
+    fitted(PANEL)
+    _, first_row = stacked(PANEL)
+    offsets = judging_offsets(np.diff(first_row), PRED_LEN, PERIOD)
+    assert len(seen) == len(offsets) + 1
+    for end, offset in zip(seen, [*offsets, 0], strict=True):
+        np.testing.assert_array_equal(end, first_row[1:] - offset)

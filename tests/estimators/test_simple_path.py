@@ -1,5 +1,7 @@
 """Panels of short series: classical forecasters speak where rows are too few for windows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_a_forecast_is_that_of_the_classical_fit(panel, model):
     first_row = np.concatenate([[0], np.cumsum(list(LENGTHS.values()))])
     fit = fit_classical(values, first_row, seq_len=24, pred_len=4, period=12)
     past = np.zeros((5, 24))
-    for i, (start, end) in enumerate(zip(first_row[:-1], first_row[1:], strict=True)):
+    for i, (start, end) in enumerate(pairwise(first_row)):
         n = min(end - start, 24)
         past[i, 24 - n :] = values[end - n : end]
     length = np.minimum(list(LENGTHS.values()), 24)
@@ -178,7 +180,7 @@ def test_garbage_in_one_series_leaves_the_others_alone(panel):
 
 
 def test_longer_series_keep_their_ridges_and_their_network(panel):
-    """Three windows' lengths in the median series."""
+    """Two and a half windows' lengths in the median series."""
     long = pd.concat(
         {i: pd.DataFrame({"y": seasonal(90, i)}, index=months(90)) for i in range(2)},
         names=["shop", "month"],

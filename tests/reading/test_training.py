@@ -52,7 +52,7 @@ def test_parameters_of_reading_are_not_read_again_after_the_fit(name):
 def test_everything_that_reading_is_told_has_a_row_above():
     """A setting that the test leaves out could be read twice."""
     fields = {field.name for field in dataclasses.fields(reading_settings(InformerRegressor()))}
-    assert fields - {"may_miss"} | {"embeddings"} == set(OTHERS)
+    assert fields - {"may_miss", "whole_windows"} | {"embeddings"} == set(OTHERS)
 
 
 @pytest.mark.parametrize("X", [FRAME, FRAME.to_numpy()], ids=["frame", "array"])

@@ -1,0 +1,150 @@
+"""Forecasters of whole panels: yardsticks, the estimator, and parts of it alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skinformer.benchmark.panels import Forecaster, Panel, panel_frame
+from skinformer.classical.fit import fit_classical
+from skinformer.classical.windows import pasts
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = [
+    "METHODS",
+    "forecast_classical",
+    "forecast_naive2",
+    "forecast_seasonal_naive",
+    "make_forecaster",
+]
+
+
+def forecast_seasonal_naive(panel: Panel) -> Float64Array:
+    """
+    Repeat the last season.
+
+    Parameters
+    ----------
+    panel : Panel
+        Any.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series, horizon)
+        Forecasts.
+    """
+    steps = np.arange(panel.horizon)
+    return np.stack(
+        [_last_season(rows, panel.period)[steps % panel.period] for rows in panel.filled]
+    )
+
+
+def forecast_naive2(panel: Panel) -> Float64Array:
+    """
+    Repeat the last value of the seasonally adjusted rows, by which OWA is measured.
+
+    Parameters
+    ----------
+    panel : Panel
+        Any.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series, horizon)
+        Forecasts. Effects multiply, by classical decomposition, where the autocorrelation at the
+        lag of a season is significant at 90 % and all rows are positive.
+    """
+    steps = np.arange(panel.horizon)
+    out = []
+    for rows in panel.filled:
+        effects = _effects(rows, panel.period)
+        # The last row has the last phase; the next one the first.
+        out.append(rows[-1] / effects[-1] * effects[steps % panel.period])
+    return np.stack(out)
+
+
+def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
+    """
+    Forecast by the classical blend alone.
+
+    Parameters
+    ----------
+    panel : Panel
+        Any.
+    seq_len : int, default=96
+        Longest look-back.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series, horizon)
+        Forecasts.
+    """
+    filled = panel.filled
+    values, first_row = np.concatenate(filled), np.cumsum([0, *map(len, filled)])
+    fit = fit_classical(
+        values, first_row, seq_len=seq_len, pred_len=panel.horizon, period=panel.period
+    )
+    past, length = pasts(values, first_row[:-1], first_row[1:], seq_len)
+    return fit.forecast(past, length, np.arange(len(filled)))
+
+
+def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
+    """
+    Make a function that fits the estimator and forecasts.
+
+    Parameters
+    ----------
+    parameters : dict
+        Parameters of `InformerRegressor`, but for `target` and `pred_len`.
+
+    Returns
+    -------
+    callable
+        From a panel to forecasts of shape (n_series, horizon).
+    """
+    return partial(_forecast_by_estimator, parameters=parameters)
+
+
+#: Forecasters by the names that the command line takes, besides the estimator.
+METHODS: dict[str, Forecaster] = {"classical": forecast_classical}
+
+
+def _forecast_by_estimator(panel: Panel, *, parameters: dict[str, Any]) -> Float64Array:
+    model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
+    frame = model.fit(panel_frame(panel)).forecast()
+    ahead = {key: part.to_numpy() for key, part in frame["y"].groupby(level=0, sort=False)}
+    return np.stack([ahead[name][: panel.horizon] for name in panel.series])
+
+
+def _last_season(rows: Float64Array, period: int) -> Float64Array:
+    """Give the last season, or the last value where there is none."""
+    return rows[-period:] if len(rows) >= period else np.repeat(rows[-1], period)
+
+
+def _effects(rows: Float64Array, period: int) -> Float64Array:
+    """Give the factors of the next rows' seasons; 1 where a test finds none."""
+    if period == 1 or not _is_seasonal(rows, period):
+        return np.ones(period)
+    weights = np.full(period, 1 / period)
+    if period % 2 == 0:
+        weights = np.concatenate([[0.5], np.ones(period - 1), [0.5]]) / period
+    half = len(weights) // 2
+    average = np.convolve(rows, weights, mode="valid")
+    ratios = rows[half : half + len(average)] / average
+    phases = (np.arange(half, half + len(average)) - len(rows)) % period
+    factors = np.array([ratios[phases == phase].mean() for phase in range(period)])
+    scaled: Float64Array = factors / factors.mean()
+    return scaled
+
+
+def _is_seasonal(rows: Float64Array, period: int) -> bool:
+    """Test the autocorrelation at the lag of a season, as the M competitions do."""
+    if len(rows) < 3 * period or rows.min() <= 0 or np.ptp(rows) == 0:
+        return False
+    away = rows - rows.mean()
+    lags = np.array([away[k:] @ away[:-k] for k in range(1, period + 1)]) / (away @ away)
+    limit = 1.645 * np.sqrt((1 + 2 * (lags[:-1] ** 2).sum()) / len(rows))
+    return bool(abs(lags[-1]) > limit)

@@ -1,0 +1,252 @@
+"""Measure forecasts of whole panels as competitions do.
+
+Run ``python -m skinformer.benchmark --panel m3_yearly m3_monthly --panels-folder FOLDER``. A panel
+is ``NAME.csv.gz`` (series, t, y; sorted, an empty y is missing) and ``NAME.meta.csv.gz`` (series,
+horizon, m: rows of a season). The last `horizon` rows of each series are the test part; for
+development they are cut off first, and the rows before them take their place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from skinformer.benchmark import peak_memory
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = [
+    "Forecaster",
+    "Panel",
+    "load_panel",
+    "measure_panel",
+    "panel_frame",
+    "published_errors",
+]
+
+#: Frequencies of panels without dates, by the rows of a season.
+_FREQUENCIES = {1: "YS", 4: "QS", 12: "MS", 7: "D"}
+_LAST_START = "2020-01-01"  # the last training row of a series without dates
+_LEAST_ROWS = 2  # a series with fewer training rows is left out
+
+
+@dataclass(frozen=True)
+class Panel:
+    """
+    Series of one kind, parted into training rows and truth.
+
+    Parameters
+    ----------
+    name : str
+        Name of the panel.
+    series : list of str
+        Names of the series.
+    train : list of ndarray of float64
+        Training rows of each series; NaN is missing.
+    truth : ndarray of float64, shape (n_series, horizon)
+        What followed; NaN where it is missing or a series' own horizon is shorter.
+    period : int
+        Rows of a season; 1 for none.
+    times : list of DatetimeIndex
+        When the training rows were.
+    """
+
+    name: str
+    series: list[str]
+    train: list[Float64Array]
+    truth: Float64Array
+    period: int
+    times: list[pd.DatetimeIndex]
+
+    @property
+    def horizon(self) -> int:
+        """Longest horizon of a series, in rows."""
+        return int(self.truth.shape[1])
+
+    @property
+    def filled(self) -> list[Float64Array]:
+        """Training rows from the first known one, where a missing one is that a season before."""
+        return [_filled(rows, self.period) for rows in self.train]
+
+
+#: What forecasts a panel: gives shape (n_series, horizon).
+Forecaster: TypeAlias = Callable[[Panel], Float64Array]
+
+
+def load_panel(name: str, folder: str | Path, *, development: bool = False) -> Panel:
+    """
+    Read a panel.
+
+    Parameters
+    ----------
+    name : str
+        Name of its files, without endings.
+    folder : path-like
+        Where they are.
+    development : bool, default=False
+        Whether the last rows of each series, the test part, are cut off first.
+
+    Returns
+    -------
+    Panel
+        A series with fewer than two training rows, or none that is known, is left out.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If no series is left.
+    """
+    rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
+    facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
+    horizons = facts.set_index("series")["horizon"].astype(int)
+    period, longest = int(facts["m"].iloc[0]), int(horizons.max())
+    kept: dict[str, tuple[Float64Array, Float64Array, pd.DatetimeIndex]] = {}
+    for key, part in rows.groupby("series", sort=False):
+        horizon, values = int(horizons[key]), part["y"].to_numpy(dtype=np.float64)
+        end = len(values) - horizon * (1 + development)
+        if end >= _LEAST_ROWS and not np.isnan(values[:end]).all():
+            truth = np.full(longest, np.nan)
+            truth[:horizon] = values[end : end + horizon]
+            kept[str(key)] = values[:end], truth, _times(part["t"].iloc[:end], period)
+    if not kept:
+        raise ValueError(f"no series of {name} has {_LEAST_ROWS} rows before its last rows.")
+    train, truths, times = zip(*kept.values(), strict=True)
+    return Panel(name, list(kept), list(train), np.stack(truths), period, list(times))
+
+
+def panel_frame(panel: Panel) -> pd.DataFrame:
+    """
+    Make the frame that a user would have.
+
+    Parameters
+    ----------
+    panel : Panel
+        Any.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, 1)
+        Column "y" under an index of series and time.
+    """
+    sizes = [len(rows) for rows in panel.train]
+    names = np.repeat(panel.series, sizes)
+    times = pd.DatetimeIndex(np.concatenate([times.to_numpy() for times in panel.times]))
+    index = pd.MultiIndex.from_arrays([names, times], names=["series", "time"])
+    return pd.DataFrame({"y": np.concatenate(panel.train)}, index=index)
+
+
+def measure_panel(
+    panel: Panel, forecasters: Mapping[str, Forecaster], *, naive2: Forecaster
+) -> pd.DataFrame:
+    """
+    Measure any forecasters beside the first of them.
+
+    Parameters
+    ----------
+    panel : Panel
+        Any.
+    forecasters : mapping of str to callable
+        From a panel to forecasts of shape (n_series, horizon); the first is the yardstick.
+    naive2 : callable
+        By which OWA is measured.
+
+    Returns
+    -------
+    DataFrame
+        One row each: MASE (mean over series of the mean absolute error over the mean absolute
+        seasonal change of the training rows; a series that never changes is left out), sMAPE in
+        percent, OWA (the mean of both over Naive2's), MASE over the first one's, seconds,
+        and the process's peak memory so far in MB.
+    """
+    reference = _errors(panel, naive2(panel))
+    rows = {}
+    for name, forecaster in forecasters.items():
+        started = time.perf_counter()
+        forecast = forecaster(panel)
+        seconds = time.perf_counter() - started
+        errors = _errors(panel, forecast)
+        owa = np.mean([errors[key] / reference[key] for key in errors])
+        rows[name] = errors | {"OWA": owa, "seconds": seconds, "peak_mb": peak_memory()}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.insert(3, "relative", table["MASE"] / table["MASE"].iloc[0])
+    return table
+
+
+def published_errors(name: str, folder: str | Path) -> pd.DataFrame:
+    """
+    Read what others reached on a panel's test part, from the tables beside it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the panel.
+    folder : path-like
+        Where the tables are; one that is missing gives no rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per method: MASE and sMAPE.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    for error, file in (("MASE", "monash_mean_mase"), ("sMAPE", "monash_mean_smape")):
+        for method, value in _table_row(folder, file, name).items():
+            rows.setdefault(str(method), {})[error] = value
+    for method, value in _table_row(folder, "chronos_zero_shot", name).items():
+        if str(method).startswith("chronos") and str(method).endswith("_MASE"):
+            rows[str(method).removesuffix("_MASE")] = {"MASE": value}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["MASE", "sMAPE"])
+
+
+def _table_row(folder: str | Path, file: str, name: str) -> pd.Series:
+    path = Path(folder) / f"{file}.csv"
+    if not path.exists():
+        return pd.Series(dtype=np.float64)
+    table = pd.read_csv(path, index_col="panel", na_values="-")
+    found: pd.Series = table.T.get(name, pd.Series(dtype=np.float64))
+    return found.dropna()
+
+
+def _times(labels: pd.Series, period: int) -> pd.DatetimeIndex:
+    """Give the dates of rows; those that are numbered end together."""
+    if not pd.api.types.is_numeric_dtype(labels):
+        return pd.DatetimeIndex(pd.to_datetime(labels))
+    frequency = _FREQUENCIES.get(period, "D")
+    return pd.date_range(end=_LAST_START, periods=len(labels), freq=frequency)
+
+
+def _filled(rows: Float64Array, period: int) -> Float64Array:
+    known = np.flatnonzero(~np.isnan(rows))
+    rows = rows[known[0] :].copy()
+    for i in np.flatnonzero(np.isnan(rows)):
+        rows[i] = rows[i - period] if i >= period else rows[i - 1]
+    return rows
+
+
+def _errors(panel: Panel, forecast: Float64Array) -> dict[str, float]:
+    """Give MASE and sMAPE, each a mean over series."""
+    error = np.abs(forecast - panel.truth)
+    size = np.abs(forecast) + np.abs(panel.truth)
+    percent = 200 * error / np.where(size == 0, 1, size)
+    scale = np.array([_scale(rows, panel.period) for rows in panel.train])
+    known = ~np.isnan(panel.truth).all(axis=1)
+    mase = np.nanmean(error[known], axis=1) / scale[known]
+    return {
+        "MASE": float(np.nanmean(mase)),
+        "sMAPE": float(np.nanmean(percent[known], axis=1).mean()),
+    }
+
+
+def _scale(rows: Float64Array, period: int) -> float:
+    """Give the mean absolute seasonal change of rows; NaN where there is none."""
+    lag = period if len(rows) > period else 1
+    change = np.abs(rows[lag:] - rows[:-lag])
+    change = change[~np.isnan(change)]
+    return float(change.mean()) if len(change) and change.any() else float("nan")

@@ -1,0 +1,131 @@
+"""Shared ridges and those of a series' own."""
+
+import numpy as np
+
+from skinformer.classical.own import fit_own_ridges
+from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names
+from skinformer.classical.windows import pasts, unit_of
+
+SIZES = {"seq_len": 16, "pred_len": 3, "period": 4}
+
+
+def panel(slopes, n_rows=60, seed=0):
+    """Series of the same autoregression around trends, of different sizes."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for i, slope in enumerate(slopes):
+        away = np.zeros(n_rows)
+        for row in range(1, n_rows):
+            away[row] = 0.6 * away[row - 1] + rng.normal()
+        out.append(10.0**i * (20 + slope * np.arange(n_rows) + away))
+    values = np.concatenate(out)
+    return values, np.arange(len(slopes)) * n_rows, (np.arange(len(slopes)) + 1) * n_rows
+
+
+def learnt(values, begin, end):
+    shared = fit_ridges(values, begin, end, **SIZES)
+    past, length = pasts(values, begin, end, 16)
+    return shared, past, length
+
+
+def test_a_ridge_goes_on_with_the_trend_of_each_series_whatever_its_size():
+    # On distances alone, in pooled units, it would shrink trends to those of the largest series.
+    values, begin, end = panel([3.0, -3.0, 2.0, -2.0, 3.0, -3.0])
+    shared, past, length = learnt(values, begin, end)
+    got = shared.forecast(past, length, np.repeat(past[:, -1:], 3, axis=1))
+    named = dict(zip(ridge_names(16, 4), got.transpose(1, 0, 2), strict=True))
+    moved = (named["ridge 16 from drift 0.03"][:, -1] - past[:, -1]) / 10.0 ** np.arange(6)
+    np.testing.assert_allclose(moved, [9, -9, 6, -6, 9, -9], atol=3)
+
+
+def test_nothing_behind_the_end_is_learnt():
+    values, begin, end = panel([1.0, 2.0])
+    spoilt = values.copy()
+    spoilt[50:60] = spoilt[110:] = 1e6
+    early = end - 10
+    one, two = (fit_ridges(v, begin, early, **SIZES) for v in (values, spoilt))
+    for key, maps in one.maps.items():
+        np.testing.assert_array_equal(maps, two.maps[key])
+
+
+def test_a_window_too_short_has_the_next_shorter_ridge_or_the_fallback():
+    values, begin, end = panel([1.0, 2.0])
+    shared, past, _ = learnt(values, begin, end)
+    fallback = np.full((2, 3), 7.0)
+    got = shared.forecast(past, np.array([16, 8]), fallback)
+    names = ridge_names(16, 4)
+    short, long = (names.index(f"ridge {n} from drift 0.03") for n in (8, 16))
+    np.testing.assert_array_equal(got[1, short], got[1, long])
+    assert (got[0, short] != got[0, long]).any()
+    np.testing.assert_allclose(shared.forecast(past, np.array([3, 3]), fallback), 7)
+
+
+def test_look_backs_are_seasons_and_fit():
+    assert look_backs(96, 12) == (12, 24, 48, 96)
+    assert look_backs(3, 1) == ()
+    assert len(ridge_names(3, 1)) == 0
+
+
+def test_a_series_of_another_kind_is_forecast_better_by_its_own_ridge():
+    # The panel's series alternate slowly; one alternates every row.
+    rng = np.random.default_rng(0)
+    rows = np.arange(150)
+    usual = [np.sin(rows / 5 + rng.random() * 6) + 0.1 * rng.normal(size=150) for _ in range(12)]
+    other = np.where(rows % 3 == 0, 2.0, -1.0) + 0.1 * rng.normal(size=150)
+    values = np.concatenate([*usual, other])
+    begin = np.arange(13) * 150
+    end = begin + 147
+    shared, past, length = learnt(values, begin, end)
+    own = fit_own_ridges(values, begin, end, shared)
+    fallback = np.zeros((13, 3))
+    names = ridge_names(16, 4)
+    common = shared.forecast(past, length, fallback)
+    common = common[:, names.index(f"ridge {own.rows} from season 0.03")]
+    special = own.forecast(shared, past, length, np.arange(13), fallback)[:, 0]
+    truth = values[end[:, None] + np.arange(3)]
+    errors = [np.abs(forecast - truth).mean(axis=1) for forecast in (common, special)]
+    assert errors[1][-1] < 0.7 * errors[0][-1]
+    assert errors[1][:-1].mean() < 1.1 * errors[0][:-1].mean()
+
+
+def test_an_unknown_series_has_the_fallback():
+    values, begin, end = panel([1.0, 2.0])
+    shared, past, length = learnt(values, begin, end)
+    own = fit_own_ridges(values, begin, end, shared)
+    got = own.forecast(shared, past, length, np.array([-1, 1]), np.full((2, 3), 7.0))
+    assert (got[0] == 7).all()
+    assert (got[1] != 7).any()
+
+
+def test_the_unit_is_not_blown_up_by_a_trend():
+    # The deviation of this series is 170 times its seasonal difference's noise.
+    past = 5.0 * np.arange(40)[None]
+    np.testing.assert_allclose(unit_of(past, np.array([40]), 1), 5)
+    np.testing.assert_allclose(unit_of(past, np.array([40]), 4), 20)
+
+
+def test_windows_of_garbage_hardly_move_the_shared_maps():
+    # One series with spikes would have most of all sums, and the others its map.
+    values, begin, end = panel([1.0, -1.0, 0.5, -0.5, 0.0, 0.7, -0.7, 0.3])
+    spoilt = values.copy()
+    spoilt[begin[-1] + np.array([20, 33, 41, 50])] *= np.array([1e7, -1e7, 1e7, -1e5])
+    shared, past, length = learnt(values, begin, end)
+    other = fit_ridges(spoilt, begin, end, **SIZES)
+    fallback = np.repeat(past[:, -1:], 3, axis=1)
+    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    assert moved.mean() < 0.1
+    assert moved.max() < 1
+
+
+def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
+    # Its seasonal differences are 0, so that in units of them all its distances are endless.
+    values, begin, end = panel([1.0, -1.0, 0.5, -0.5, 0.0, 0.7, -0.7, 0.3])
+    repeating = values.copy()
+    repeating[begin[-1] :] = np.resize([1.0, 5.0, 2.0, 3.0], 60)
+    shared, past, length = learnt(values, begin, end)
+    other = fit_ridges(repeating, begin, end, **SIZES)
+    fallback = np.repeat(past[:, -1:], 3, axis=1)
+    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
+    assert moved.mean() < 0.2
