@@ -51,8 +51,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         marks the steps to forecast in the decoder's input.
     linear_path : bool, default=True
         Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
-        and let the Informer correct it; see `linear_blend_`. Without it the Informer forecasts
-        alone, as its authors had it.
+        and let the Informer correct it; see `linear_blend_`. Panels whose median series holds
+        fewer rows than 2.5 windows, and one series without a whole window, are forecast by
+        classical forecasters alone (smoothing, drift, Theta, seasons, small ridges), judged at the
+        end of each series. Without it the Informer forecasts alone, as its authors had it.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts.
@@ -155,10 +157,14 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     linear_blend_ : dict of str to float
-        Weight of each ridge in the linear path; empty with ``linear_path=False``.
+        Weight of each ridge in the linear path, or mean weight of the classical forecasters that
+        count; empty with ``linear_path=False``.
+    simple_path_ : SimplePath or None
+        The classical forecasters and their weights for each series, where series are short.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
-        1 without validation rows, for quantiles, and with ``linear_path=False``.
+        1 without validation rows, for quantiles, and with ``linear_path=False``; 0 where series are
+        too short for the Informer.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skinformer import validation
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.estimators.building import ModelSizes
@@ -48,12 +49,19 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     -------
     FitSettings
         With the one path or the other, or none.
+
+    Warns
+    -----
+    UserWarning
+        If the network will not be trained.
     """
-    lengths, window = np.diff(first_row), settings.seq_len + settings.pred_len
+    lengths, sizes = np.diff(first_row), (settings.seq_len, settings.pred_len)
     few = _SHORT if len(lengths) > 1 else 1
-    simple = settings.simple_path and bool(np.median(lengths) < few * window)
-    linear = settings.linear_path and not simple
-    return replace(settings, simple_path=simple, linear_path=linear)
+    median = int(np.median(lengths))
+    if not settings.simple_path or median >= few * sum(sizes):
+        return replace(settings, simple_path=False)
+    validation.warn_of_no_network(median, *sizes, longest=int(median / few) - settings.pred_len)
+    return replace(settings, linear_path=False)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ from skinformer.validation.parameters import (
     check_target,
     part_constraint,
     warn_of_idle_series,
+    warn_of_no_network,
     warn_of_one_series,
 )
 from skinformer.validation.placement import check_placement
@@ -192,6 +193,7 @@ __all__ = [
     "warn_of_lost_index",
     "warn_of_new_values",
     "warn_of_no_calendar",
+    "warn_of_no_network",
     "warn_of_one_series",
     "warn_of_other_static",
     "warn_of_single_row",

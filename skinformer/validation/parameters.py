@@ -40,6 +40,7 @@ __all__ = [
     "check_target",
     "part_constraint",
     "warn_of_idle_series",
+    "warn_of_no_network",
     "warn_of_one_series",
 ]
 
@@ -293,6 +294,16 @@ def check_enough_rows(
             f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "
             "one window. Lower seq_len or pred_len, or pass more rows."
         )
+
+
+def warn_of_no_network(n_rows: int, seq_len: int, pred_len: int, *, longest: int) -> None:
+    """Warn that series are too short for a network; `longest` is the look-back that would do."""
+    advice = f"Lower seq_len to at most {longest}" if longest > 0 else "Pass more rows"
+    warn_user(
+        f"the network is not trained: n_samples={n_rows} (of the median series) are too few for "
+        f"windows of seq_len={seq_len} + pred_len={pred_len}. Classical forecasters speak, see "
+        f"linear_blend_. {advice} to have it trained.",
+    )
 
 
 def warn_of_idle_series(

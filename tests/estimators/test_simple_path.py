@@ -9,6 +9,8 @@ import pytest
 from skinformer import InformerRegressor
 from skinformer.classical.fit import fit_classical
 
+pytestmark = pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+
 P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 LENGTHS = {"a": 40, "b": 18, "c": 9, "d": 60, "e": 5}
 
@@ -49,8 +51,20 @@ def test_short_series_are_forecast_by_what_they_have(panel, model):
         assert (forecast.groupby(level=0).size() == 4).all()
 
 
-def test_the_network_is_not_trained_and_that_shows(model):
-    """No window that it could learn from and be judged on."""
+def test_the_network_is_not_trained_and_that_is_said(panel):
+    """No window that it could learn from and be judged on; the advice is one that helps."""
+    with pytest.warns(UserWarning, match="network") as caught:
+        model = InformerRegressor("y", **P).fit(panel)
+    assert str(caught[0].message) == (
+        "the network is not trained: n_samples=18 (of the median series) are too few for windows "
+        "of seq_len=24 + pred_len=4. Classical forecasters speak, see linear_blend_. Lower seq_len "
+        "to at most 3 to have it trained."
+    )
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="take no part in training"):
+        assert InformerRegressor("y", **P | {"seq_len": 3}).fit(panel).n_iter_ == 1
+    with pytest.warns(UserWarning, match=r"Pass more rows to have it trained\.$"):
+        InformerRegressor("y", **P | {"pred_len": 8}).fit(panel)
     assert model.trust_ == 0
     assert len(model.history_) == model.n_iter_ == 0
     assert sum(model.linear_blend_.values()) == pytest.approx(1, abs=0.5)
