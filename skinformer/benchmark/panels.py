@@ -52,7 +52,7 @@ class Panel:
         What followed; NaN where it is missing or a series' own horizon is shorter.
     period : int
         Rows of a season; 1 for none.
-    times : list of DatetimeIndex
+    times : list of Index of dates
         When the training rows were.
     """
 
@@ -61,7 +61,7 @@ class Panel:
     train: list[Float64Array]
     truth: Float64Array
     period: int
-    times: list[pd.DatetimeIndex]
+    times: list[pd.Index]
 
     @property
     def horizon(self) -> int:
@@ -107,7 +107,7 @@ def load_panel(name: str, folder: str | Path, *, development: bool = False) -> P
     facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
     horizons = facts.set_index("series")["horizon"].astype(int)
     period, longest = int(facts["m"].iloc[0]), int(horizons.max())
-    kept: dict[str, tuple[Float64Array, Float64Array, pd.DatetimeIndex]] = {}
+    kept: dict[str, tuple[Float64Array, Float64Array, pd.Index]] = {}
     for key, part in rows.groupby("series", sort=False):
         horizon, values = int(horizons[key]), part["y"].to_numpy(dtype=np.float64)
         end = len(values) - horizon * (1 + development)
@@ -135,11 +135,14 @@ def panel_frame(panel: Panel) -> pd.DataFrame:
     DataFrame of shape (n_rows, 1)
         Column "y" under an index of series and time.
     """
-    sizes = [len(rows) for rows in panel.train]
-    names = np.repeat(panel.series, sizes)
-    times = pd.DatetimeIndex(np.concatenate([times.to_numpy() for times in panel.times]))
-    index = pd.MultiIndex.from_arrays([names, times], names=["series", "time"])
-    return pd.DataFrame({"y": np.concatenate(panel.train)}, index=index)
+    frame = pd.DataFrame(
+        {
+            "series": np.repeat(panel.series, [len(rows) for rows in panel.train]),
+            "time": np.concatenate([times.to_numpy() for times in panel.times]),
+            "y": np.concatenate(panel.train),
+        }
+    )
+    return frame.set_index(["series", "time"])
 
 
 def measure_panel(
@@ -214,10 +217,10 @@ def _table_row(folder: str | Path, file: str, name: str) -> pd.Series:
     return found.dropna()
 
 
-def _times(labels: pd.Series, period: int) -> pd.DatetimeIndex:
+def _times(labels: pd.Series, period: int) -> pd.Index:
     """Give the dates of rows; those that are numbered end together."""
     if not pd.api.types.is_numeric_dtype(labels):
-        return pd.DatetimeIndex(pd.to_datetime(labels))
+        return pd.Index(pd.to_datetime(labels))
     frequency = _FREQUENCIES.get(period, "D")
     return pd.date_range(end=_LAST_START, periods=len(labels), freq=frequency)
 

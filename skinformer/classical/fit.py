@@ -125,9 +125,13 @@ def fit_classical(
 
     Examples
     --------
-    >>> ramps = np.concatenate([np.arange(20.0), 5 * np.arange(30.0)])
-    >>> fit = fit_classical(ramps, np.array([0, 20, 50]), seq_len=16, pred_len=2, period=1)
-    >>> fit.forecast(np.array([[7.0, 8.0, 9.0]]), np.array([3]), np.array([0])).round(1)
+    >>> ramps = (slope * np.arange(40.0)[None] for slope in range(1, 21))
+    >>> values = np.concatenate([ramp[0] for ramp in ramps])
+    >>> fit = fit_classical(
+    ...     values, np.arange(0, 801, 40), seq_len=8, pred_len=2, period=1
+    ... )
+    >>> past = np.array([[0.0, 0.0, 0.0, 0.0, 6.0, 7.0, 8.0, 9.0]])  # four rows are real
+    >>> fit.forecast(past, np.array([4]), np.array([0])).round()
     array([[10., 11.]])
     """
     values = np.asarray(values, dtype=np.float64)

@@ -48,8 +48,8 @@ def judging_offsets(length: IntArray, pred_len: int, period: int) -> IntArray:
     --------
     >>> judging_offsets(np.array([60, 13, 6, 3]), 8, 1).T
     array([[18, 16, 14, 12, 10,  8],
-           [ 0,  0,  0,  0,  0,  7],
-           [ 0,  0,  0,  0,  3,  1],
+           [ 7,  5,  3,  0,  0,  0],
+           [ 3,  1,  0,  0,  0,  0],
            [ 0,  0,  0,  0,  0,  0]])
     """
     step = max(1, pred_len // 4)
