@@ -154,7 +154,7 @@ def test_the_advice_for_holes_suits_the_labels(small, frame, index, where, call)
 )
 def test_holes_in_a_panel_name_the_series(small, frame, make, first, call):
     """A panel has no asfreq, and which of a thousand series has the hole is the question."""
-    parts = {"a": frame(make(40)), "b": frame(make(30)).drop(make(30)[[7, 12]])}
+    parts = {"a": frame(make(60)), "b": frame(make(50)).drop(make(50)[[7, 12]])}
     X = pd.concat(parts, names=["site", "time"])
     call = f"X.groupby(level=0).apply(lambda x: {call})"
     with raises(

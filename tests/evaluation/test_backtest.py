@@ -24,6 +24,9 @@ TRAIN, ROWS = 120, 160
 pytestmark = pytest.mark.filterwarnings("ignore:series .* take no part in:UserWarning")
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+
+
 @pytest.fixture(scope="module")
 def frame():
     hours = pd.date_range("2024-01-01", periods=ROWS, freq="h", tz="Pacific/Auckland", name="hour")
