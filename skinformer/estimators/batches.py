@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from skinformer.estimators.building import ModelSizes
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -134,8 +134,8 @@ def window_source(
     series: IntArray | None,
     clock: Clock,
     *,
-    sizes: Any,
-    device: Any,
+    sizes: ModelSizes,
+    device: torch.device | str,
 ) -> WindowSource:
     """
     Put rows and the calendar of their steps onto a device.
@@ -179,7 +179,7 @@ def window_source(
     )
 
 
-def needs_steps(sizes: Any) -> bool:
+def needs_steps(sizes: ModelSizes) -> bool:
     """
     Tell whether windows carry anything that depends on time.
 
@@ -197,7 +197,7 @@ def needs_steps(sizes: Any) -> bool:
 
 
 def _clock_tensors(
-    steps: IntArray | None, clock: Clock, *, sizes: Any, device: Any
+    steps: IntArray | None, clock: Clock, *, sizes: ModelSizes, device: torch.device | str
 ) -> tuple[Tensor | None, Tensor, Tensor | None]:
     """Make each row's place among consecutive steps, and the calendar and time of those."""
     calendar = torch.empty((0, 0), dtype=torch.int16)
@@ -293,13 +293,13 @@ class WindowBatches:
             self.generator.set_state(state)
 
 
-def predict_windows(module: Any, source: WindowSource, origins: IntArray) -> Float32Array:
+def predict_windows(module: nn.Module, source: WindowSource, origins: IntArray) -> Float32Array:
     """
     Forecast windows.
 
     Parameters
     ----------
-    module : Informer
+    module : Informer or Corrected
         In evaluation mode, on the source's device.
     source : WindowSource
         Where windows are gathered from.
@@ -308,8 +308,8 @@ def predict_windows(module: Any, source: WindowSource, origins: IntArray) -> Flo
 
     Returns
     -------
-    ndarray of float32, shape (n_windows, pred_len, n_targets)
-        Standardised forecasts; each the same whatever others are asked for.
+    ndarray of float32, shape (n_windows, pred_len, n_targets, *outputs)
+        Standardised outputs; each the same whatever others are asked for.
     """
     out = []
     with torch.inference_mode():
@@ -321,7 +321,7 @@ def predict_windows(module: Any, source: WindowSource, origins: IntArray) -> Flo
     return np.concatenate(out)
 
 
-def _forward(module: Any, inputs: tuple[Tensor | None, ...]) -> Tensor:
+def _forward(module: nn.Module, inputs: tuple[Tensor | None, ...]) -> Tensor:
     """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
     try:
         output: Tensor = module(*inputs)

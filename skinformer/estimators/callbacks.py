@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from torch.nn import Module
 
 from skinformer.estimators.state import FittedState
 from skinformer.training.record import EpochRow
@@ -65,7 +66,7 @@ class EpochTasks:
             self._end(self.estimator.module_)
         self._call_end(self.context, self.estimator.module_)
 
-    def __call__(self, row: EpochRow, module: Any) -> bool:
+    def __call__(self, row: EpochRow, module: Module) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
         self.rows.append(row)
         if self.estimator.verbose:
@@ -79,12 +80,12 @@ class EpochTasks:
         self.task = self.context.subcontext(task_name="epoch")
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-    def _end(self, module: Any) -> bool:
+    def _end(self, module: Module) -> bool:
         stop = self._call_end(self.task, module)
         self.task = None
         return stop
 
-    def _call_end(self, task: Any, module: Any) -> bool:
+    def _call_end(self, task: Any, module: Module) -> bool:
         def reconstruction() -> dict[str, Any]:
             course = training_course(self.rows, self.before)
             return {"module_": copy.deepcopy(module).eval(), **course}

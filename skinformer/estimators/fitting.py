@@ -17,7 +17,7 @@ from skinformer.timeline.split import series_with_truth, validation_start
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 
-__all__ = ["Batches", "cut_windows", "find_tail", "window_batches"]
+__all__ = ["FitBatches", "cut_windows", "find_tail", "window_batches"]
 
 
 def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> int | None:
@@ -77,7 +77,7 @@ def cut_windows(timeline: Timeline, sizes: ModelSizes, tail: int | None) -> tupl
     return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)
 
 
-class Batches(NamedTuple):
+class FitBatches(NamedTuple):
     """Batches to train on, and those of the validation tail if there is one."""
 
     training: WindowBatches
@@ -91,7 +91,7 @@ def window_batches(
     windows: tuple[Origins, Origins],
     *,
     seed: int,
-) -> Batches:
+) -> FitBatches:
     """
     Make batches of windows.
 
@@ -110,7 +110,7 @@ def window_batches(
 
     Returns
     -------
-    Batches
+    FitBatches
         On the device of the settings.
     """
     source = window_source(
@@ -135,4 +135,4 @@ def window_batches(
     )
     inside, held_out = windows
     watched = make(held_out, seed=None) if held_out.count else None
-    return Batches(make(inside, seed=seed), watched)
+    return FitBatches(make(inside, seed=seed), watched)

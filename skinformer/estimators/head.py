@@ -8,7 +8,7 @@ recursion and the estimators ask the head.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from sklearn.metrics import r2_score
 from torch import Tensor
@@ -38,6 +38,10 @@ class Head(Protocol):
     @property
     def in_units(self) -> bool:
         """Whether outputs are values of the target, such as quantiles; logits are not."""
+
+    @property
+    def score_name(self) -> str:
+        """Name of the score, as scikit-learn's scorers have it."""
 
     @property
     def on_path(self) -> bool:
@@ -71,8 +75,9 @@ class PointHead:
 
     loss: str | float
 
-    outputs: tuple[int, ...] = ()
-    in_units: bool = True
+    outputs: ClassVar[tuple[int, ...]] = ()
+    in_units: ClassVar[bool] = True
+    score_name: ClassVar[str] = "r2"
 
     @property
     def on_path(self) -> bool:

@@ -17,6 +17,7 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.model.outputs import match_axes
 from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, IntArray
@@ -258,8 +259,9 @@ def choose_trust(
         strict=True,
     ):
         weight = 1.0 if batch.weight is None else batch.weight
+        start = match_axes(alone, together)
         for j, share in enumerate(_TRUSTS):
-            losses = error(torch.lerp(alone, together, share), batch.target) * weight
+            losses = error(torch.lerp(start, together, share), batch.target) * weight
             total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
     total = total[total.sum(dim=1) > 0]
     if not len(total):

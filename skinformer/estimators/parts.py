@@ -222,6 +222,11 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     dict
         The same, with a part where ``block="note"`` comes with, or before, ``block__init``.
 
+    Raises
+    ------
+    ValueError
+        If what a parameter is to be set of is no part.
+
     Examples
     --------
     >>> from skinformer import InformerRegressor
@@ -232,6 +237,7 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     for name, part in PARTS.items():
         value = params.get(name, getattr(estimator, name))
         nested = any(key.startswith(f"{name}__") for key in params)
-        if nested and not hasattr(value, "set_params") and value in part.named:
+        if nested and not isinstance(value, part):
+            validation.check_part_name(name, value, part.named)
             opened[name] = part(**part.named[value])
     return opened

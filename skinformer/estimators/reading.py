@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skinformer.estimators.settings import as_stopping
 from skinformer.estimators.state import FittedState, Parameters
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.prediction import FittedRows
@@ -33,7 +34,7 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
         may_miss="missing" in parameters.embeddings,
         seq_len=parameters.seq_len,
         pred_len=parameters.pred_len,
-        early_stopping=parameters.early_stopping,
+        early_stopping=as_stopping(parameters.early_stopping),
         whole_windows=whole,
     )
 

@@ -19,6 +19,7 @@ from skinformer.training.record import TrainerSettings
 __all__ = [
     "FitSettings",
     "NetworkSettings",
+    "as_stopping",
     "read_settings",
     "resolve_attention",
     "resolve_device",
@@ -134,6 +135,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     memory = MemorySaving.of(estimator.memory_saving)
     micro = memory.micro_batch_size or estimator.batch_size
     validation.check_micro_batches(micro, estimator.batch_size)
+    linear_path = bool(estimator.linear_path) and head.in_units  # ridges know no other outputs
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     return FitSettings(
@@ -151,15 +153,32 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         patch_len=patch_len,
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
-        linear_path=bool(estimator.linear_path),
-        simple_path=bool(estimator.linear_path) and head.on_path,
-        early_stopping=estimator.early_stopping,
+        linear_path=linear_path,
+        simple_path=linear_path and head.on_path,
+        early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,
         max_windows=estimator.max_windows,
         checkpoint=estimator.checkpoint,
         device=device,
     )
+
+
+def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
+    """
+    Give one of three values, also where a search passes NumPy's booleans.
+
+    Parameters
+    ----------
+    early_stopping : bool or "auto"
+        What the user asked for.
+
+    Returns
+    -------
+    bool or "auto"
+        Python's own.
+    """
+    return "auto" if early_stopping == "auto" else bool(early_stopping)
 
 
 def _network(

@@ -76,6 +76,7 @@ class Parameters:
 class FittedState(Parameters):
     """Parameters, and what `fit` found; `InformerRegressor` tells each."""
 
+    n_features_in_: int
     feature_names_in_: Any
     series_: pd.Index | None
     roles_: Roles
@@ -91,6 +92,8 @@ class FittedState(Parameters):
     trust_: float
     linear_blend_: dict[str, float]
     history_: pd.DataFrame
+    loss_curve_: list[float]
+    validation_scores_: list[float] | None
     n_iter_: int
     best_loss_: float
     _training_digest_: bytes

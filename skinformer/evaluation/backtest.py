@@ -108,7 +108,7 @@ def backtest(
     roles: Roles | None = getattr(last, "roles_", None)
     validation.check_truth_reaches(roles, y)
     horizon = validation.check_row_count(
-        "horizon", getattr(last, "pred_len", None) if horizon is None else horizon
+        "horizon", _fitted_horizon(last) if horizon is None else horizon
     )
     step = validation.check_row_count("step", horizon if step is None else step)
     X = validation.labelled_rows(X, _row_after(last))
@@ -155,6 +155,12 @@ class _SortedRows:
         frame = self.frame.iloc[rows].copy()
         frame.iloc[np.flatnonzero(ahead), self.hidden] = np.nan
         return frame
+
+
+def _fitted_horizon(estimator: Any) -> int | None:
+    """Give the steps that a fit was for, not what the parameter has become since."""
+    sizes = getattr(estimator, "sizes_", None)
+    return getattr(estimator if sizes is None else sizes, "pred_len", None)
 
 
 def _row_after(last: Any) -> int:

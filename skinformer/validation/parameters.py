@@ -35,6 +35,7 @@ __all__ = [
     "check_horizon",
     "check_label_len",
     "check_micro_batches",
+    "check_part_name",
     "check_resumable",
     "check_same_weights",
     "check_target",
@@ -113,6 +114,15 @@ def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     """Give the constraint of a parameter that is a part, or the name of one."""
     names = {name for name in named if name is not None}
     return [part, *([StrOptions(names)] if names else []), *([None] if None in named else [])]
+
+
+def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -> None:
+    """Raise if parameters are to be set of something that has none."""
+    if not (value is None or isinstance(value, str)) or value not in named:
+        raise ValueError(
+            f"{parameter}={value!r} has no parameters to set: choose from {list(named)}, or pass "
+            f"what skinformer has for {parameter}."
+        )
 
 
 #: What `Dropout` rounds its probability to on a CPU.

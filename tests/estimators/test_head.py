@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor
-from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.head import PointHead
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
 from skinformer.training.losses import as_loss, quantile_error
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
@@ -22,6 +23,7 @@ class FanHead:
     outputs = (3,)
     in_units = True
     on_path = False
+    score_name = "mae"
 
     def error(self, outputs, truth):
         return quantile_error(levels=LEVELS)(outputs, truth)
@@ -132,6 +134,30 @@ def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
     torch.testing.assert_close(low, high, rtol=1e-3, atol=1e-4)
 
 
+def test_a_path_is_under_outputs_in_units_alone(df):
+    """A logit is no temperature: ridges of values must not be added to it."""
+
+    class Scores(Fan):
+        def _make_head(self):
+            return ScoresHead()
+
+    assert isinstance(Fan("load", **P).fit(df).module_, Corrected)
+    assert isinstance(Scores("load", **P).fit(df).module_, Informer)
+
+
+def test_the_share_of_several_outputs_is_judged(df):
+    """Each of them starts from the path's one forecast."""
+
+    class Trusting(FanHead):
+        on_path = True
+
+    class Trusted(Fan):
+        def _make_head(self):
+            return Trusting()
+
+    assert 0 <= Trusted("load", **P).fit(df[["load"]]).trust_ <= 1
+
+
 def test_the_score_is_the_heads(df):
     """`score` of another head is no R², and is given what `predict` gives: the point."""
     rows = df[["load"]]
@@ -139,7 +165,7 @@ def test_the_score_is_the_heads(df):
     forecast = model.predict(rows)
     np.testing.assert_array_equal(forecast, model._outputs(rows)[:, 0, 1])
     error = np.abs(rows["load"].to_numpy() - forecast).mean()
-    assert BaseInformer.score(model, rows) == pytest.approx(-error)
+    assert model.score(rows) == pytest.approx(-error)
     np.testing.assert_array_equal(
         model.forecast()["load"], model.predict(model.make_future_frame())
     )

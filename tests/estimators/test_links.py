@@ -20,6 +20,7 @@ import torch
 
 from skinformer import Attention, InformerRegressor, recipes
 from skinformer.estimators.parts import PARTS
+from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.training.losses import as_loss
@@ -731,3 +732,36 @@ def test_the_table_holds_every_public_parameter():
     assert {row[0] for row in CHANGES} - {"attention", "block"} == parameters - {
         "attention__encoder"  # by "attention"
     }
+
+
+def test_precision_goes_by_device_and_width(build, monkeypatch):
+    """Which "auto" needs, and which no description shows on a processor without bf16."""
+    seen = []
+
+    def resolve(precision, **given):
+        seen.append((precision, given["device"].type, given["d_model"]))
+        return "fp32"
+
+    monkeypatch.setattr("skinformer.estimators.settings.resolve_precision", resolve)
+    build(PLAIN | {"d_model": 48})
+    assert seen == [("auto", "cpu", 48)]
+
+
+def test_after_a_fit_no_parameter_changes_a_forecast():
+    """`set_params` is for the next fit; two truths at once would be in other units or lengths."""
+    model = InformerRegressor(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1).fit(FRAME[:200])
+
+    def results():
+        return [
+            model.predict(FRAME[:220]),
+            model.forecast().to_numpy(),
+            model.score(FRAME[:220]),
+            len(model.make_future_frame()),
+            backtest(model, FRAME[200:220])["forecast"].to_numpy(),
+        ]
+
+    before = results()
+    for name, value, *_ in CHANGES:
+        model.set_params(**regressor({name: value}).get_params(deep=False))
+        for one, other in zip(results(), before, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=name)

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -83,3 +84,18 @@ def test_what_a_part_does_not_have_cannot_be_set():
     with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator Block"):
         InformerRegressor().set_params(block__depth=3)
     assert set(PARTS) == {"attention", "block", "memory_saving"}
+
+
+@pytest.mark.parametrize("value", ["typo", None, ["note"]])
+def test_parameters_of_what_is_no_part_cannot_be_set(value):
+    """The message says what can be there."""
+    message = f"block={value!r} has no parameters to set: choose from ['plain', 'note', 'bf16'], or"
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        InformerRegressor().set_params(block=value, block__norm="layer")
+
+
+@pytest.mark.parametrize("value", [np.False_, np.True_, False, True])
+def test_booleans_of_numpy_mean_what_they_say(frame, value):
+    """A search over an array passes them; `is False` does not know them."""
+    model = InformerRegressor(**P, early_stopping=value).fit(frame(80))
+    assert (model.validation_scores_ is None) == (not value)
