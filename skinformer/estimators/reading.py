@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.settings import as_stopping
-from skinformer.estimators.state import FittedState, Parameters
+from skinformer.estimators.state import FittedState
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.prediction import FittedRows
 from skinformer.reading.training import ReadingSettings

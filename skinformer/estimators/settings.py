@@ -9,8 +9,8 @@ import torch
 
 from skinformer import validation
 from skinformer.estimators.head import Head
+from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
-from skinformer.estimators.state import Parameters
 from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision

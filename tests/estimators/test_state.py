@@ -1,7 +1,8 @@
 import inspect
 
 from skinformer import InformerRegressor
-from skinformer.estimators.state import FittedState, Parameters
+from skinformer.estimators.parameters import Parameters
+from skinformer.estimators.state import FittedState
 
 
 def test_the_parameters_are_declared_as_the_constructor_has_them():
