@@ -389,6 +389,14 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self.best_loss_ = record.best_loss
 
     @property
+    def series_blend_(self) -> pd.DataFrame | None:
+        """Weights of the classical forecasters that count somewhere, a row for each series."""
+        validation.check_fitted(self)
+        if self.simple_path_ is None:
+            return None
+        return self.simple_path_.weights(self.series_, self.roles_.target_labels)
+
+    @property
     def _network(self) -> Informer:
         """The network, without what it corrects."""
         return self.module_.network if isinstance(self.module_, Corrected) else self.module_

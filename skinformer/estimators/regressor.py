@@ -159,6 +159,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     linear_blend_ : dict of str to float
         Weight of each ridge in the linear path, or mean weight of the classical forecasters that
         count; empty with ``linear_path=False``.
+    series_blend_ : DataFrame or None
+        Weights of these for each series.
     simple_path_ : SimplePath or None
         The classical forecasters and their weights for each series, where series are short.
     trust_ : float

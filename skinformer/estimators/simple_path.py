@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from skinformer import validation
 from skinformer.classical.fit import ClassicalFit, fit_classical
@@ -123,6 +124,30 @@ class SimplePath:
         order = np.argsort(-mean, kind="stable")
         names = self.fit.names
         return {names[i]: round(float(mean[i]), 4) for i in order if mean[i] >= 0.01}
+
+    def weights(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
+        """
+        Tell how much each candidate counts for each series.
+
+        Parameters
+        ----------
+        series : Index or None
+            Names of the series of a panel.
+        targets : Index
+            Names of the targets.
+
+        Returns
+        -------
+        DataFrame of shape (n_series * n_targets, n_candidates)
+            Rows of sum 1 but for candidates that count for less than a hundredth everywhere, which
+            are left out; under (series, target), or the one of them of which there are several.
+        """
+        table = pd.DataFrame(self.fit.weights, columns=self.fit.names)
+        table = table.loc[:, (table >= 0.01).any()]
+        if series is None:
+            return table.set_index(targets)
+        names = pd.MultiIndex.from_product([targets, series], names=[targets.name, series.name])
+        return table.set_index(names.swaplevel() if len(targets) > 1 else series)
 
     def floor(self, series: IntArray) -> Float64Array:
         """

@@ -202,3 +202,15 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
     fitted = InformerRegressor("y", **P).fit(long)
     assert fitted.simple_path_ is None
     assert fitted.n_iter_ == 1
+
+
+def test_the_weights_of_each_series_are_told(panel, model):
+    """Which forecaster speaks for which shop, by name; their mean is the blend."""
+    weights = model.series_blend_
+    pd.testing.assert_index_equal(weights.index, model.series_)
+    assert weights.sum(axis=1).between(0.5, 1.001).all()
+    for name, mean in model.linear_blend_.items():
+        assert weights[name].mean() == pytest.approx(mean, abs=1e-4)
+    both = InformerRegressor(["y", "z"], **P).fit(panel.assign(z=-panel["y"] * 7))
+    assert both.series_blend_.index[5] == ("a", "z")
+    assert InformerRegressor("y", **P).fit(panel.loc["d"]).series_blend_ is None
