@@ -19,7 +19,7 @@ from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
 from skinformer.ridge.fit import known_effect
 from skinformer.ridge.sums import Problem
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -80,14 +80,19 @@ class SimplePath:
         first and added last.
     scaler : Scaler
         Of the fit, and of series that it did not hold.
-    n_targets : int
-        Number of first columns that are forecast.
+    never_negative : ndarray of bool, shape (n_series, n_targets)
+        Whether no target of the series ever lay below zero; then no forecast does.
     """
 
     fit: ClassicalFit
     effect: Float64Array
     scaler: Scaler
-    n_targets: int
+    never_negative: BoolArray
+
+    @property
+    def n_targets(self) -> int:
+        """Number of first columns that are forecast."""
+        return int(self.never_negative.shape[1])
 
     def forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
@@ -163,9 +168,9 @@ class SimplePath:
         ndarray of shape (n, n_targets)
             0 where the series never was below it, else minus infinity.
         """
-        never = self.fit.never_negative.reshape(self.n_targets, -1)
-        floors = np.where(np.column_stack([never, never.all(axis=1)]), 0.0, -np.inf)
-        return floors[:, np.minimum(series, never.shape[1])].T
+        never = np.vstack([self.never_negative, self.never_negative.all(axis=0)])
+        floor: Float64Array = np.where(never, 0.0, -np.inf)[np.minimum(series, self._n_series)]
+        return floor
 
     def _forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
@@ -188,7 +193,7 @@ class SimplePath:
 
     @property
     def _n_series(self) -> int:
-        return len(self.fit.never_negative) // self.n_targets
+        return len(self.never_negative)
 
     def _effect(self, values: Float32Array, rows: IntArray, j: int) -> Float64Array | float:
         if not len(self.effect):
@@ -223,10 +228,12 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
         problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
         ends = timeline.first_row[1:] - sizes.pred_len
         effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
+    units = scaler.mean[series, :k], scaler.scale[series, :k]
     values = timeline.values[:, :k].astype(np.float64)
+    lowest = np.minimum.reduceat(_in_units(values, *units), timeline.first_row[:-1])
     if sizes.n_known:
         values -= np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
-    values = _in_units(values, scaler.mean[series, :k], scaler.scale[series, :k])
+    values = _in_units(values, *units)
     n_rows = len(values)
     first_row = np.append(
         (timeline.first_row[:-1] + n_rows * np.arange(k)[:, None]).ravel(), k * n_rows
@@ -239,7 +246,7 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
         pred_len=sizes.pred_len,
         period=find_period(flat, first_row, likely_seasons(timeline.clock)),
     )
-    return SimplePath(fit, effect, scaler.with_unseen(), k)
+    return SimplePath(fit, effect, scaler.with_unseen(), lowest >= 0)
 
 
 def _in_units(values: Float64Array, mean: Float64Array, deviation: Float64Array) -> Float64Array:

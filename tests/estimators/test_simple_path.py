@@ -214,3 +214,22 @@ def test_the_weights_of_each_series_are_told(panel, model):
     both = InformerRegressor(["y", "z"], **P).fit(panel.assign(z=-panel["y"] * 7))
     assert both.series_blend_.index[5] == ("a", "z")
     assert InformerRegressor("y", **P).fit(panel.loc["d"]).series_blend_ is None
+
+
+def test_the_bound_is_that_of_the_series_not_of_what_an_effect_leaves():
+    """A loss in months of clearance is below zero, however positive the rest is."""
+    rng = np.random.default_rng(0)
+    clearance = np.arange(30) % 3 == 0
+    parts = {
+        i: pd.DataFrame(
+            {"clearance": clearance.astype(float), "y": 10 + rng.normal(size=30) - 30 * clearance},
+            months(30),
+        )
+        for i in range(6)
+    }
+    panel = pd.concat(parts, names=["shop", "month"])
+    model = InformerRegressor("y", known_future=["clearance"], **P).fit(panel)
+    future = model.make_future_frame(horizon=3).assign(clearance=[1.0, 0.0, 0.0] * 6)
+    forecast = model.forecast(future)["y"].to_numpy().reshape(6, 3)
+    assert (forecast[:, 0] < -10).all()
+    assert (forecast[:, 1:] > 5).all()
