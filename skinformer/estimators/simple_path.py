@@ -20,6 +20,7 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.ridge.fit import known_effect
 from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import join_series
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -151,8 +152,10 @@ class SimplePath:
         table = table.loc[:, (table >= 0.01).any()]
         if series is None:
             return table.set_index(targets)
-        names = pd.MultiIndex.from_product([targets, series], names=[targets.name, series.name])
-        return table.set_index(names.swaplevel() if len(targets) > 1 else series)
+        if len(targets) == 1:
+            return table.set_index(series)
+        codes = np.tile(np.arange(len(series)), len(targets))
+        return table.set_index(join_series(series, codes, targets.repeat(len(series))))
 
     def floor(self, series: IntArray) -> Float64Array:
         """
