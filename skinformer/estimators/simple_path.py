@@ -30,7 +30,7 @@ __all__ = ["SimplePath", "fit_simple_path", "for_rows"]
 
 #: Windows' lengths that the median series of a panel has to hold for ridges over whole windows. At
 #: 1.9 of them (204 rows of a month) such ridges err 2.4 times as much, at 4.1 by 5 % more, at 4.8
-#: by 9 % less (docs/decisions.md).
+#: by 9 % less (docs/panels.md).
 _SHORT = 2.5
 #: Windows at a time.
 _CHUNK = 4096
