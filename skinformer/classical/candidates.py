@@ -14,10 +14,9 @@ from skinformer.classical.seasons import adjusted, effects, last_seasons, repeat
 from skinformer.classical.smoothing import Grid, continue_states, line, smooth
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["bounded", "candidate_doubts", "candidate_names", "forecast_candidates"]
+__all__ = ["bounded", "candidate_names", "forecast_candidates"]
 
-#: Names, forecasts, and doubts: what each has to prove before it counts as much as the others.
-Named = tuple[list[str], Float64Array, list[float]]
+Named = tuple[list[str], Float64Array]
 
 #: Constants of smoothing (level, trend, damping, season).
 _SIMPLE = [(a, 0.0, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)]
@@ -36,8 +35,6 @@ _THETA = (0.2, 0.5, 0.8, 1.0)  # level constants beside half the line's slope
 _MEANS = (3, 6, 12)  # rows
 _MEDIANS = (12,)  # rows; what repeats the median is right most often where most rows are 0
 _SEASONS = (2, 3, 5)  # of which means are taken
-#: Rows of drifts, and the doubt of each.
-_SLOPES = {"all": 0.0, "8": 0.2, "3": 0.5}
 
 
 def candidate_names(period: int) -> list[str]:
@@ -54,29 +51,8 @@ def candidate_names(period: int) -> list[str]:
     list of str
         In the order of `forecast_candidates`; those on logarithms repeat it.
     """
-    return [name for names, _, _ in _nothing(period) for name in names]
-
-
-def candidate_doubts(period: int) -> Float64Array:
-    """
-    Tell how much each candidate of one scale has to prove.
-
-    Parameters
-    ----------
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-        Logs of errors, 0 for most: trends that follow the last rows err by 20 to 60 % more than
-        others on the mean of eight public panels, and few rows cannot tell when they do not.
-    """
-    return np.concatenate([doubts for _, _, doubts in _nothing(period)])
-
-
-def _nothing(period: int) -> Iterator[Named]:
-    return _families(np.zeros((1, 2)), np.array([2]), 1, period)
+    past, length = np.zeros((1, 2)), np.array([2])
+    return [name for names, _ in _families(past, length, 1, period) for name in names]
 
 
 def forecast_candidates(
@@ -145,7 +121,7 @@ def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Flo
 
 
 def _on_one_scale(past: Float64Array, length: IntArray, horizon: int, period: int) -> Float64Array:
-    return np.concatenate([f for _, f, _ in _families(past, length, horizon, period)], axis=1)
+    return np.concatenate([f for _, f in _families(past, length, horizon, period)], axis=1)
 
 
 def _families(past: Float64Array, length: IntArray, horizon: int, period: int) -> Iterator[Named]:
@@ -155,8 +131,8 @@ def _families(past: Float64Array, length: IntArray, horizon: int, period: int) -
         season = effects(past, length, period)
         known = repeated(season, horizon)[:, None]
         calm = adjusted(past, season)
-        for names, forecast, doubts in _without_season("adjusted ", calm, length, horizon):
-            yield names, forecast + known, doubts
+        for names, forecast in _without_season("adjusted ", calm, length, horizon):
+            yield names, forecast + known
         yield _seasonal_smoothing(past, calm, season, length, horizon)
         yield _seasonal_means(past, length, horizon, period)
 
@@ -169,7 +145,7 @@ def _without_season(
     slopes = _slopes(past, length)
     names = [f"{prefix}last"] + [f"{prefix}drift {name}" for name in slopes]
     drift = np.stack([np.zeros_like(last), *slopes.values()], axis=1)
-    yield names, last[:, None, None] + drift[:, :, None] * steps, [0.0, *_SLOPES.values()]
+    yield names, last[:, None, None] + drift[:, :, None] * steps
     intercept, slope = line(past, length, past.shape[1])
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
     names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
@@ -180,7 +156,7 @@ def _without_season(
     means = np.column_stack([means, *medians])
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
     flat = np.repeat(means[:, :, None], horizon, axis=2)
-    yield names, np.concatenate([straight[:, None], flat], axis=1), [0.0] * len(names)
+    yield names, np.concatenate([straight[:, None], flat], axis=1)
     yield _smoothing(prefix, past, length, horizon)
     yield _theta(prefix, past, length, horizon, slope)
 
@@ -199,8 +175,8 @@ def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
 def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
     """Give mean differences over the whole window, and over the last rows."""
     slopes = {}
-    for name in _SLOPES:
-        back = np.minimum(length - 1, past.shape[1] if name == "all" else int(name))
+    for name, rows in (("all", past.shape[1]), ("8", 8), ("3", 3)):
+        back = np.minimum(length - 1, rows)
         first = np.take_along_axis(past, (past.shape[1] - 1 - back)[:, None], axis=1)[:, 0]
         slopes[name] = (past[:, -1] - first) / np.maximum(back, 1)
     return slopes
@@ -209,12 +185,7 @@ def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
 def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:
     names = [f"{prefix}smooth {a:g} {b:g} {p:g}" for a, b, p, _ in _SIMPLE + _HOLT]
     states = smooth(past, length, _PLAIN_GRID, start=_start(past, length, _PLAIN_GRID))
-    return names, continue_states(states, _PLAIN_GRID, horizon), _trend_doubts(_SIMPLE + _HOLT)
-
-
-def _trend_doubts(constants: list[tuple[float, float, float, float]]) -> list[float]:
-    """Doubt trends by how fast they learn, less where they are damped."""
-    return [1.1 * alpha * beta * phi**2 for alpha, beta, phi, _ in constants]
+    return names, continue_states(states, _PLAIN_GRID, horizon)
 
 
 def _start(past: Float64Array, length: IntArray, grid: Grid) -> tuple[Float64Array, Float64Array]:
@@ -236,7 +207,7 @@ def _theta(
     whole = level[:, :, None] + slope[:, None, None] * steps
     names = [f"{prefix}theta {a:g}" for a in _THETA]
     names += [f"{prefix}smooth {a:g} and line" for a in _THETA]
-    return names, np.concatenate([half, whole], axis=1), [0.0] * len(names)
+    return names, np.concatenate([half, whole], axis=1)
 
 
 def _seasonal_smoothing(
@@ -245,7 +216,7 @@ def _seasonal_smoothing(
     names = [f"seasonal {a:g} {b:g} {p:g} {g:g}" for a, b, p, g in _SEASONAL]
     start = _start(calm, length, _SEASONAL_GRID)
     states = smooth(past, length, _SEASONAL_GRID, start=start, season=season)
-    return names, continue_states(states, _SEASONAL_GRID, horizon), _trend_doubts(_SEASONAL)
+    return names, continue_states(states, _SEASONAL_GRID, horizon)
 
 
 def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: int) -> Named:
@@ -257,7 +228,7 @@ def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: 
     moving = [last + share * change[:, None] * cycle for share in (0.5, 1.0)]
     names = ["last season"] + [f"mean of {k} seasons" for k in _SEASONS]
     names += ["last season, half its change", "last season, its change"]
-    return names, np.stack([last, *means, *moving], axis=1), [0.0] * len(names)
+    return names, np.stack([last, *means, *moving], axis=1)
 
 
 def _change(past: Float64Array, length: IntArray, period: int) -> Float64Array:

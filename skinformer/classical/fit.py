@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.candidates import (
-    bounded,
-    candidate_doubts,
-    candidate_names,
-    forecast_candidates,
-)
+from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
 from skinformer.classical.judging import Ledger, judging_offsets
 from skinformer.classical.own import OwnRidges, fit_own_ridges, own_names
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
@@ -145,7 +140,7 @@ def fit_classical(
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
     floor = _never_negative(values, begin, end)
-    ledger = Ledger(len(begin), _doubts(seq_len, period))
+    ledger = Ledger(len(begin), len(_names(seq_len, period)))
     for offset in judging_offsets(end - begin, pred_len, period):
         judged = np.flatnonzero(offset)
         if len(judged):
@@ -169,12 +164,6 @@ def fit_classical(
 def _names(seq_len: int, period: int) -> list[str]:
     plain = candidate_names(period)
     return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period), *own_names()]
-
-
-def _doubts(seq_len: int, period: int) -> Float64Array:
-    plain = candidate_doubts(period)
-    learnt = np.zeros(len(ridge_names(seq_len, period)) + len(own_names()))
-    return np.concatenate([plain, plain, learnt])
 
 
 def _learn(

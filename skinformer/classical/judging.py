@@ -68,15 +68,12 @@ class Ledger:
 
     Parameters
     ----------
-    n_series : int
+    n_series, n_candidates : int
         How many there are.
-    doubts : ndarray of shape (n_candidates,)
-        Log errors that stand for those of a panel of five series, before anything is judged.
     """
 
-    def __init__(self, n_series: int, doubts: Float64Array) -> None:
-        self.doubts = doubts
-        self.errors = np.zeros((n_series, len(doubts)), dtype=np.float32)
+    def __init__(self, n_series: int, n_candidates: int) -> None:
+        self.errors = np.zeros((n_series, n_candidates), dtype=np.float32)
         self.typical = np.zeros(n_series)
         self.counts = np.zeros(n_series)
 
@@ -126,35 +123,23 @@ class Ledger:
         logs: Float64Array = np.log(np.where(judged, self.errors[rows] / typical, 1))
         return logs
 
-    def panel(self) -> Float64Array:
+    def panel(self) -> tuple[Float64Array, float]:
         """
-        Average over the series that were judged, and the doubts.
+        Average over the series that were judged.
 
         Returns
         -------
-        ndarray of float64, shape (n_candidates,)
-            Mean log errors; where nothing was judged, errors that leave the first candidate alone.
+        tuple of ndarray of float64, shape (n_candidates,), and float
+            Mean log errors, and how far they are believed; where nothing was judged, errors that
+            leave the first candidate alone.
         """
         n_judged = int((self.counts > 0).sum())
         if not n_judged:
-            return np.where(np.arange(self.errors.shape[1]) == 0, 0.0, _HOPELESS)
-        total = n_judged * self.mean_logs() + _PANEL_PRIOR * self.doubts
-        mean: Float64Array = total / (n_judged + _PANEL_PRIOR)
-        return mean
-
-    def mean_logs(self) -> Float64Array:
-        """
-        Average the log errors of the series that were judged.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_candidates,)
-            0 where there are none.
-        """
+            return np.where(np.arange(self.errors.shape[1]) == 0, 0.0, _HOPELESS), 1.0
         total = np.zeros(self.errors.shape[1])
         for start in range(0, len(self.counts), _BATCH):
             total += self.log_errors(slice(start, start + _BATCH)).sum(axis=0)
-        return total / max(int((self.counts > 0).sum()), 1)
+        return total / n_judged, n_judged / (n_judged + _PANEL_PRIOR)
 
     def panel_weights(self) -> Float64Array:
         """
@@ -165,7 +150,8 @@ class Ledger:
         ndarray of float64, shape (n_candidates,)
             Weights of sum 1.
         """
-        weights: Float64Array = _softmax(-self.panel()[None] / _PANEL_TEMPERATURE)[0]
+        panel, belief = self.panel()
+        weights: Float64Array = _softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0]
         return weights
 
     def weights(self) -> Float32Array:
@@ -177,13 +163,13 @@ class Ledger:
         ndarray of float32, shape (n_series, n_candidates)
             Rows of sum 1. A series that was not judged has the panel's.
         """
-        panel, mean = self.panel(), self.mean_logs()
+        panel, belief = self.panel()
         out = np.empty(self.errors.shape, dtype=np.float32)
         for start in range(0, len(out), _BATCH):
             rows = slice(start, start + _BATCH)
             counts = self.counts[rows, None]
-            own = counts / (counts + _PRIOR) * (self.log_errors(rows) - mean)
-            out[rows] = _softmax(-panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
+            own = counts / (counts + _PRIOR) * (self.log_errors(rows) - panel)
+            out[rows] = _softmax(-belief * panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
         return out
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.candidates import candidate_doubts, candidate_names, forecast_candidates
+from skinformer.classical.candidates import candidate_names, forecast_candidates
 from skinformer.classical.windows import padded
 
 RNG = np.random.default_rng(0)
@@ -102,13 +102,3 @@ def test_forecasts_follow_a_shift_and_a_factor(period):
 def test_names_are_distinct():
     names = candidate_names(12)
     assert len(set(names)) == len(names)
-
-
-def test_fast_undamped_trends_are_doubted_most():
-    """Each candidate has its doubt, in the order of the names."""
-    for period in (1, 4):
-        names, doubts = candidate_names(period), candidate_doubts(period)
-        doubt = dict(zip(names, doubts, strict=True))
-        assert doubt["last"] == doubt["theta 0.5"] == doubt["smooth 0.2 0 0"] == 0
-        assert doubt["smooth 0.9 0.5 1"] > doubt["smooth 0.9 0.5 0.75"] > doubt["smooth 0.2 0.05 1"]
-        assert doubt["drift 3"] > doubt["drift 8"] > doubt["drift all"] == 0

@@ -10,7 +10,7 @@ from skinformer.classical.windows import Truths
 def entered(errors, counts=6):
     """Enter for each series (row) constant errors of candidates (columns), at some origins."""
     errors = np.asarray(errors, dtype=float)
-    ledger = Ledger(len(errors), np.zeros(errors.shape[1]))
+    ledger = Ledger(*errors.shape)
     truth = Truths(np.zeros((len(errors), 3)), np.ones((len(errors), 3), dtype=bool))
     for _ in range(counts):
         forecast = np.repeat(errors[:, :, None], 3, axis=2)
@@ -36,7 +36,7 @@ def test_one_outlier_says_no_more_than_a_bad_forecast():
 
 def test_a_series_that_was_not_judged_has_the_panels_weights():
     ledger = entered([[1.0, 1.2], [1.0, 1.3]])
-    longer = Ledger(3, np.zeros(2))
+    longer = Ledger(3, 2)
     for name in ("errors", "typical", "counts"):
         getattr(longer, name)[:2] = getattr(ledger, name)
     np.testing.assert_allclose(longer.weights()[2], longer.panel_weights(), rtol=1e-5)
@@ -49,11 +49,11 @@ def test_a_lone_series_is_believed_less_than_a_panel_that_agrees():
 
 
 def test_the_first_candidate_is_alone_where_nothing_was_judged():
-    np.testing.assert_array_equal(Ledger(2, np.zeros(3)).weights(), [[1, 0, 0]] * 2)
+    np.testing.assert_array_equal(Ledger(2, 3).weights(), [[1, 0, 0]] * 2)
 
 
 def test_errors_are_relative_to_the_unit_and_the_median_candidate():
-    ledger = Ledger(1, np.zeros(3))
+    ledger = Ledger(1, 3)
     truth = Truths(np.array([[5.0, 5.0]]), np.array([[True, False]]))
     ledger.enter(np.array([0]), np.array([[[7.0, 9], [9, 0], [13, 0]]]), truth, np.array([2.0]))
     expected = np.log(np.array([1.05, 2.05, 4.05]) / 2.05)
@@ -75,14 +75,3 @@ def test_origins_lie_inside_each_series_and_hold_a_truth(period):
 def test_offsets_of_a_series_are_distinct():
     offsets = judging_offsets(np.array([100]), 3, 1)[:, 0]
     assert len(set(offsets)) == 6
-
-
-def test_a_candidate_that_is_doubted_has_to_prove_more_where_few_series_speak():
-    """Trends that follow the last rows look best by chance; hundreds of series know better."""
-    doubts = np.array([0.0, 0.5])
-    shares = {}
-    for n in (1, 200):
-        ledger = entered([[1.0, 0.8]] * n)
-        ledger.doubts = doubts
-        shares[n] = ledger.panel_weights()[1]
-    assert shares[1] < 0.1 < 0.9 < shares[200]
