@@ -7,7 +7,7 @@ import numpy as np
 from skinformer.classical.windows import Truths
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-__all__ = ["Ledger", "judging_offsets"]
+__all__ = ["Ledger", "judging_offsets", "softmax"]
 
 
 _N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
@@ -151,7 +151,7 @@ class Ledger:
             Weights of sum 1.
         """
         panel, belief = self.panel()
-        weights: Float64Array = _softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0]
+        weights: Float64Array = softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0]
         return weights
 
     def weights(self) -> Float32Array:
@@ -169,11 +169,24 @@ class Ledger:
             rows = slice(start, start + _BATCH)
             counts = self.counts[rows, None]
             own = counts / (counts + _PRIOR) * (self.log_errors(rows) - panel)
-            out[rows] = _softmax(-belief * panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
+            out[rows] = softmax(-belief * panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
         return out
 
 
-def _softmax(scores: Float64Array) -> Float64Array:
-    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights: Float64Array = raised / raised.sum(axis=1, keepdims=True)
+def softmax(scores: Float64Array) -> Float64Array:
+    """
+    Turn scores into weights.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (…, n)
+        The higher, the better.
+
+    Returns
+    -------
+    ndarray of float64, shape (…, n)
+        Of sum 1.
+    """
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: Float64Array = raised / raised.sum(axis=-1, keepdims=True)
     return weights

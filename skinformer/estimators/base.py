@@ -26,22 +26,23 @@ from skinformer.estimators.future import (
     without_later,
 )
 from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import join, linear_fit, start_module
+from skinformer.estimators.hybrid import linear_fit, start_module
+from skinformer.estimators.joining import Judged, Rows, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
-from skinformer.estimators.simple_path import fit_simple_path, for_rows
+from skinformer.estimators.simple_path import for_rows
 from skinformer.estimators.state import FittedState
+from skinformer.estimators.units import comparable
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.scaling import fit_scaler
-from skinformer.timeline.split import training_rows
 from skinformer.timeline.timeline import build_timeline, runs
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
@@ -321,10 +322,12 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             self, X, y, sample_weight, reading_settings(self, whole=not settings.simple_path)
         )
         settings = for_rows(settings, table.first_row)
-        tail = None if settings.simple_path else find_tail(table, settings, self.series_)
+        alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
+        tail = None if alone else find_tail(table, settings, self.series_)
+        stop = table.first_row[1:] if tail is None else tail
         static = table.static_columns()
-        rows = training_rows(table, tail, seq_len=settings.seq_len)
-        self.scaler_ = fit_scaler(table.columns, *rows, static=static)
+        scaler = fit_scaler(table.columns, table.first_row[:-1], stop, static=static)
+        self.scaler_ = comparable(scaler, table, stop)
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
@@ -342,7 +345,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
     def _train(
         self,
         settings: FitSettings,
-        tail: int | None,
+        tail: IntArray | None,
         missing: BoolArray | None,
         data: dict[str, Any],
         earlier: BaseInformer | None,
@@ -352,20 +355,17 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
-        self.simple_path_ = None
-        if settings.simple_path:
-            self.simple_path_ = fit_simple_path(timeline, sizes, self.scaler_)
         linear = None
         if settings.linear_path:
             refit = settings.early_stopping == "auto"
             linear = linear_fit(timeline, sizes, windows, missing=missing, tail=tail, refit=refit)
         weights, before = (None, None) if earlier is None else (earlier.module_, earlier.history_)
         module = start_module(settings, sizes, linear, weights, seed=seed)
-        self.module_ = module.to(settings.device)
+        self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed)
         with EpochTasks(self, context, data, before) as on_epoch:
             record = TrainingRecord()
-            if self.simple_path_ is None:
+            if settings.train_network:
                 record = train(
                     self.module_,
                     training=batches.training,
@@ -378,23 +378,19 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
                 )
         if sizes.n_series:
             self._network.embed_unseen()
-        self.trust_: float = float(self.simple_path_ is None)
-        self.linear_blend_ = {} if self.simple_path_ is None else self.simple_path_.blend
-        if linear is not None and isinstance(self.module_, Corrected):
-            self.trust_ = join(
-                self.module_, linear[1], batches.validation, timeline=timeline, head=self.head_
-            )
-            self.linear_blend_ = linear[1].blend
+        rows = Rows(timeline, sizes, self.scaler_, tail, windows[1])
+        final = None if linear is None else linear[1]
+        self.judged_ = join(self.module_, final, batches, rows, settings)
+        self.trust_ = self.judged_.trust
+        self.linear_blend_ = self.judged_.blend({} if final is None else final.blend)
         self.__dict__.update(training_course(record.rows, before))
         self.best_loss_ = record.best_loss
 
     @property
     def series_blend_(self) -> pd.DataFrame | None:
-        """Weights of the classical forecasters that count somewhere, a row for each series."""
+        """Weights of the forecasters that count somewhere, a row for each series."""
         validation.check_fitted(self)
-        if self.simple_path_ is None:
-            return None
-        return self.simple_path_.weights(self.series_, self.roles_.target_labels)
+        return self.judged_.series_blend(self.series_, self.roles_.target_labels)
 
     @property
     def _network(self) -> Informer:
@@ -412,7 +408,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             module=self.module_,
             device=self.device_,
             head=self.head_,
-            simple=self.simple_path_,
+            judged=self.judged_,
         )
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
-from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.mask_future import mask_future
@@ -293,7 +293,13 @@ class WindowBatches:
             self.generator.set_state(state)
 
 
-def predict_windows(module: nn.Module, source: WindowSource, origins: IntArray) -> Float32Array:
+def predict_windows(
+    module: Callable[..., Tensor],
+    source: WindowSource,
+    origins: IntArray,
+    *,
+    trust: Float64Array | None = None,
+) -> Float32Array:
     """
     Forecast windows.
 
@@ -305,6 +311,8 @@ def predict_windows(module: nn.Module, source: WindowSource, origins: IntArray) 
         Where windows are gathered from.
     origins : ndarray of int64, shape (n_windows,)
         The windows.
+    trust : ndarray of shape (n_windows, n_targets), default=None
+        How far each window trusts the network; None takes the module's share.
 
     Returns
     -------
@@ -314,14 +322,17 @@ def predict_windows(module: nn.Module, source: WindowSource, origins: IntArray) 
     out = []
     with torch.inference_mode():
         for start in range(0, len(origins), PREDICTION_CHUNK):
-            chunk = origins[start : start + PREDICTION_CHUNK]
-            padded = np.concatenate([chunk, np.repeat(chunk[:1], PREDICTION_CHUNK - len(chunk))])
-            inputs = source.inputs(torch.from_numpy(padded).to(source.values.device))
-            out.append(_forward(module, inputs)[: len(chunk)].cpu().numpy())
+            n = len(origins[start : start + PREDICTION_CHUNK])
+            chunk = start + np.minimum(np.arange(PREDICTION_CHUNK), n - 1)
+            rows = torch.from_numpy(origins[chunk]).to(source.values.device)
+            inputs = source.inputs(rows)
+            if trust is not None:
+                inputs = (*inputs, torch.from_numpy(trust[chunk]).to(source.values))
+            out.append(_forward(module, inputs)[:n].cpu().numpy())
     return np.concatenate(out)
 
 
-def _forward(module: nn.Module, inputs: tuple[Tensor | None, ...]) -> Tensor:
+def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -> Tensor:
     """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
     try:
         output: Tensor = module(*inputs)

@@ -13,16 +13,17 @@ from skinformer import validation
 from skinformer.estimators.batches import WindowBatches, needs_steps, window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
-from skinformer.timeline.split import series_with_truth, validation_start
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.split import series_with_truth, tail_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 
 __all__ = ["FitBatches", "cut_windows", "find_tail", "window_batches"]
 
 
-def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> int | None:
+def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
     """
-    Find the step where the validation tail begins, and tell which series take no part.
+    Find the row where each series' validation tail begins, and tell which take no part.
 
     Parameters
     ----------
@@ -35,24 +36,29 @@ def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> in
 
     Returns
     -------
-    int or None
+    ndarray of int64, shape (n_series,), or None
         None for no validation.
     """
-    longest = int(np.diff(table.first_row).max())
-    seq_len, pred_len = settings.seq_len, settings.pred_len
-    sizes = {"seq_len": seq_len, "pred_len": pred_len}
+    sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     tail = None
-    if settings.early_stopping is not False and longest >= seq_len + 2 * pred_len:
-        tail = validation_start(table, **sizes, fraction=settings.validation_fraction)
-    trained, watched, silent = series_with_truth(table, tail, **sizes)
+    if settings.early_stopping is not False:
+        tail = tail_rows(
+            table,
+            **sizes,
+            fraction=settings.validation_fraction,
+            n_forecasts=2 if settings.simple_path else 1,
+        )
+    trained, watched = series_with_truth(table, tail, **sizes)
     if not (tail is not None and trained.any() and watched.any()):
         validation.check_both_sides(settings.early_stopping is not True)
-        tail, (trained, _, silent) = None, series_with_truth(table, None, **sizes)
-    validation.warn_of_idle_series(names, trained, silent, **sizes)
+        tail, (trained, _) = None, series_with_truth(table, None, **sizes)
+    validation.warn_of_idle_series(names, trained, **sizes)
     return tail
 
 
-def cut_windows(timeline: Timeline, sizes: ModelSizes, tail: int | None) -> tuple[Origins, Origins]:
+def cut_windows(
+    timeline: Timeline, sizes: ModelSizes, tail: IntArray | None
+) -> tuple[Origins, Origins]:
     """
     Find the windows to train on, and those of the validation tail.
 
@@ -62,8 +68,8 @@ def cut_windows(timeline: Timeline, sizes: ModelSizes, tail: int | None) -> tupl
         The training rows.
     sizes : ModelSizes
         Lengths of windows.
-    tail : int or None
-        The step at which the tail begins.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' tail begins; None for no tail.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def cut_windows(timeline: Timeline, sizes: ModelSizes, tail: int | None) -> tupl
         Windows whose targets end before the tail, and those whose targets begin in it.
     """
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
-    stop = end if tail is None else first + np.clip(tail - timeline.first_step, 0, end - first)
+    stop = end if tail is None else tail
     earliest = first + sizes.seq_len
     inside = Origins(earliest, stop - sizes.pred_len)
     return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)

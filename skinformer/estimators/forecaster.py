@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,9 +14,9 @@ from skinformer.estimators.batches import WindowSource, predict_windows, window_
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN
+from skinformer.estimators.joining import Judged
 from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.rolling import Forecaster, Layout, Observed, Rows, fill_truths, roll
-from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -49,8 +50,8 @@ class StepForecaster:
         Where it is.
     head : Head
         What its outputs mean.
-    simple : SimplePath or None
-        What forecasts in the module's place where series are short.
+    judged : Judged
+        What forecasts beside the module, or in its place, and with what share.
     """
 
     history: Timeline
@@ -60,7 +61,7 @@ class StepForecaster:
     module: Informer | Corrected
     device: str
     head: Head
-    simple: SimplePath | None
+    judged: Judged
 
     def observe(self, table: Table) -> Observed:
         """
@@ -156,7 +157,8 @@ class StepForecaster:
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         series = np.minimum(place.series[track], self.history.n_series)
         values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
-        return values if self.simple is None else np.maximum(values, self.simple.floor(series))
+        simple = self.judged.simple
+        return values if simple is None else np.maximum(values, simple.floor(series))
 
     def appended(self, table: Table) -> Timeline:
         """
@@ -248,11 +250,9 @@ class StepForecaster:
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
-        if self.simple is not None:
-            return partial(_forecast_simply, self.simple, place)
         source: WindowSource | None = None
 
-        def forecast(rows: Rows, origins: IntArray) -> Float32Array:
+        def forecast(rows: Rows, origins: IntArray, trust: Float64Array | None) -> Float32Array:
             nonlocal source
             if source is None:
                 source = window_source(
@@ -265,9 +265,9 @@ class StepForecaster:
                 )
             else:  # the same rows, with forecasts put in; on a CPU they share the memory
                 source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
-            return predict_windows(self.module, source, origins)
+            return predict_windows(self.module, source, origins, trust=trust)
 
-        return forecast
+        return partial(_forecast_jointly, self.judged, place, forecast)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
@@ -278,8 +278,28 @@ class StepForecaster:
         )
 
 
-def _forecast_simply(
-    path: SimplePath, place: Placement, rows: Rows, origins: IntArray
+def _forecast_jointly(
+    judged: Judged,
+    place: Placement,
+    network: Callable[[Rows, IntArray, Float64Array | None], Float32Array],
+    rows: Rows,
+    origins: IntArray,
 ) -> Float32Array:
+    """Forecast windows by whoever has a share, each window by those of its series."""
+    shares, simple = judged.shares, judged.simple
     track = rows.track[origins]
-    return path.forecast(rows.values, rows.begin[track], place.series[track], origins)
+    series = place.series[track]
+    if shares is None:
+        if simple is None:
+            return network(rows, origins, None)
+        return simple.forecast(rows.values, rows.begin[track], series, origins)
+    known = np.minimum(series, len(shares.trust) - 1)
+    out = network(rows, origins, shares.trust[known])
+    if simple is not None:
+        share = shares.classical[known]
+        some = share.any(axis=1)
+        classical = simple.forecast(
+            rows.values, rows.begin[track[some]], series[some], origins[some]
+        )
+        out[some] += share[some, None] * (classical - out[some])
+    return out

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from skinformer import validation
 from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes, build_module
-from skinformer.estimators.head import Head
 from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -26,7 +25,7 @@ from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss
 
-__all__ = ["choose_trust", "join", "linear_fit", "linear_module", "load_linear", "start_module"]
+__all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear", "start_module"]
 
 #: Windows that the linear path learns from at most, spread over the series: they say all that a
 #: linear map can take in.
@@ -46,7 +45,7 @@ def linear_fit(
     windows: tuple[Origins, Origins],
     *,
     missing: BoolArray | None,
-    tail: int | None,
+    tail: IntArray | None,
     refit: bool,
 ) -> tuple[LinearFit, LinearFit]:
     """
@@ -62,8 +61,8 @@ def linear_fit(
         Those to train on and those of the validation tail.
     missing : ndarray of bool, shape (n_rows, n_targets), or None
         Where truths were missing; None for nowhere.
-    tail : int or None
-        The step at which validation begins.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins.
     refit : bool
         Whether the maps are fitted again with the validation windows.
 
@@ -84,7 +83,16 @@ def linear_fit(
     share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
-    return fit_linear_path(problem, origins, timeline.steps_of(origins), tail=tail, refit=refit)
+    if tail is None:
+        steps, start = timeline.steps_of(origins), None
+    else:
+        steps, start = _since_tail(timeline, tail, origins), 0
+    return fit_linear_path(problem, origins, steps, tail=start, refit=refit)
+
+
+def _since_tail(timeline: Timeline, tail: IntArray, rows: IntArray) -> IntArray:
+    """Tell rows' times by the clock of judging: 0 is where their series' tail begins."""
+    return rows - tail[timeline.series_of(rows)]
 
 
 def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
@@ -179,44 +187,6 @@ def start_module(
             load_linear(module.path, linear[0])
             module.trust.fill_(1.0)
     return module
-
-
-def join(
-    module: Corrected,
-    final: LinearFit,
-    held_out: WindowBatches | None,
-    *,
-    timeline: Timeline,
-    head: Head,
-) -> float:
-    """
-    Trust the network as far as it proved itself, and take the final linear path.
-
-    Parameters
-    ----------
-    module : Corrected
-        Trained, in evaluation mode, with trust 1.
-    final : LinearFit
-        The path fitted again.
-    held_out : WindowBatches or None
-        Validation windows.
-    timeline : Timeline
-        Their rows.
-    head : Head
-        What the outputs mean.
-
-    Returns
-    -------
-    float
-        The trust: 1 where nothing can be judged.
-    """
-    trust = 1.0
-    if held_out is not None and head.on_path:
-        steps = timeline.steps_of(held_out.draw())
-        trust = choose_trust(module, held_out, steps=steps, error=head.error)
-    module.trust.fill_(trust)
-    load_linear(module.path, final)
-    return trust
 
 
 def choose_trust(

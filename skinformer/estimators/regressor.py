@@ -161,8 +161,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         count; empty with ``linear_path=False``.
     series_blend_ : DataFrame or None
         Weights of these for each series.
-    simple_path_ : SimplePath or None
-        The classical forecasters and their weights for each series, where series are short.
+    judged_ : Judged
+        Who forecasts, with the shares of each series (``judged_.shares``) and the classical
+        forecasters (``judged_.simple``), where they count.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
         1 without validation rows, for quantiles, and with ``linear_path=False``; 0 where series are

@@ -93,7 +93,9 @@ class FitSettings:
     embeddings: tuple[str, ...]
     linear_path: bool
     simple_path: bool
-    """Whether classical forecasters may take the place of path and network on short series."""
+    """Whether classical forecasters take part, as far as series are short enough for them."""
+    train_network: bool = True
+    """Whether there are rows enough for a network to prove anything."""
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
     batch_size: int
@@ -154,7 +156,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
         linear_path=linear_path,
-        simple_path=linear_path and head.on_path,
+        simple_path=linear_path and head.on_path and not head.outputs,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,

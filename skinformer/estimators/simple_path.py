@@ -26,19 +26,25 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["SimplePath", "fit_simple_path", "for_rows"]
+__all__ = ["SimplePath", "fit_simple_path", "for_rows", "label_rows"]
 
-#: Windows' lengths that the median series of a panel has to hold for ridges over whole windows. At
-#: 1.9 of them (204 rows of a month) such ridges err 2.4 times as much, at 4.1 by 5 % more, at 4.8
-#: by 9 % less (docs/panels.md).
+#: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
+#: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
+#: by 5 % more, at 4.8 by 9 % less (docs/panels.md).
 _SHORT = 2.5
+#: Forecasts behind the first context of one series for which a network is trained: two or more to
+#: learn from, and two to be judged by.
+_FORECASTS = 4
+#: Windows' lengths from which classical forecasters take no part, of one series and of panels:
+#: they look back no further than the ridges, and these have learnt all that there is.
+_LONG = 8, 20
 #: Windows at a time.
 _CHUNK = 4096
 
 
 def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     """
-    Decide by the rows between ridges with a network, and classical forecasters.
+    Decide by the rows which of classical forecasters, ridges and network take part.
 
     Parameters
     ----------
@@ -50,20 +56,25 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     Returns
     -------
     FitSettings
-        With the one path or the other, or none.
+        Classical forecasters alone for the shortest series, all of them for longer ones, and for
+        long ones the two that learn from windows.
 
     Warns
     -----
     UserWarning
         If the network will not be trained.
     """
-    lengths, sizes = np.diff(first_row), (settings.seq_len, settings.pred_len)
-    few = _SHORT if len(lengths) > 1 else 1
-    median = int(np.median(lengths))
-    if not settings.simple_path or median >= few * sum(sizes):
+    seq_len, pred_len = settings.seq_len, settings.pred_len
+    lengths, size = np.diff(first_row), seq_len + pred_len
+    panel, median = len(lengths) > 1, int(np.median(lengths))
+    if not settings.simple_path or median >= _LONG[panel] * size:
         return replace(settings, simple_path=False)
-    validation.warn_of_no_network(median, *sizes, longest=int(median / few) - settings.pred_len)
-    return replace(settings, linear_path=False)
+    longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
+    if seq_len <= longest:
+        return settings
+    ridges = median >= size and not panel
+    validation.warn_of_no_network(median, seq_len, pred_len, longest=longest, alone=not ridges)
+    return replace(settings, linear_path=ridges, train_network=False)
 
 
 @dataclass(frozen=True)
@@ -150,12 +161,7 @@ class SimplePath:
         """
         table = pd.DataFrame(self.fit.weights, columns=self.fit.names)
         table = table.loc[:, (table >= 0.01).any()]
-        if series is None:
-            return table.set_index(targets)
-        if len(targets) == 1:
-            return table.set_index(series)
-        codes = np.tile(np.arange(len(series)), len(targets))
-        return table.set_index(join_series(series, codes, targets.repeat(len(series))))
+        return table.set_index(label_rows(series, targets))
 
     def floor(self, series: IntArray) -> Float64Array:
         """
@@ -250,6 +256,30 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
         period=find_period(flat, first_row, likely_seasons(timeline.clock)),
     )
     return SimplePath(fit, effect, scaler.with_unseen(), lowest >= 0)
+
+
+def label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
+    """
+    Label one row for each target of each series, series by series for the first target.
+
+    Parameters
+    ----------
+    series : Index or None
+        Names of the series of a panel.
+    targets : Index
+        Names of the targets.
+
+    Returns
+    -------
+    Index of shape (n_series * n_targets,)
+        (series, target), or the one of them of which there are several.
+    """
+    if series is None:
+        return targets
+    if len(targets) == 1:
+        return series
+    codes = np.tile(np.arange(len(series)), len(targets))
+    return join_series(series, codes, targets.repeat(len(series)))
 
 
 def _in_units(values: Float64Array, mean: Float64Array, deviation: Float64Array) -> Float64Array:

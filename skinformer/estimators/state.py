@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from skinformer.estimators.building import ModelSizes
     from skinformer.estimators.head import Head
-    from skinformer.estimators.simple_path import SimplePath
+    from skinformer.estimators.joining import Judged
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.timeline.roles import Roles
@@ -36,7 +36,7 @@ class FittedState(Parameters):
     precision_: str
     module_: Informer | Corrected
     head_: Head
-    simple_path_: SimplePath | None
+    judged_: Judged
     trust_: float
     linear_blend_: dict[str, float]
     history_: pd.DataFrame

@@ -69,6 +69,7 @@ class Corrected(nn.Module):
         future_calendar: Tensor | None = None,
         past_time: Tensor | None = None,
         future_time: Tensor | None = None,
+        trust: Tensor | None = None,
     ) -> Tensor:
         """Forecast a batch of windows.
 
@@ -80,6 +81,8 @@ class Corrected(nn.Module):
             Masked future.
         past_calendar, future_calendar, past_time, future_time : Tensor, default=None
             For the network, see `Informer`.
+        trust : Tensor of shape (batch, n_targets), default=None
+            Each window's own share, where it is judged series by series; None takes the module's.
 
         Returns
         -------
@@ -89,4 +92,5 @@ class Corrected(nn.Module):
         times = past_calendar, future_calendar, past_time, future_time
         forecast: Tensor = self.path(past, future)
         correction: Tensor = self.network(past, future, *times)
-        return match_axes(forecast, correction) + self.trust * correction
+        share = self.trust if trust is None else match_axes(trust[:, None], correction)
+        return match_axes(forecast, correction) + share * correction

@@ -13,14 +13,17 @@ from sklearn.model_selection import TimeSeriesSplit
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table
 
-__all__ = ["PanelTimeSeriesSplit", "series_with_truth", "training_rows", "validation_start"]
+__all__ = ["PanelTimeSeriesSplit", "series_with_truth", "tail_rows"]
 
 
-def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: float) -> int | None:
+def tail_rows(
+    table: Table, *, seq_len: int, pred_len: int, fraction: float, n_forecasts: int = 1
+) -> IntArray | None:
     """
-    Find the step at which the validation tail of all series begins.
+    Find the row at which the validation tail of each series begins.
 
-    One step for all series, so that no validation target lies before a training target.
+    As many rows before each series' own last truth: series that end apart are all judged, and those
+    that end together are parted at one moment.
 
     Parameters
     ----------
@@ -29,39 +32,48 @@ def validation_start(table: Table, *, seq_len: int, pred_len: int, fraction: flo
     seq_len, pred_len : int
         Steps in a context and in a forecast.
     fraction : float
-        Share of the rows, the latest ones, for validation, in (0, 1): at least one forecast
-        long, and never so long that no training window is left.
+        Share of the rows, the latest ones, for validation, in (0, 1): at least `n_forecasts` long,
+        and never so long that no training window is left.
+    n_forecasts : int, default=1
+        Forecasts, one after the other, that the tail should hold.
 
     Returns
     -------
-    int or None
-        Targets at this step and later belong to validation. None if no series holds
-        ``seq_len + 2 * pred_len`` rows up to its last truth: rows after that have nothing to
-        judge by.
+    ndarray of int64, shape (n_series,), or None
+        Targets in this row and later belong to validation; the end of the series where it holds
+        less than ``seq_len + 2 * pred_len`` rows up to its last truth. None if all do: rows after
+        that have nothing to judge by.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skinformer.timeline.clock import RowClock
     >>> table = Table([np.ones(99)], 1, np.zeros(99, dtype=int), np.arange(99), RowClock())
-    >>> validation_start(table, seq_len=8, pred_len=4, fraction=0.1)
-    89
+    >>> tail_rows(table, seq_len=8, pred_len=4, fraction=0.1)
+    array([89])
     """
-    first = table.steps[table.first_row[:-1]]
-    counted = _counted(table)
-    last = first - 1  # of each series, the last step with a truth
-    np.maximum.at(last, table.series[counted], table.steps[counted])
-    steps = table.steps[table.steps <= last[table.series]]
-    window = seq_len + pred_len
+    start, end = table.first_row[:-1], table.first_row[1:]
+    counted = np.flatnonzero(_counted(table))
+    known = start.copy()  # of each series, the row after its last truth
+    np.maximum.at(known, table.series[counted], counted + 1)
+    length, window = known - start, seq_len + pred_len
     # Both sides need a window: one that ends before the tail, one whose targets lie in it.
-    fits = last - first + 1 >= window + pred_len
-    if not fits.any():
+    parted = length >= window + pred_len
+    if not parted.any():
         return None
-    n_tail = max(pred_len, math.ceil(fraction * len(steps)))
-    start = int(np.partition(steps, -n_tail)[-n_tail])
-    earliest = int((first[fits] + window).min())
-    latest = int((last[fits] + 1 - pred_len).max())
-    return min(max(start, earliest), latest)
+    n_tail = max(n_forecasts * pred_len, _share(length, fraction))
+    return np.where(parted, np.maximum(known - n_tail, start + window), end)
+
+
+def _share(length: IntArray, fraction: float) -> int:
+    """Find how many last rows of each series are that share of all rows."""
+    total = math.ceil(fraction * int(length.sum()))
+    ordered = np.sort(length)
+    # Up to the length of the next shorter series, each row more takes one of all the longer ones.
+    taken = np.cumsum(ordered) + ordered * np.arange(len(ordered) - 1, -1, -1)
+    place = min(int(np.searchsorted(taken, total)), len(ordered) - 1)
+    before = int(ordered[:place].sum())
+    return -(-(total - before) // (len(ordered) - place))
 
 
 def _counted(table: Table) -> BoolArray:
@@ -72,25 +84,24 @@ def _counted(table: Table) -> BoolArray:
 
 
 def series_with_truth(
-    table: Table, tail: int | None, *, seq_len: int, pred_len: int
-) -> tuple[BoolArray, BoolArray, BoolArray]:
+    table: Table, tail: IntArray | None, *, seq_len: int, pred_len: int
+) -> tuple[BoolArray, BoolArray]:
     """
-    Find the series that have a truth to train on, one to validate on, or none where they should.
+    Find the series that have a truth to train on, and those that have one to validate on.
 
     Parameters
     ----------
     table : Table
         Rows sorted by series and step.
-    tail : int or None
-        The step at which the validation tail begins; None for no tail.
+    tail : ndarray of int64, shape (n_series,), or None
+        From `tail_rows`; None for no tail.
     seq_len, pred_len : int
         Steps in a context and in a forecast.
 
     Returns
     -------
     tuple of ndarray of bool, shape (n_series,)
-        Whether a window before the tail has a truth, whether one within the tail has, and whether
-        there are windows within the tail, but all without truth.
+        Whether a window before the tail has a truth, and whether one within the tail has.
 
     Examples
     --------
@@ -98,60 +109,19 @@ def series_with_truth(
     >>> from skinformer.timeline.clock import RowClock
     >>> series, steps = np.repeat([0, 1], [9, 3]), np.r_[:9, :3]
     >>> table = Table([np.ones(12)], 1, series, steps, RowClock())
-    >>> series_with_truth(table, 7, seq_len=3, pred_len=2)
-    (array([ True, False]), array([ True, False]), array([False, False]))
+    >>> series_with_truth(table, np.array([7, 12]), seq_len=3, pred_len=2)
+    (array([ True, False]), array([ True, False]))
     """
     start, end = table.first_row[:-1], table.first_row[1:]
-    before = np.full(len(start), len(table.steps)) if tail is None else tail - table.steps[start]
-    stop = start + np.clip(before, 0, end - start)
+    stop = end if tail is None else tail
     count = np.concatenate([[0], np.cumsum(_counted(table))])
 
-    def holds(low: IntArray, high: IntArray) -> tuple[BoolArray, BoolArray]:
-        """Tell which rows from `low` to `high` hold a window, and one with a truth."""
-        window = high - low >= pred_len
-        return window, window & (count[high] > count[np.minimum(low, high)])
+    def hold(low: IntArray, high: IntArray) -> BoolArray:
+        """Tell which rows from `low` to `high` hold a window with a truth."""
+        truths = count[high] > count[np.minimum(low, high)]
+        return np.asarray((high - low >= pred_len) & truths)
 
-    _, trained = holds(start + seq_len, stop)
-    window, watched = holds(np.maximum(start + seq_len, stop), end)
-    return trained, watched, window & ~watched
-
-
-def training_rows(table: Table, tail: int | None, *, seq_len: int) -> tuple[IntArray, IntArray]:
-    """
-    Find each series' rows before the validation tail.
-
-    Parameters
-    ----------
-    table : Table
-        Rows sorted by series and step.
-    tail : int or None
-        The step at which the tail begins; None for no tail.
-    seq_len : int
-        Steps in a context.
-
-    Returns
-    -------
-    tuple of ndarray of int64, shape (n_series,)
-        Series i trains on rows ``start[i]`` … ``stop[i] - 1``.
-
-    Notes
-    -----
-    A series that begins in the tail has no training target. Its scale comes from its first
-    `seq_len` rows, which are context of its forecasts and targets of none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skinformer.timeline.clock import RowClock
-    >>> table = Table([np.ones(9)], 1, np.zeros(9, dtype=int), np.arange(9), RowClock())
-    >>> training_rows(table, 6, seq_len=3)
-    (array([0]), array([6]))
-    """
-    start, end = table.first_row[:-1], table.first_row[1:]
-    if tail is None:
-        return start, end
-    before = np.maximum(tail - table.steps[start], seq_len)
-    return start, np.minimum(start + before, end)
+    return hold(start + seq_len, stop), hold(np.maximum(start + seq_len, stop), end)
 
 
 class PanelTimeSeriesSplit(TimeSeriesSplit):

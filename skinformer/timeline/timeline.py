@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -156,9 +157,25 @@ class Timeline:
         ndarray of int64, shape (n,)
             Their steps.
         """
-        series = np.searchsorted(self.first_row[1:], rows, side="right")
+        series = self.series_of(rows)
         steps: IntArray = rows - self.first_row[series] + self.first_step[series]
         return steps
+
+    def series_of(self, rows: IntArray) -> IntArray:
+        """
+        Tell the series of some rows, without those of all.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n,)
+            Row numbers.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Their series.
+        """
+        return np.searchsorted(self.first_row[1:], rows, side="right")
 
     @property
     def end_step(self) -> IntArray:
@@ -270,7 +287,7 @@ def runs(series: IntArray, n_series: int) -> IntArray:
     return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
 
 
-def fill_forward(values: Float32Array, first_row: IntArray) -> None:
+def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
     """
     Fill missing values in place by the last one before them, else by the mean (0).
 
@@ -289,5 +306,5 @@ def fill_forward(values: Float32Array, first_row: IntArray) -> None:
             continue
         first = np.repeat(first_row[:-1], np.diff(first_row))
         last = np.maximum.accumulate(np.where(missing, -1, np.arange(len(values))))
-        filled = np.where(last >= first, values[last, j], np.float32(0))
+        filled = np.where(last >= first, values[last, j], 0)
         values[missing, j] = filled[missing]

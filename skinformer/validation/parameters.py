@@ -306,34 +306,29 @@ def check_enough_rows(
         )
 
 
-def warn_of_no_network(n_rows: int, seq_len: int, pred_len: int, *, longest: int) -> None:
+def warn_of_no_network(
+    n_rows: int, seq_len: int, pred_len: int, *, longest: int, alone: bool
+) -> None:
     """Warn that series are too short for a network; `longest` is the look-back that would do."""
+    speak = "Classical forecasters speak" if alone else "Ridges and classical forecasters speak"
     advice = f"Lower seq_len to at most {longest}" if longest > 0 else "Pass more rows"
     warn_user(
         f"the network is not trained: n_samples={n_rows} (of the median series) are too few for "
-        f"windows of seq_len={seq_len} + pred_len={pred_len}. Classical forecasters speak, see "
+        f"windows of seq_len={seq_len} + pred_len={pred_len}. {speak}, see "
         f"linear_blend_. {advice} to have it trained.",
     )
 
 
 def warn_of_idle_series(
-    names: pd.Index | None, trained: BoolArray, silent: BoolArray, *, seq_len: int, pred_len: int
+    names: pd.Index | None, trained: BoolArray, *, seq_len: int, pred_len: int
 ) -> None:
-    """Warn of the series of a panel that training or early stopping learns nothing from."""
-    if names is None or len(trained) < 2:
-        return
-    if not trained.all():
+    """Warn of the series of a panel that training learns nothing from."""
+    if names is not None and len(trained) > 1 and not trained.all():
         warn_user(
             f"series {_first_names(names[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={seq_len} + "
             f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
             "forecast by what the others teach.",
-        )
-    if silent.any():
-        warn_user(
-            f"series {_first_names(names[silent])} take no part in "
-            "validation: all their targets are missing in its rows, the last ones. Early stopping "
-            "goes by the others.",
         )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
+from skinformer.estimators import simple_path
 
 SEQ_LEN, PRED_LEN = 12, 4
 
@@ -162,3 +163,9 @@ def panel():
         return pd.concat(parts, names=["site", "time"])
 
     return make
+
+
+@pytest.fixture
+def long_tables(monkeypatch):
+    """Keep classical forecasters out: a hundred rows stand for a long table."""
+    monkeypatch.setattr(simple_path, "_LONG", (0, 0))

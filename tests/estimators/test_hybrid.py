@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
-from skinformer.estimators import base, hybrid
+from skinformer.estimators import base, hybrid, joining
 from skinformer.estimators.hybrid import choose_trust, linear_fit
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
@@ -22,6 +22,8 @@ from skinformer.training.batch import Batch
 from skinformer.training.losses import as_loss
 
 SEQ, PRED = 12, 4
+
+pytestmark = pytest.mark.usefixtures("long_tables")
 
 
 def distrust(estimator):
@@ -86,7 +88,7 @@ def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, fra
 
 def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     """What did not prove itself must not reach a forecast by any way."""
-    monkeypatch.setattr(hybrid, "choose_trust", lambda *_, **__: 0.0)
+    monkeypatch.setattr(joining, "choose_trust", lambda *_, **__: 0.0)
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
@@ -324,7 +326,7 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
-    monkeypatch.setattr(hybrid, "choose_trust", trust)
+    monkeypatch.setattr(joining, "choose_trust", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(2):  # the second network starts with full trust again, to prove itself
         estimator.fit(frame(120, seed=seed))

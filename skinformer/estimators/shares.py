@@ -1,0 +1,180 @@
+"""Shares of the forecasters of a fit: classical ones, ridges, and the network that corrects these.
+
+All forecast the same held-out windows before they are fitted to these; each series believes them by
+its own errors, as far as these prove anything, and by the panel's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skinformer.classical.judging import softmax
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.windows import Origins
+
+__all__ = ["Shares", "judge", "judging_origins"]
+
+
+#: Windows of a series by which it judges, spread over its tail.
+_N_ORIGINS = 8
+#: A difference of so much in the log error makes a factor e in the weight.
+_TEMPERATURE = 0.1
+#: How far the difference of a series' own log errors from the panel's is believed: eight windows
+#: overlap, and are hardly more than one or two forecasts.
+_OWN = 0.2
+#: Log of the ratio beyond which an error says no more: no series speaks for the others.
+_FARTHEST = 1.5
+#: Weight that is not worth a forecast.
+_NEGLIGIBLE = 0.01
+
+
+@dataclass(frozen=True)
+class Shares:
+    """
+    How much each forecaster counts for each target of each series; the last row is for new series.
+
+    Parameters
+    ----------
+    classical : ndarray of float64, shape (n_series + 1, n_targets)
+        Share of the classical forecasters, in [0, 1]; the rest is that of ridges and network.
+    trust : ndarray of float64, shape (n_series + 1, n_targets)
+        What the network's correction of the ridges is multiplied by, in [0, 1].
+    """
+
+    classical: Float64Array
+    trust: Float64Array
+
+    @classmethod
+    def of_weights(cls, weights: Float64Array) -> Shares:
+        """
+        Read shares off the weights of forecasters.
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (n_series + 1, n_targets, 3)
+            Of classical forecasters, ridges alone, and ridges with the network; sums are 1.
+
+        Returns
+        -------
+        Shares
+            Classical forecasters that hardly count are left out: what they cost is saved.
+
+        Examples
+        --------
+        >>> shares = Shares.of_weights(np.array([[[0.6, 0.3, 0.1]]]))
+        >>> shares.classical.item(), shares.trust.round(2).item()
+        (0.6, 0.25)
+        """
+        classical = np.where(weights[..., 0] < _NEGLIGIBLE, 0.0, weights[..., 0])
+        rest = weights[..., 1] + weights[..., 2]
+        trust = np.divide(weights[..., 2], rest, out=np.zeros_like(rest), where=rest > 0)
+        return cls(classical, trust)
+
+    @property
+    def mean_trust(self) -> float:
+        """Mean share of the network's correction in the forecasts of the fitted series."""
+        known = slice(None, -1)
+        return float(((1 - self.classical[known]) * self.trust[known]).mean())
+
+
+def judging_origins(tails: Origins) -> IntArray:
+    """
+    Choose the windows by which each series judges.
+
+    Parameters
+    ----------
+    tails : Origins
+        Those of the validation tails.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_windows,)
+        At most eight of each series, spread from the first to the last one.
+
+    Examples
+    --------
+    >>> judging_origins(Origins(np.array([5, 40]), np.array([7, 61])))
+    array([ 5,  6,  7, 40, 43, 46, 49, 52, 55, 58, 61])
+    """
+    place = np.arange(_N_ORIGINS)
+    some = np.flatnonzero(tails.high >= tails.low)
+    low, high = tails.low[some, None], tails.high[some, None]
+    return np.unique(low + (high - low) * place // (_N_ORIGINS - 1))
+
+
+def judge(
+    forecasts: Sequence[Float32Array],
+    truth: Float32Array,
+    weight: Float32Array | None,
+    series: IntArray,
+    *,
+    n_series: int,
+) -> Float64Array:
+    """
+    Weigh forecasters by each series' relative errors.
+
+    Parameters
+    ----------
+    forecasts : sequence of ndarray of shape (n_windows, pred_len, n_targets)
+        What each of them says of the windows.
+    truth : ndarray of shape (n_windows, pred_len, n_targets)
+        What came.
+    weight : ndarray of shape (n_windows, pred_len, n_targets), or None
+        Weight of each truth; None where all weigh 1.
+    series : ndarray of int64, shape (n_windows,)
+        The series of each window.
+    n_series : int
+        Number of series; those without windows believe the panel.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series + 1, n_targets, n_forecasters)
+        Sums are 1. The last row is the panel's, for new series; all are equal where nothing can be
+        judged.
+
+    Notes
+    -----
+    The error of a forecaster for a series is the mean absolute one of its windows; compared are
+    the logs of these, less their mean over forecasters. Those of a panel are averaged over all
+    targets of all series; a series' own count for a fifth beside them. So neither the size
+    of a series nor one that went wild decides for the others.
+
+    Examples
+    --------
+    >>> good, bad, truth = np.full((2, 1, 1), 1.1), np.full((2, 1, 1), 3.0), np.ones((2, 1, 1))
+    >>> judge([good, bad], truth, None, np.array([0, 1]), n_series=2)[-1].round(3)
+    array([[1., 0.]])
+    """
+    errors = np.stack([_mean_errors(f, truth, weight, series, n_series) for f in forecasts], axis=2)
+    judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > 0).any(axis=2))
+    logs = np.zeros_like(errors)
+    # An error of next to nothing is as good as none.
+    least = 1e-3 * errors[judged].max(axis=1, initial=0, keepdims=True)
+    logs[judged] = np.log(np.maximum(errors[judged], least))
+    logs -= logs.mean(axis=2, keepdims=True)
+    logs = np.clip(logs, -_FARTHEST, _FARTHEST)
+    panel = logs[judged].mean(axis=0) if judged.any() else np.zeros(len(forecasts))
+    own = np.where(judged[:, :, None], logs - panel, 0.0)
+    scores = -(panel + _OWN * own) / _TEMPERATURE
+    everyone = np.broadcast_to(-panel / _TEMPERATURE, (1, *scores.shape[1:]))
+    weights: Float64Array = softmax(np.concatenate([scores, everyone]))
+    return weights
+
+
+def _mean_errors(
+    forecast: Float32Array,
+    truth: Float32Array,
+    weight: Float32Array | None,
+    series: IntArray,
+    n_series: int,
+) -> Float64Array:
+    """Give the mean absolute error of each series and target; NaN where there is no truth."""
+    counts = np.ones(truth.shape) if weight is None else weight.astype(np.float64)
+    error = (np.abs(forecast.astype(np.float64) - truth) * counts).sum(axis=1)
+    total, known = np.zeros((2, n_series, truth.shape[2]))
+    np.add.at(total, series, error)
+    np.add.at(known, series, counts.sum(axis=1))
+    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)

@@ -1,0 +1,166 @@
+"""Who speaks on short tables and in panels: shares that are judged series by series."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.estimators import joining
+from skinformer.estimators.shares import Shares, judge, judging_origins
+from skinformer.timeline.windows import Origins
+
+P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+
+def forecasts_of(*errors, n_series=1):
+    """Give forecasts of a truth of 1 whose errors are these, one window for each series."""
+    truth = np.ones((n_series, 2, 1))
+    return [truth + np.reshape(np.broadcast_to(e, n_series), (-1, 1, 1)) for e in errors], truth
+
+
+def shares_of(*errors, n_series=1, weight=None):
+    forecasts, truth = forecasts_of(*errors, n_series=n_series)
+    return judge(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
+
+
+# --- judging ----------------------------------------------------------------------------------
+
+
+def test_the_smaller_error_has_the_greater_weight():
+    """A tenth less error makes a factor e."""
+    one, other = shares_of(0.9048374, 1.0)[0]
+    assert one / other == pytest.approx(np.e, rel=1e-3)
+
+
+def test_no_series_speaks_for_the_others_by_its_size_or_by_going_wild():
+    """One of nine, wrong by a million, counts as one of nine."""
+    calm = shares_of(np.ones(9), np.full(9, 0.5), n_series=9)
+    errors = np.full(9, 0.5)
+    errors[0] = 1e6
+    wild = shares_of(np.ones(9), errors, n_series=9)
+    assert (calm[:, 1] > 0.99).all()
+    assert (wild[1:, 1] > 0.9).all()
+
+
+def test_a_series_believes_the_panel_more_than_itself():
+    """Eight windows that overlap prove little; the panel has them of every series."""
+    errors = np.full(9, 0.8)
+    errors[0] = 1.1
+    weights = shares_of(np.ones(9), errors, n_series=9)
+    assert (weights[:, 1] > 0.5).all()
+    assert weights[0, 1] < weights[1, 1]
+    np.testing.assert_array_less(weights[0, 1], weights[-1, 1])  # the last row is the panel's
+
+
+def test_missing_truths_say_nothing():
+    """A held value in a truth's place is no proof; without any, all forecasters are equal."""
+    weight = np.zeros((2, 2, 1))
+    np.testing.assert_allclose(shares_of(0.1, 1.0, n_series=2, weight=weight), 0.5)
+    weight[1] = 1
+    assert (shares_of(0.1, 1.0, n_series=2, weight=weight)[:, 0] > 0.99).all()
+
+
+def test_a_perfect_forecaster_is_believed():
+    """An error of nothing has no logarithm."""
+    assert shares_of(0.0, 0.3)[0, 0] > 0.99
+    np.testing.assert_allclose(shares_of(0.0, 0.0)[0], 0.5)
+
+
+def test_windows_of_judging_are_spread_over_each_tail():
+    """The first and the last one among them; a series without a tail has none."""
+    origins = judging_origins(Origins(np.array([10, 50, 100]), np.array([12, 49, 149])))
+    assert origins.tolist()[:3] == [10, 11, 12]
+    assert origins[3:].tolist() == [100, 107, 114, 121, 128, 135, 142, 149]
+
+
+# --- joint forecasts ----------------------------------------------------------------------------
+
+
+def months(n, seed, level=100.0):
+    rng, t = np.random.default_rng(seed), np.arange(n)
+    values = level * (1 + 0.2 * np.sin(t * np.pi / 6) + 0.05 * rng.normal(size=n))
+    return pd.DataFrame({"y": values}, pd.date_range("2010-01-01", periods=n, freq="MS"))
+
+
+@pytest.fixture(scope="module")
+def panel():
+    parts = {i: months(90, i, 10.0**i) for i in range(4)}
+    return pd.concat(parts, names=["shop", "month"])
+
+
+def with_shares(model, classical, trust):
+    shares = model.judged_.shares
+    shares = Shares(np.full_like(shares.classical, classical), np.full_like(shares.trust, trust))
+    model.judged_ = joining.Judged(0.0, shares, model.judged_.simple)
+    return model.forecast()["y"].to_numpy()
+
+
+@pytest.fixture(scope="module", params=["panel", "one"])
+def short(request, panel):
+    rows = panel if request.param == "panel" else panel.loc[1]
+    return InformerRegressor("y", **P).fit(rows)
+
+
+def test_the_forecast_is_the_mean_by_the_shares(short):
+    """What is told in `series_blend_` is what forecasts."""
+    shares, judged = short.judged_.shares, short.judged_
+    before = short.forecast()["y"].to_numpy()
+    parts = [with_shares(short, *who) for who in ((1, 0), (0, 0), (0, 1))]
+    short.judged_ = judged
+    assert not np.allclose(parts[0], parts[1])
+    assert not np.allclose(parts[1], parts[2])
+    classical, trust = (np.repeat(a[:-1, 0], 4) for a in (shares.classical, shares.trust))
+    expected = classical * parts[0]
+    expected += (1 - classical) * ((1 - trust) * parts[1] + trust * parts[2])
+    np.testing.assert_allclose(before, expected, rtol=1e-4)
+
+
+def test_the_shares_that_are_told_sum_to_one(short):
+    """Nobody counts twice."""
+    blend = short.series_blend_
+    assert list(blend)[-2:] == ["ridges", "ridges and network"]
+    assert blend.sum(axis=1).between(0.7, 1.001).all()
+    assert short.trust_ == pytest.approx(blend["ridges and network"].mean(), abs=1e-6)
+    assert sum(short.linear_blend_.values()) == pytest.approx(1, abs=0.3)
+
+
+def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
+    """Classical forecasters before the tail end where ridges and network do."""
+    ends = []
+    fit = joining.fit_simple_path
+
+    def spy(timeline, *args):
+        ends.append(np.diff(timeline.first_row))
+        return fit(timeline, *args)
+
+    monkeypatch.setattr(joining, "fit_simple_path", spy)
+    for early_stopping in ("auto", True):  # True: no weight has seen the last rows
+        InformerRegressor("y", early_stopping=early_stopping, **P).fit(panel)
+    lengths = [set(part.tolist()) for part in ends]
+    assert lengths == [{81}, {90}, {81}, {81}]
+
+
+def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
+    """And a scale of its own for classical forecasters."""
+    model = InformerRegressor("y", **P).fit(panel)
+    new = pd.concat({9: months(60, 9, 1e3)}, names=["shop", "month"])
+    forecast = model.forecast(new)["y"]
+    assert forecast.between(500, 1500).all()
+
+
+def test_a_season_that_windows_hold_is_left_to_ridges():
+    """Four days of hours are few for smoothing, and hundreds of rows enough for a ridge."""
+    t = np.arange(500)
+    y = 10 + 3 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=500)
+    frame = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=500, freq="h"))
+    model = InformerRegressor("y", max_iter=1, random_state=0).fit(frame[:476])
+    assert model.judged_.shares.classical[0, 0] < 0.4
+    error = np.abs(model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12))
+    assert error.mean() < 0.5
+
+
+def test_a_long_table_is_not_asked_for_classical_forecasts():
+    """They look back no further than ridges that have learnt all there is."""
+    rows = pd.DataFrame({"y": np.random.default_rng(0).normal(size=8 * 28)})
+    assert InformerRegressor("y", **P).fit(rows).judged_.shares is None
+    assert InformerRegressor("y", **P).fit(rows[:-1]).judged_.shares is not None
