@@ -33,6 +33,7 @@ from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
 from skinformer.estimators.simple_path import fit_simple_path, for_rows
 from skinformer.estimators.state import FittedState
+from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
@@ -40,8 +41,6 @@ from skinformer.reading.prediction import read_prediction, read_truth_of, read_u
 from skinformer.reading.training import read_training
 from skinformer.timeline.arrays import BoolArray, Float64Array
 from skinformer.timeline.clock import join_series
-from skinformer.timeline.scaling import fit_scaler
-from skinformer.timeline.split import training_rows
 from skinformer.timeline.timeline import build_timeline, runs
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
@@ -285,7 +284,9 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
         validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
-        self.timeline_ = self._forecaster.appended(table)
+        timeline = self._forecaster.appended(table)
+        scaler = self.scaler_.after(table.columns, first_row)
+        self.__dict__.update(scaler_=scaler, timeline_=timeline)
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -322,9 +323,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         )
         settings = for_rows(settings, table.first_row)
         tail = None if settings.simple_path else find_tail(table, settings, self.series_)
-        static = table.static_columns()
-        rows = training_rows(table, tail, seq_len=settings.seq_len)
-        self.scaler_ = fit_scaler(table.columns, *rows, static=static)
+        self.scaler_ = fit_scale(table, settings, self.roles_, tail, self.series_)
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
@@ -380,6 +379,9 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             self._network.embed_unseen()
         self.trust_: float = float(self.simple_path_ is None)
         self.linear_blend_ = {} if self.simple_path_ is None else self.simple_path_.blend
+        self.scaler_ = smeared(
+            self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
+        )
         if linear is not None and isinstance(self.module_, Corrected):
             self.trust_ = join(
                 self.module_, linear[1], batches.validation, timeline=timeline, head=self.head_

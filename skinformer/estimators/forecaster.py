@@ -155,8 +155,7 @@ class StepForecaster:
             names = self.roles.known
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         series = np.minimum(place.series[track], self.history.n_series)
-        values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
-        return values if self.simple is None else np.maximum(values, self.simple.floor(series))
+        return self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
 
     def appended(self, table: Table) -> Timeline:
         """

@@ -48,6 +48,7 @@ def linear_fit(
     missing: BoolArray | None,
     tail: int | None,
     refit: bool,
+    n_most: int = _MAX_WINDOWS,
 ) -> tuple[LinearFit, LinearFit]:
     """
     Fit the linear path to the rows of an estimator.
@@ -66,6 +67,8 @@ def linear_fit(
         The step at which validation begins.
     refit : bool
         Whether the maps are fitted again with the validation windows.
+    n_most : int, default=100_000
+        Windows to learn from at most.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def linear_fit(
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
     )
-    share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
+    share = min(1.0, n_most / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     return fit_linear_path(problem, origins, timeline.steps_of(origins), tail=tail, refit=refit)

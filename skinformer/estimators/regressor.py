@@ -227,6 +227,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         freq: Any = None,
         calendar: Any = "auto",
         embeddings: Any = (),
+        target_transform: Any = "auto",
         linear_path: bool = True,
         window_norm: bool = True,
         label_len: int | None = None,
@@ -266,6 +267,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.freq = freq
         self.calendar = calendar
         self.embeddings = embeddings
+        self.target_transform = target_transform
         self.linear_path = linear_path
         self.window_norm = window_norm
         self.label_len = label_len
