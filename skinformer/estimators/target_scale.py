@@ -1,7 +1,8 @@
 """How targets are transformed before they are standardised: asked for, or proved on held-out rows.
 
 Under "auto" a series takes logarithms where ridges on them, fitted before the validation tail,
-forecast its tail better, in its own units, than ridges on the values do.
+forecast its tail better, in its own units, than ridges on the values do. The ridges see one target
+at a time and half of the windows, so that both together cost less than the path itself.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ from sklearn.base import clone
 
 from skinformer import validation
 from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import model_sizes
+from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.fitting import cut_windows
 from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit
 from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.ridge.fit import LinearFit, mixed_rows
-from skinformer.ridge.sums import Problem, Windows, gather, mixed_features
+from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
@@ -37,8 +37,9 @@ from skinformer.timeline.windows import origins_between, window_rows
 
 __all__ = ["fit_scale", "smeared"]
 
-#: Windows that the two ridges learn from, and that they forecast, at most.
-_MAX_WINDOWS = 20_000
+#: Windows that the two ridges learn from, and that they forecast, at most, and the rows that they
+#: look back: the question is which of two is better, not how good it can be.
+_MAX_WINDOWS, _LONGEST = 20_000, 256
 #: Relative error by which logarithms have to be better.
 _MARGIN = 0.03
 #: Forecasts of its own at which a series counts as much as the panel does for it.
@@ -77,8 +78,8 @@ def fit_scale(
     Returns
     -------
     Scaler
-        Cost under "auto", where a series is above zero throughout: two fits of ridges to half the
-        windows each, at most 20,000.
+        Cost under "auto": none where no series is above zero throughout, else two fits of ridges
+        to those that are, target by target, and to half their windows each.
 
     Raises
     ------
@@ -101,8 +102,10 @@ def fit_scale(
     scaler = make(targets=plain)
     if wanted is None or tail is None or not settings.linear_path or not positive.any():
         return scaler
-    judge = partial(_held_out, table, settings=settings, roles=roles, tail=tail, unit=scaler.scale)
-    logs = _choose_logs(judge(scaler), judge(make(targets=plain.with_logs(positive))), positive)
+    logs = np.zeros_like(positive)
+    for j, some in enumerate(positive.T):
+        if some.any():
+            logs[some, j] = _judge_logs(_one_target(table, j, some), settings, tail)
     return make(targets=plain.with_logs(logs)) if logs.any() else scaler
 
 
@@ -131,13 +134,33 @@ def _fit_transformer(
     return FittedTransformer(fitted, float(out.min()), float(out.max()))
 
 
+def _one_target(table: Table, j: int, wanted: BoolArray) -> Table:
+    """Give one target of the wanted series as a panel of its own."""
+    weight = None if table.weight is None else table.weight[:, [j]]
+    one = replace(table, columns=[table.columns[j]], n_targets=1, weight=weight, names=None)
+    one = one.take(wanted[table.series])
+    return replace(one, series=(np.cumsum(wanted) - 1)[one.series])
+
+
 class _HeldOut(NamedTuple):
-    """How ridges erred on the validation tail."""
+    """How ridges erred on the validation tail, by series."""
 
     error: Float64Array
-    """Mean absolute or root mean square, shape (n_series, n_targets); NaN where none is known."""
+    """Mean absolute or root mean square, shape (n_series,); NaN where nothing is known."""
     n_forecasts: Float64Array
-    """Whole forecasts that the tail of each series holds, shape (n_series, 1)."""
+    """Whole forecasts that the tail of each series holds, shape (n_series,)."""
+
+
+def _judge_logs(table: Table, settings: FitSettings, tail: int | None) -> BoolArray:
+    """Choose the series of a panel whose logarithms are forecast better than they are."""
+    rows = training_rows(table, tail, seq_len=settings.seq_len)
+    plain, _ = observe_targets(table.columns, table.first_row, 1)
+    values, logs = (
+        fit_scaler(table.columns, *rows, static=[], targets=plain.with_logs(taken))
+        for taken in (plain.logs, ~plain.logs)
+    )
+    judge = partial(_held_out, table, settings=settings, tail=tail, unit=values.scale)
+    return _better(judge(values), judge(logs))
 
 
 def _held_out(
@@ -145,71 +168,60 @@ def _held_out(
     scaler: Scaler,
     *,
     settings: FitSettings,
-    roles: Roles,
     tail: int | None,
     unit: Float64Array,
 ) -> _HeldOut:
-    """Fit ridges before the tail, and compare their forecasts with it in the targets' units."""
-    timeline = build_timeline(table, scaler, fill_covariates="missing" not in settings.embeddings)
-    sizes = model_sizes(replace(settings, embeddings=(), calendar=None), roles, timeline)
-    windows, k = cut_windows(timeline, sizes, tail), table.n_targets
-    n_most = min(sum(part.count for part in windows) // 2, _MAX_WINDOWS)
-    missing = table.missing
+    """Fit ridges before the tail, and compare their forecasts with it in the target's units."""
+    timeline = build_timeline(table, scaler, fill_covariates=True)
+    sizes = _sizes(settings)
+    windows, pred_len = cut_windows(timeline, sizes, tail), sizes.pred_len
+    count = sum(part.count for part in windows)
+    n_most, missing = min(-(-count // 2), _MAX_WINDOWS), table.missing
+    short = sizes._replace(seq_len=min(sizes.seq_len, _LONGEST))
     fit = linear_fit(
-        timeline, sizes, windows, missing=missing, tail=tail, refit=False, n_most=n_most
+        timeline, short, windows, missing=missing, tail=tail, refit=False, n_most=n_most
     )[0]
     problem = Problem(
-        timeline.values, timeline.weight, None, k, fit.own.shape[1], sizes.pred_len, fit.effect
+        timeline.values, timeline.weight, None, 1, short.seq_len, pred_len, fit.effect
     )
-    origins = windows[1].thinned(min(_MAX_WINDOWS, _MAX_VALUES // (k * sizes.pred_len) + 1))
+    origins = windows[1].thinned(min(_MAX_WINDOWS, 1 + _MAX_VALUES // pred_len))
     series = np.searchsorted(timeline.first_row[1:], origins, side="right")
-    total, weight = np.zeros((2, timeline.n_series, k))
-    parts = gather(problem, origins)
-    for part in parts:
+    total, weight = np.zeros((2, timeline.n_series))
+    for part in gather(problem, origins):
         n = len(part.last)
-        rows, owner = window_rows(origins[:n], sizes.pred_len), series[:n]
+        rows, owner = window_rows(origins[:n], pred_len), series[:n]
         origins, series = origins[n:], series[n:]
-        # What the columns known ahead do is in the rows, but not in the distances.
-        forecast = timeline.values[rows, :k] - part.future + _distances(fit, part)
-        each = np.repeat(owner, sizes.pred_len)
-        forecast = scaler.inverse(forecast.reshape(-1, k), each).reshape(forecast.shape)
-        truth = np.stack([column[rows] for column in table.columns[:k]], axis=-1)
-        with np.errstate(over="ignore", invalid="ignore"):
-            apart = np.abs(forecast - truth) / unit[owner, None, :k]
-            apart = np.where(part.weight > 0, apart**2 if settings.head.of_mean else apart, 0.0)
-            np.add.at(total, owner, (apart * part.weight).sum(axis=1))
-        np.add.at(weight, owner, part.weight.sum(axis=1))
-    with np.errstate(invalid="ignore"):
-        error = total / weight
-    held = np.maximum(windows[1].high - windows[1].low + 1, 0)[:, None]
-    n_forecasts = np.where(held > 0, (held - 1) / sizes.pred_len + 1, 0.0)
+        forecast = part.past[:, :, 0] @ fit.own[0] + part.last
+        each = np.repeat(owner, pred_len)
+        forecast = scaler.inverse(forecast.reshape(-1, 1), each).reshape(n, pred_len)
+        known = part.weight[:, :, 0]
+        with np.errstate(over="ignore"):
+            apart = np.abs(forecast - table.columns[0][rows]) / unit[owner]
+            apart = np.where(known > 0, apart**2 if settings.head.of_mean else apart, 0.0)
+        np.add.at(total, owner, (apart * known).sum(axis=1))
+        np.add.at(weight, owner, known.sum(axis=1))
+    error = np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0)
+    held = windows[1].high - windows[1].low + 1
+    n_forecasts = np.where(held > 0, (held - 1) / pred_len + 1, 0.0)
     return _HeldOut(np.sqrt(error) if settings.head.of_mean else error, n_forecasts)
 
 
-def _distances(fit: LinearFit, windows: Windows) -> Float64Array:
-    """Forecast the distances of windows from their last values."""
-    n, pred_len, k = windows.future.shape
-    out = np.empty(windows.future.shape)
-    for j in range(k):
-        out[:, :, j] = windows.past[:, :, j] @ fit.own[j % len(fit.own)]
-    if fit.mixed is not None:
-        length = mixed_rows(fit, windows.past.shape[2])
-        mixed = mixed_features(windows, length=length) @ fit.mixed
-        out += mixed.reshape(n, pred_len, k)
-    return out
+def _sizes(settings: FitSettings) -> ModelSizes:
+    """Give the sizes of one target alone."""
+    lengths = settings.seq_len, settings.pred_len, settings.patch_len
+    return ModelSizes(1, 0, 0, 0, 0, (), *lengths)
 
 
-def _choose_logs(values: _HeldOut, logs: _HeldOut, positive: BoolArray) -> BoolArray:
-    """Choose the series whose logarithms are forecast better, each as far as it can prove it."""
-    judged = positive & (values.error > 0) & (logs.error > 0)  # NaN: no
-    ratio = np.zeros(positive.shape)
-    with np.errstate(over="ignore"):
-        ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
+def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
+    """Tell whose logarithms are forecast better, each as far as it can prove it."""
+    judged = (values.error > 0) & (logs.error > 0)  # NaN: no
+    ratio = np.zeros(len(judged))
+    ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
     np.clip(ratio, -_LOUDEST, _LOUDEST, out=ratio)
     panel = ratio.sum() / (judged.sum() + _DOUBT)
     share = np.where(judged, values.n_forecasts / (values.n_forecasts + _PRIOR), 0.0)
     better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
-    return positive & better
+    return better
 
 
 def smeared(

@@ -268,13 +268,14 @@ class TargetScale:
         Returns
         -------
         TargetScale
-            With the bounds that are left.
+            With the bounds that are left; exponentials keep theirs.
         """
         floor = self.floor.copy()
         some = np.flatnonzero(np.diff(first_row))
         for j in range(self.n_targets if len(some) else 0):
             least = _least(columns[j], first_row[some])
-            floor[some[least < -_ROUNDING * _largest(columns[j])], j] = -np.inf
+            below = (least < -_ROUNDING * _largest(columns[j])) & ~self.logs[some, j]
+            floor[some[below], j] = -np.inf
         return replace(self, floor=floor)
 
 
