@@ -247,6 +247,7 @@ LINKS = [
 
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
 OTHER = {
+    "target_transform": ['"log"'],
     "linear_path": ["True"],
     "patch_len": ["4"],
     "calendar": ['"auto"'],
