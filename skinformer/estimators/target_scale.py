@@ -270,18 +270,16 @@ def smeared(
         return scaler
     origins = held_out.draw()
     series = np.searchsorted(timeline.first_row[1:], origins, side="right")
+    units, size = scaler.scale[:, None, : scale.n_targets], held_out.batch_size
+    owners = np.split(series, range(size, len(series), size))
     raised, drift, weight = np.zeros((3, *scale.logs.shape))
     with torch.inference_mode():
-        for batch, owner in zip(
-            held_out,
-            np.split(series, range(held_out.batch_size, len(series), held_out.batch_size)),
-            strict=True,
-        ):
-            path = module.path(*batch.inputs[:2]) if isinstance(module, Corrected) else None
-            forecast = module(*batch.inputs) if path is None else path
-            apart = (batch.target - forecast).cpu().numpy() * scaler.scale[
-                owner, None, : scale.n_targets
-            ]
+        for batch, owner in zip(held_out, owners, strict=True):
+            if isinstance(module, Corrected):
+                forecast = module.path(*batch.inputs[:2])
+            else:
+                forecast = module(*batch.inputs)
+            apart = (batch.target - forecast).cpu().numpy() * units[owner]
             apart = np.clip(apart, -_FARTHEST, _FARTHEST)
             known = np.ones_like(apart) if batch.weight is None else batch.weight.cpu().numpy() > 0
             np.add.at(raised, owner, (np.exp(apart) * known).sum(axis=1))
