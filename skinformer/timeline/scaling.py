@@ -260,7 +260,7 @@ def _transformed(
     column: npt.NDArray[np.generic], start: IntArray, targets: TargetScale | None, j: int
 ) -> tuple[npt.NDArray[np.generic], BoolArray]:
     """Give a column as it is standardised, and the series that take logarithms of it."""
-    if targets is None or j >= targets.n_targets:
+    if targets is None or j >= targets.n_targets or not targets.shaped[:, j].any():
         return column, np.zeros(len(start), dtype=bool)
     series = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(column))))
     return targets.forward(column, series, j), targets.logs[:, j]
