@@ -20,6 +20,7 @@ __all__ = ["BF16", "NOTE"]
 #: years; a field that the data do not vary, such as the hour of days, is one more bias. The
 #: decoder's self-attention is dense: masked ProbSparse is not causal in its choice of queries.
 NOTE: dict[str, Any] = {
+    "target_transform": None,
     "linear_path": False,
     "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],
@@ -47,6 +48,7 @@ NOTE: dict[str, Any] = {
 #: Xavier with scaled residual outputs, Muon and AdamW, BF16 compute over float32 state. What it
 #: does not speak of (calendar, position, distilling) is the note's.
 BF16: dict[str, Any] = {
+    "target_transform": None,
     "linear_path": False,
     "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],

@@ -36,6 +36,7 @@ HEAD = "skinformer/estimators/head.py"
 FITTING = "skinformer/estimators/fitting.py"
 HYBRID = "skinformer/estimators/hybrid.py"
 BASE = "skinformer/estimators/base.py"
+TARGET_SCALE = "skinformer/estimators/target_scale.py"
 CALLBACKS = "skinformer/estimators/callbacks.py"
 REGRESSOR = "skinformer/estimators/regressor.py"
 RECIPES = "skinformer/recipes.py"
@@ -205,6 +206,17 @@ LINKS = [
         "fraction=settings.validation_fraction",
         "fraction=0.1",
     ),
+    Mutant(
+        "target_transform ignored",
+        SETTINGS,
+        "target_transform=estimator.target_transform",
+        'target_transform="auto"',
+    ),
+    Mutant("no transformer", TARGET_SCALE, "transformers=tuple(shapes)", "transformers=()"),
+    Mutant("logarithms unasked", TARGET_SCALE, 'if wanted == "log":', "if positive.all():"),
+    Mutant("logarithms never", TARGET_SCALE, 'if wanted == "log":', "if False:"),
+    Mutant("logarithms unproved", TARGET_SCALE, "if wanted is None or tail", "if tail"),
+    Mutant("nothing judged", TARGET_SCALE, "if wanted is None or tail is None", "if True"),
     Mutant("linear path always", BASE, "if settings.linear_path:", "if True:"),
     Mutant("linear path never", BASE, "if settings.linear_path:", "if False:"),
     Mutant("no checkpoint", BASE, "checkpoint=settings.checkpoint,", "checkpoint=None,"),
@@ -235,6 +247,7 @@ LINKS = [
 
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
 OTHER = {
+    "target_transform": ['"log"'],
     "linear_path": ["True"],
     "patch_len": ["4"],
     "calendar": ['"auto"'],

@@ -34,6 +34,7 @@ from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
 from skinformer.estimators.simple_path import for_rows
 from skinformer.estimators.state import FittedState
+from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -42,7 +43,6 @@ from skinformer.reading.prediction import read_prediction, read_truth_of, read_u
 from skinformer.reading.training import read_training
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
-from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.timeline import build_timeline, runs
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
@@ -286,7 +286,9 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
         validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
-        self.timeline_ = self._forecaster.appended(table)
+        timeline = self._forecaster.appended(table)
+        scaler = self.scaler_.after(table.columns, first_row)
+        self.__dict__.update(scaler_=scaler, timeline_=timeline)
         return self
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
@@ -324,10 +326,8 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)
-        stop = table.first_row[1:] if tail is None else tail
-        static = table.static_columns()
-        scaler = fit_scaler(table.columns, table.first_row[:-1], stop, static=static)
-        self.scaler_ = comparable(scaler, table, stop)
+        scaler = fit_scale(table, settings, self.roles_, tail, self.series_)
+        self.scaler_ = comparable(scaler, table, tail)
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
@@ -378,6 +378,9 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
                 )
         if sizes.n_series:
             self._network.embed_unseen()
+        self.scaler_ = smeared(
+            self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
+        )
         rows = Rows(timeline, sizes, self.scaler_, tail, windows[1])
         final = None if linear is None else linear[1]
         self.judged_ = join(self.module_, final, batches, rows, settings)

@@ -156,9 +156,7 @@ class StepForecaster:
             names = self.roles.known
             validation.warn_of_held_values("columns known ahead", names, result.held.known)
         series = np.minimum(place.series[track], self.history.n_series)
-        values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
-        simple = self.judged.simple
-        return values if simple is None else np.maximum(values, simple.floor(series))
+        return self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
 
     def appended(self, table: Table) -> Timeline:
         """

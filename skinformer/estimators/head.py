@@ -47,6 +47,10 @@ class Head(Protocol):
     def on_path(self) -> bool:
         """Whether the linear path forecasts the same thing: then it is what speaks in doubt."""
 
+    @property
+    def of_mean(self) -> bool:
+        """Whether the error is lowest for the mean, not for a median or another quantile."""
+
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Give what training lowers, in float32: one error for each truth."""
 
@@ -83,6 +87,11 @@ class PointHead:
     def on_path(self) -> bool:
         """Tell that ridges forecast means, which no quantile can fall back to."""
         return isinstance(self.loss, str)
+
+    @property
+    def of_mean(self) -> bool:
+        """Tell that squared errors are lowest for the mean; Huber's are close to a median's."""
+        return self.loss == "mse"
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """

@@ -47,6 +47,7 @@ def linear_fit(
     missing: BoolArray | None,
     tail: IntArray | None,
     refit: bool,
+    n_most: int | None = None,
 ) -> tuple[LinearFit, LinearFit]:
     """
     Fit the linear path to the rows of an estimator.
@@ -65,6 +66,8 @@ def linear_fit(
         The row at which each series' validation tail begins.
     refit : bool
         Whether the maps are fitted again with the validation windows.
+    n_most : int or None, default=None
+        Windows to learn from at most; None is 100,000.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def linear_fit(
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
     )
-    share = min(1.0, _MAX_WINDOWS / max(sum(part.count for part in windows), 1))
+    share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     if tail is None:

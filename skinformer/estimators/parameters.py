@@ -27,6 +27,7 @@ class Parameters:
     freq: Any
     calendar: Literal["auto"] | list[str] | None
     embeddings: Sequence[str]
+    target_transform: Any
     linear_path: bool
     window_norm: bool
     label_len: int | None

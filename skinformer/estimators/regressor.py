@@ -49,6 +49,17 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         panel (series that training did not hold get their mean); "missing", one for each
         column, which then may miss values (without it, only targets may); "mask", one that
         marks the steps to forecast in the decoder's input.
+    target_transform : "auto", "log", transformer or None, default="auto"
+        What targets become before they are standardised; forecasts are back in their units. "auto"
+        takes logarithms of those series and targets that are above zero throughout, where ridges
+        on them forecast the validation rows better; never without such rows or without
+        `linear_path`. "log" takes them of all, which have to be above zero in training; a later
+        value below a hundredth of the least one counts as that. A transformer of scikit-learn,
+        such as ``PowerTransformer()``, is cloned and fitted to each target's training rows, all
+        series together. With ``loss="mse"`` forecasts of logarithms are made means by Duan's
+        smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
+        a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
+        no forecast of a series that never was below zero falls below it.
     linear_path : bool, default=True
         Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
         and let the Informer correct it; see `linear_blend_`. Panels whose median series holds
@@ -140,7 +151,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     timeline_ : Timeline
         The standardised rows that `fit` and `update` saw.
     scaler_ : Scaler
-        Means and deviations of the columns.
+        Means and deviations of the columns; ``scaler_.targets.logs`` tells by series and target
+        where logarithms are taken.
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
@@ -198,8 +210,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
 
     References
     ----------
-    Zhou et al. (2021), Informer: Beyond Efficient Transformer for Long Sequence Time-Series
-    Forecasting, AAAI.
+    .. [1] Zhou et al. (2021), Informer: Beyond Efficient Transformer for Long Sequence Time-Series
+       Forecasting, AAAI.
+    .. [2] Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the
+       American Statistical Association 78, 605-610.
 
     Examples
     --------
@@ -228,6 +242,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         freq: Any = None,
         calendar: Any = "auto",
         embeddings: Any = (),
+        target_transform: Any = "auto",
         linear_path: bool = True,
         window_norm: bool = True,
         label_len: int | None = None,
@@ -267,6 +282,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.freq = freq
         self.calendar = calendar
         self.embeddings = embeddings
+        self.target_transform = target_transform
         self.linear_path = linear_path
         self.window_norm = window_norm
         self.label_len = label_len

@@ -91,6 +91,7 @@ class FitSettings:
     patch_len: int
     calendar: Literal["auto"] | list[str] | None
     embeddings: tuple[str, ...]
+    target_transform: Any
     linear_path: bool
     simple_path: bool
     """Whether classical forecasters take part, as far as series are short enough for them."""
@@ -130,6 +131,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     validation.check_heads(estimator.d_model, estimator.n_heads)
     validation.check_dropout(estimator.dropout)
     validation.check_target(estimator.target)
+    validation.check_target_transform(estimator.target_transform)
     validation.check_device(estimator.device)
     validation.check_calendar("calendar", estimator.calendar, list(FIELDS))
     validation.check_embeddings(estimator.embeddings)
@@ -155,6 +157,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         patch_len=patch_len,
         calendar=estimator.calendar,
         embeddings=tuple(estimator.embeddings),
+        target_transform=estimator.target_transform,
         linear_path=linear_path,
         simple_path=linear_path and head.on_path and not head.outputs,
         early_stopping=as_stopping(estimator.early_stopping),

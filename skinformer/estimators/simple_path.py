@@ -19,7 +19,7 @@ from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
 from skinformer.ridge.fit import known_effect
 from skinformer.ridge.sums import Problem
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
@@ -91,20 +91,18 @@ class SimplePath:
         What columns known ahead do to the targets of their own row, standardised; it is taken off
         first and added last.
     scaler : Scaler
-        Of the fit, and of series that it did not hold.
-    never_negative : ndarray of bool, shape (n_series, n_targets)
-        Whether no target of the series ever lay below zero; then no forecast does.
+        Of the fit, and of series that it did not hold. Targets that it transforms are forecast as
+        they are standardised, without a second logarithm.
     """
 
     fit: ClassicalFit
     effect: Float64Array
     scaler: Scaler
-    never_negative: BoolArray
 
     @property
     def n_targets(self) -> int:
         """Number of first columns that are forecast."""
-        return int(self.never_negative.shape[1])
+        return int(self.effect.shape[1])
 
     def forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
@@ -163,24 +161,6 @@ class SimplePath:
         table = table.loc[:, (table >= 0.01).any()]
         return table.set_index(label_rows(series, targets))
 
-    def floor(self, series: IntArray) -> Float64Array:
-        """
-        Give what no forecast falls below, in the targets' units.
-
-        Parameters
-        ----------
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets)
-            0 where the series never was below it, else minus infinity.
-        """
-        never = np.vstack([self.never_negative, self.never_negative.all(axis=0)])
-        floor: Float64Array = np.where(never, 0.0, -np.inf)[np.minimum(series, self._n_series)]
-        return floor
-
     def _forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
     ) -> Float64Array:
@@ -191,8 +171,9 @@ class SimplePath:
         there = np.flatnonzero(length > 0)
         scale, known = np.minimum(series, n_series)[there], series[there] < n_series
         ahead = origins[there, None] + np.arange(pred_len)
+        means, deviations = self.scaler.straight(scale, self.n_targets)
         for j in range(self.n_targets):
-            mean, deviation = self.scaler.mean[scale, j, None], self.scaler.scale[scale, j, None]
+            mean, deviation = means[:, j, None], deviations[:, j, None]
             past = values[rows[there], j] - self._effect(values, rows[there], j)
             past = _in_units(past, mean, deviation)
             place = np.where(known, j * n_series + series[there], -1)
@@ -202,7 +183,7 @@ class SimplePath:
 
     @property
     def _n_series(self) -> int:
-        return len(self.never_negative)
+        return len(self.scaler.mean) - 1
 
     def _effect(self, values: Float32Array, rows: IntArray, j: int) -> Float64Array | float:
         if not len(self.effect):
@@ -237,9 +218,8 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
         problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
         ends = timeline.first_row[1:] - sizes.pred_len
         effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
-    units = scaler.mean[series, :k], scaler.scale[series, :k]
+    units = scaler.straight(series, k)
     values = timeline.values[:, :k].astype(np.float64)
-    lowest = np.minimum.reduceat(_in_units(values, *units), timeline.first_row[:-1])
     if sizes.n_known:
         values -= np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
     values = _in_units(values, *units)
@@ -255,7 +235,7 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
         pred_len=sizes.pred_len,
         period=find_period(flat, first_row, likely_seasons(timeline.clock)),
     )
-    return SimplePath(fit, effect, scaler.with_unseen(), lowest >= 0)
+    return SimplePath(fit, effect, scaler.with_unseen())
 
 
 def label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:

@@ -27,7 +27,7 @@ _QUANTILE = 0.95
 _ENOUGH = 4
 
 
-def comparable(scaler: Scaler, table: Table, stop: IntArray) -> Scaler:
+def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
     """
     Give the targets of a panel's series units in which they change alike.
 
@@ -37,8 +37,8 @@ def comparable(scaler: Scaler, table: Table, stop: IntArray) -> Scaler:
         Of deviations.
     table : Table
         The rows of the fit.
-    stop : ndarray of int64, shape (n_series,)
-        Where each series' training rows end.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins; its rows are left out.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def comparable(scaler: Scaler, table: Table, stop: IntArray) -> Scaler:
         from row to row; times one factor for all, so that the median series has its deviation. The
         same scaler for one series: its columns are not compared.
     """
-    start = table.first_row[:-1]
+    start, stop = table.first_row[:-1], table.first_row[1:] if tail is None else tail
     if len(start) < 2:
         return scaler
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
-        column = table.columns[j].astype(np.float64)
+        column = scaler.forward(table.columns[j], table.series, j).astype(np.float64)
         season = _season(column, table)
         changes = _changes(column, start, stop, season)
         usable = changes > 1e-9 * scale[:, j]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
 __all__ = ["Scaler", "affine_link", "fit_scaler"]
@@ -29,11 +31,15 @@ class Scaler:
     ----------
     mean, scale : ndarray of shape (n_series, n_columns)
         In the columns' units. A constant column has the size of its value as scale (1 for 0), so
-        that a later change weighs the same in every unit.
+        that a later change weighs the same in every unit. Of targets that are transformed, in
+        these units.
+    targets : TargetScale or None
+        What is done to targets before, and undone after it; None for nothing.
     """
 
     mean: Float64Array
     scale: Float64Array
+    targets: TargetScale | None = None
 
     def transform(
         self, columns: list[npt.NDArray[np.generic] | None], series: IntArray
@@ -67,7 +73,7 @@ class Scaler:
                 if column is None:
                     out[rows, j] = np.nan
                 else:
-                    values = column[rows].astype(np.float64)
+                    values = self.forward(column[rows], owner, j).astype(np.float64)
                     values -= self.mean[owner, j]
                     with np.errstate(over="ignore"):
                         values /= self.scale[owner, j]
@@ -77,6 +83,28 @@ class Scaler:
                         self._check_reach(column[rows], values, owner, j)
                     out[rows, j] = values
         return out
+
+    def forward(
+        self, column: npt.NDArray[np.generic], series: IntArray, j: int
+    ) -> npt.NDArray[np.generic]:
+        """
+        Transform a column as it is before it is standardised.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n,)
+            Raw values.
+        series : ndarray of int64, shape (n,)
+            The series of each.
+        j : int
+            Which column.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The same array where nothing is transformed.
+        """
+        return column if self.targets is None else self.targets.forward(column, series, j)
 
     def _check_reach(
         self, column: npt.NDArray[np.generic], values: Float64Array, owner: IntArray, j: int
@@ -94,7 +122,7 @@ class Scaler:
 
     def inverse(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
         """
-        Put standardised targets (the first columns) back into their units.
+        Put forecasts of standardised targets (the first columns) into their units.
 
         Parameters
         ----------
@@ -106,13 +134,55 @@ class Scaler:
         Returns
         -------
         ndarray of float64, shape (n, n_targets)
-            In the targets' units.
+            In the targets' units, and within their bounds.
         """
         k = values.shape[1]
         out: Float64Array = values.astype(np.float64)
         out *= self.scale[series, :k]
         out += self.mean[series, :k]
-        return out
+        return out if self.targets is None else self.targets.inverse(out, series)
+
+    def straight(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
+        """
+        Give the means and deviations that put targets into units on a straight line.
+
+        Parameters
+        ----------
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+        k : int
+            How many of the first columns.
+
+        Returns
+        -------
+        tuple of ndarray of shape (n, k)
+            0 and 1 where a target is transformed: no straight line leads to its units.
+        """
+        mean, scale = self.mean[series, :k], self.scale[series, :k]
+        if self.targets is None:
+            return mean, scale
+        shaped = self.targets.shaped[series, :k]
+        return np.where(shaped, 0.0, mean), np.where(shaped, 1.0, scale)
+
+    def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> Scaler:
+        """
+        Take notice of later rows: a series that has been below zero has no bound any more.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Raw values, the targets first.
+        first_row : ndarray of int64, shape (n_series + 1,)
+            Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, or none.
+
+        Returns
+        -------
+        Scaler
+            With the bounds that are left.
+        """
+        if self.targets is None:
+            return self
+        return replace(self, targets=self.targets.after(columns, first_row))
 
     def with_unseen(self) -> Scaler:
         """
@@ -121,17 +191,34 @@ class Scaler:
         Returns
         -------
         Scaler
-            With one series more.
+            With one series more; of those alone that are transformed as it is.
         """
-        mean = np.vstack([self.mean, self.mean.mean(axis=0)])
+        targets = None if self.targets is None else self.targets.with_unseen()
+        like = self._like_unseen(targets)
+        mean = np.vstack([self.mean, self.mean.mean(axis=0, where=like)])
         apart = self.mean - mean[-1]
-        unit = _units(np.maximum(self.scale, np.abs(apart)).max(axis=0))
-        spread = unit * np.sqrt(((self.scale / unit) ** 2 + (apart / unit) ** 2).mean(axis=0))
-        return Scaler(mean=mean, scale=np.vstack([self.scale, spread]))
+        reach = np.maximum(self.scale, np.abs(apart))
+        unit = _units(reach.max(axis=0, where=like, initial=0))
+        squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
+        spread = unit * np.sqrt(squares.mean(axis=0, where=like))
+        return Scaler(mean=mean, scale=np.vstack([self.scale, spread]), targets=targets)
+
+    def _like_unseen(self, targets: TargetScale | None) -> BoolArray | Literal[True]:
+        """Tell which numbers have the units of the last series'."""
+        if targets is None or not targets.logs.any():
+            return True
+        like = np.ones(self.mean.shape, dtype=bool)
+        like[:, : targets.n_targets] = targets.logs[:-1] == targets.logs[-1]
+        return like
 
 
 def fit_scaler(
-    columns: list[npt.NDArray[np.generic]], start: IntArray, stop: IntArray, *, static: list[int]
+    columns: list[npt.NDArray[np.generic]],
+    start: IntArray,
+    stop: IntArray,
+    *,
+    static: list[int],
+    targets: TargetScale | None = None,
 ) -> Scaler:
     """
     Find the mean and deviation of each column on the training rows of each series.
@@ -143,10 +230,11 @@ def fit_scaler(
     start, stop : ndarray of int64, shape (n_series,)
         The training rows of series i are ``start[i]`` … ``stop[i] - 1``; rows that validation
         or testing uses stay outside.
-
     static : list of int
         Columns that are constant in each series: standardised across the series, because
         within one of them they say nothing.
+    targets : TargetScale or None, default=None
+        What is done to targets first.
 
     Returns
     -------
@@ -157,6 +245,7 @@ def fit_scaler(
     mean = np.zeros((len(start), len(columns)))
     scale = np.ones((len(start), len(columns)))
     for j, column in enumerate(columns):
+        column, logs = _transformed(column, start, targets, j)
         count = _sums(~np.isnan(column), start, stop)
         mean[:, j] = _sums(column, start, stop) / np.maximum(count, 1)
         deviation = _deviations(column, start, stop, mean[:, j], np.maximum(count, 1))
@@ -166,13 +255,32 @@ def fit_scaler(
             unit = _units(np.abs(apart).max())
             deviation[:] = unit * np.sqrt(((apart / unit) ** 2).mean())
             mean[:, j] = mean[seen, j].mean()
-        elif not seen.all() and seen.any():  # a series that starts after the training rows
-            mean[~seen, j], deviation[~seen] = mean[seen, j].mean(), deviation[seen].mean()
-        size = np.abs(mean[:, j])
+        elif not seen.all():
+            _lend(mean[:, j], deviation, seen, logs)
+        # What is constant in logarithms has no size: its unit would change the number.
+        size = np.where(logs, 0.0, np.abs(mean[:, j]))
         scale[size > 0, j] = size[size > 0]
-        varies = deviation > 1e-12 * np.maximum(size, 1e-300)
+        varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
         scale[varies, j] = deviation[varies]
-    return Scaler(mean=mean, scale=scale)
+    return Scaler(mean=mean, scale=scale, targets=targets)
+
+
+def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: BoolArray) -> None:
+    """Give series that start after the training rows what the others, in the same units, have."""
+    for kind in (~logs, logs):
+        some, none = seen & kind, ~seen & kind
+        if some.any():
+            mean[none], deviation[none] = mean[some].mean(), deviation[some].mean()
+
+
+def _transformed(
+    column: npt.NDArray[np.generic], start: IntArray, targets: TargetScale | None, j: int
+) -> tuple[npt.NDArray[np.generic], BoolArray]:
+    """Give a column as it is standardised, and the series that take logarithms of it."""
+    if targets is None or j >= targets.n_targets or not targets.shaped[:, j].any():
+        return column, np.zeros(len(start), dtype=bool)
+    series = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(column))))
+    return targets.forward(column, series, j), targets.logs[:, j]
 
 
 def _deviations(

@@ -66,6 +66,7 @@ from skinformer.validation.parameters import (
     check_rows_not_horizon,
     check_same_weights,
     check_target,
+    check_target_transform,
     part_constraint,
     warn_of_idle_series,
     warn_of_no_network,
@@ -95,6 +96,12 @@ from skinformer.validation.rows import (
     warn_of_new_values,
     warn_of_other_static,
     warn_of_single_row,
+)
+from skinformer.validation.transforms import (
+    check_increasing,
+    check_inverse,
+    check_positive,
+    raise_unfit_transform,
 )
 from skinformer.validation.truth import (
     check_affine,
@@ -138,6 +145,8 @@ __all__ = [
     "check_freq",
     "check_heads",
     "check_horizon",
+    "check_increasing",
+    "check_inverse",
     "check_kind",
     "check_known_future",
     "check_label_len",
@@ -151,6 +160,7 @@ __all__ = [
     "check_panel",
     "check_part_name",
     "check_placement",
+    "check_positive",
     "check_resumable",
     "check_row_count",
     "check_rows_not_horizon",
@@ -169,6 +179,7 @@ __all__ = [
     "check_target",
     "check_target_count",
     "check_target_exists",
+    "check_target_transform",
     "check_truth_names",
     "check_truth_reaches",
     "check_update_columns",
@@ -184,6 +195,7 @@ __all__ = [
     "numeric_truth",
     "part_constraint",
     "raise_irregular",
+    "raise_unfit_transform",
     "raise_unknown_ahead",
     "raise_unseen_series",
     "score_weight",

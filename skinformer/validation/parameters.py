@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skinformer.timeline.arrays import BoolArray
@@ -39,6 +39,7 @@ __all__ = [
     "check_resumable",
     "check_same_weights",
     "check_target",
+    "check_target_transform",
     "part_constraint",
     "warn_of_idle_series",
     "warn_of_no_network",
@@ -59,6 +60,11 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "seq_len": [_COUNT],
     "label_len": [None, Interval(Integral, 0, None, closed="left")],
     "pred_len": [_COUNT],
+    "target_transform": [
+        None,
+        StrOptions({"auto", "log"}),
+        HasMethods(["fit", "transform", "inverse_transform"]),
+    ],
     "linear_path": ["boolean"],
     "patch_len": [None, _COUNT],
     "known_future": [None, list],
@@ -220,6 +226,16 @@ def check_target(target: Any) -> None:
                     f"target={target!r} names {name!r} twice: each target is forecast once. "
                     "Remove one."
                 )
+
+
+def check_target_transform(target_transform: Any) -> None:
+    """Raise if a class stands where an instance is needed."""
+    if isinstance(target_transform, type):
+        name = target_transform.__name__
+        raise ValueError(
+            f"target_transform={name} is a class: each target is transformed by a clone of an "
+            f"instance. Pass {name}()."
+        )
 
 
 def check_device(device: str) -> None:

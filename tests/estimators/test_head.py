@@ -23,6 +23,7 @@ class FanHead:
     outputs = (3,)
     in_units = True
     on_path = False
+    of_mean = False
     score_name = "mae"
 
     def error(self, outputs, truth):
@@ -183,6 +184,7 @@ def test_the_point_head_is_what_the_loss_says(loss):
     )
     torch.testing.assert_close(head.error(forecast, truth), expected)
     assert (head.outputs, head.in_units, head.on_path) == ((), True, isinstance(loss, str))
+    assert head.of_mean == (loss == "mse")
     values = np.ones((4, 2))
     assert head.point(values) is values
     assert head.score(values, values * 2, None) <= 0

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
 from skinformer.estimators import simple_path
@@ -145,6 +146,7 @@ def describe_data(model, told):
     watched = told["validation"]
     return {
         "targets": list(model.roles_.target_labels),
+        "transformed": transformed(model.scaler_.targets),
         "step": getattr(rows_ahead.index, "freqstr", None),
         "window": tuple(past.shape[1:]),
         "horizon": tuple(batch.target.shape[1:]),
@@ -161,6 +163,12 @@ def describe_data(model, told):
         "device": model.device_,
         "tensors": {past.device.type, *(p.device.type for p in model.module_.parameters())},
     }
+
+
+def transformed(scale):
+    """Name the transformers, or tell whether logarithms are taken."""
+    named = [type(fitted.transformer).__name__ for fitted in scale.transformers]
+    return named or bool(scale.logs.any())
 
 
 def describe_network(model, network):
@@ -273,6 +281,7 @@ def _ids(groups):
 #: What the defaults build for 300 hours of three columns.
 DEFAULT = {
     "targets": ["load"],
+    "transformed": False,
     "step": "h",
     "window": (96, 3),
     "horizon": (24, 1),
@@ -344,6 +353,7 @@ DEFAULT = {
 #: What `recipes.NOTE` builds.
 NOTE = {
     "targets": ["load"],
+    "transformed": False,
     "step": "h",
     "window": (96, 3),
     "horizon": (24, 1),
@@ -415,6 +425,7 @@ NOTE = {
 #: What `recipes.BF16` builds.
 BF16 = {
     "targets": ["load"],
+    "transformed": False,
     "step": "h",
     "window": (96, 3),
     "horizon": (24, 1),
@@ -521,6 +532,7 @@ CHANGES = [
         },
         WHOLE,
     ),
+    ("target_transform", PowerTransformer(), {"transformed": ["PowerTransformer"]}),
     (
         "linear_path",
         False,
@@ -712,6 +724,14 @@ def test_vectors_of_series_are_learnt_where_they_are_asked_for(build):
     """They are one more category of each step: two series and one for those never seen."""
     before, after = (describe(*build({"embeddings": value}, PANEL)) for value in [(), ("series",)])
     assert differences(before, after) == {"calendar": [24, 7, 3], "categories": 3}
+
+
+@pytest.mark.parametrize(("value", "taken"), [("auto", True), (None, False), ("log", True)])
+def test_logarithms_are_taken_where_they_are_asked_for_or_proved(build, value, taken):
+    """Noise has none; this column grows by a factor."""
+    grows = np.exp(0.02 * np.arange(300) + np.sin(np.arange(300)) + FRAME["flow"] / 10)
+    model = build({"target_transform": value, "seq_len": 24}, grows.to_frame("load"))[0]
+    assert transformed(model.scaler_.targets) == taken
 
 
 def test_none_bounds_the_length_of_patches(build):

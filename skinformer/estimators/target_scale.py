@@ -1,0 +1,296 @@
+"""How targets are transformed before they are standardised: asked for, or proved on held-out rows.
+
+Under "auto" a series takes logarithms where ridges on them, fitted before the validation tail,
+forecast its tail better, in its own units, than ridges on the values do. The ridges see one target
+at a time and half of the windows, so that both together cost less than the path itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import clone
+
+from skinformer import validation
+from skinformer.estimators.batches import WindowBatches
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.fitting import cut_windows
+from skinformer.estimators.head import Head
+from skinformer.estimators.hybrid import linear_fit
+from skinformer.estimators.settings import FitSettings
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
+from skinformer.ridge.sums import Problem, gather
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
+from skinformer.timeline.roles import Roles
+from skinformer.timeline.scaling import Scaler, fit_scaler
+from skinformer.timeline.target_scale import FittedTransformer, apply, observe_targets
+from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.windows import origins_between, window_rows
+
+__all__ = ["fit_scale", "smeared"]
+
+#: Windows that the two ridges learn from, and that they forecast, at most, and the rows that they
+#: look back: the question is which of two is better, not how good it can be.
+_MAX_WINDOWS, _LONGEST = 20_000, 256
+#: Relative error by which logarithms have to be better.
+_MARGIN = 0.03
+#: Forecasts of its own at which a series counts as much as the panel does for it.
+_PRIOR = 6.0
+#: Series at which a panel is believed half: one alone must not believe itself.
+_DOUBT = 5.0
+#: Log ratio of errors that counts at most, so that no series speaks for the others.
+_LOUDEST = 1.0
+#: Share of the training values' range by which a transformer may miss them.
+_ROUND_TRIP = 1e-4
+#: Forecast values that are compared at most.
+_MAX_VALUES = 20_000_000
+#: Residuals of logarithms, and factors for means, that count at most.
+_FARTHEST, _GREATEST = 3.0, 2.0
+
+
+def fit_scale(
+    table: Table, settings: FitSettings, roles: Roles, tail: IntArray | None, names: pd.Index | None
+) -> Scaler:
+    """
+    Find how columns are standardised, and how targets are transformed before that.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    settings : FitSettings
+        With `target_transform`.
+    roles : Roles
+        What the columns are.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins; its rows are left out.
+    names : Index or None
+        Names of the series.
+
+    Returns
+    -------
+    Scaler
+        Cost under "auto": none where no series is above zero throughout, else two fits of ridges
+        to those that are, target by target, and to half their windows each.
+
+    Raises
+    ------
+    ValueError
+        If what is asked for cannot be done to the training rows.
+    """
+    end = table.first_row[1:]
+    rows = table.first_row[:-1], end if tail is None else tail
+    make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
+    plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
+    positive, wanted = least > 0, settings.target_transform
+    if wanted == "log":
+        validation.check_positive(least, positive, roles.targets, names)
+        return make(targets=plain.with_logs(positive))
+    if wanted is not None and wanted != "auto":
+        shapes = [
+            _fit_transformer(wanted, column, rows, name, settings.head)
+            for column, name in zip(table.columns, roles.targets, strict=False)
+        ]
+        return make(targets=replace(plain, transformers=tuple(shapes)))
+    scaler = make(targets=plain)
+    if wanted is None or tail is None or not settings.linear_path or not positive.any():
+        return scaler
+    logs = np.zeros_like(positive)
+    for j, some in enumerate(positive.T):
+        if some.any():
+            logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - tail)[some])
+    return make(targets=plain.with_logs(logs)) if logs.any() else scaler
+
+
+def _fit_transformer(
+    transformer: Any,
+    column: AnyArray,
+    rows: tuple[IntArray, IntArray],
+    target: Hashable,
+    head: Head,
+) -> FittedTransformer:
+    """Fit a clone to all training rows of a target, and look whether it gives them back."""
+    values = column[origins_between(rows[0], rows[1] - 1)].astype(np.float64)
+    values = values[~np.isnan(values)]
+    fitted, distinct = clone(transformer), np.unique(values)
+    try:
+        fitted.fit(values[:, None])
+        out = apply(fitted.transform, distinct)
+        back = apply(fitted.inverse_transform, out)
+    except ValueError as error:
+        validation.raise_unfit_transform(transformer, target, distinct, error)
+    lost = float(np.abs(back - distinct).max())
+    reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
+    validation.check_inverse(transformer, target, lost, reach)
+    if not head.on_path:
+        validation.check_increasing(transformer, target, bool((np.diff(out) >= 0).all()))
+    return FittedTransformer(fitted, float(out.min()), float(out.max()))
+
+
+def _one_target(table: Table, j: int, wanted: BoolArray) -> Table:
+    """Give one target of the wanted series as a panel of its own."""
+    weight = None if table.weight is None else table.weight[:, [j]]
+    one = replace(table, columns=[table.columns[j]], n_targets=1, weight=weight, names=None)
+    one = one.take(wanted[table.series])
+    return replace(one, series=(np.cumsum(wanted) - 1)[one.series])
+
+
+class _HeldOut(NamedTuple):
+    """How ridges erred on the validation tail, by series."""
+
+    error: Float64Array
+    """Mean absolute or root mean square, shape (n_series,); NaN where nothing is known."""
+    n_forecasts: Float64Array
+    """Whole forecasts that the tail of each series holds, shape (n_series,)."""
+
+
+def _judge_logs(table: Table, settings: FitSettings, n_tail: IntArray) -> BoolArray:
+    """Choose the series of a panel whose logarithms are forecast better than they are."""
+    tail = table.first_row[1:] - n_tail
+    rows = table.first_row[:-1], tail
+    plain, _ = observe_targets(table.columns, table.first_row, 1)
+    values, logs = (
+        fit_scaler(table.columns, *rows, static=[], targets=plain.with_logs(taken))
+        for taken in (plain.logs, ~plain.logs)
+    )
+    judge = partial(_held_out, table, settings=settings, tail=tail, unit=values.scale)
+    return _better(judge(values), judge(logs))
+
+
+def _held_out(
+    table: Table,
+    scaler: Scaler,
+    *,
+    settings: FitSettings,
+    tail: IntArray,
+    unit: Float64Array,
+) -> _HeldOut:
+    """Fit ridges before the tail, and compare their forecasts with it in the target's units."""
+    timeline = build_timeline(table, scaler, fill_covariates=True)
+    sizes = _sizes(settings)
+    windows, pred_len = cut_windows(timeline, sizes, tail), sizes.pred_len
+    count = sum(part.count for part in windows)
+    n_most, missing = min(-(-count // 2), _MAX_WINDOWS), table.missing
+    short = sizes._replace(seq_len=min(sizes.seq_len, _LONGEST))
+    fit = linear_fit(
+        timeline, short, windows, missing=missing, tail=tail, refit=False, n_most=n_most
+    )[0]
+    problem = Problem(
+        timeline.values, timeline.weight, None, 1, short.seq_len, pred_len, fit.effect
+    )
+    origins = windows[1].thinned(min(_MAX_WINDOWS, 1 + _MAX_VALUES // pred_len))
+    series = timeline.series_of(origins)
+    total, weight = np.zeros((2, timeline.n_series))
+    for part in gather(problem, origins):
+        n = len(part.last)
+        rows, owner = window_rows(origins[:n], pred_len), series[:n]
+        origins, series = origins[n:], series[n:]
+        forecast = part.past[:, :, 0] @ fit.own[0] + part.last
+        each = np.repeat(owner, pred_len)
+        forecast = scaler.inverse(forecast.reshape(-1, 1), each).reshape(n, pred_len)
+        known = part.weight[:, :, 0]
+        with np.errstate(over="ignore"):
+            apart = np.abs(forecast - table.columns[0][rows]) / unit[owner]
+            apart = np.where(known > 0, apart**2 if settings.head.of_mean else apart, 0.0)
+        np.add.at(total, owner, (apart * known).sum(axis=1))
+        np.add.at(weight, owner, known.sum(axis=1))
+    error = np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0)
+    held = windows[1].high - windows[1].low + 1
+    n_forecasts = np.where(held > 0, (held - 1) / pred_len + 1, 0.0)
+    return _HeldOut(np.sqrt(error) if settings.head.of_mean else error, n_forecasts)
+
+
+def _sizes(settings: FitSettings) -> ModelSizes:
+    """Give the sizes of one target alone."""
+    lengths = settings.seq_len, settings.pred_len, settings.patch_len
+    return ModelSizes(1, 0, 0, 0, 0, (), *lengths)
+
+
+def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
+    """Tell whose logarithms are forecast better, each as far as it can prove it."""
+    judged = (values.error > 0) & (logs.error > 0)  # NaN: no
+    ratio = np.zeros(len(judged))
+    ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
+    np.clip(ratio, -_LOUDEST, _LOUDEST, out=ratio)
+    panel = ratio.sum() / (judged.sum() + _DOUBT)
+    share = np.where(judged, values.n_forecasts / (values.n_forecasts + _PRIOR), 0.0)
+    better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
+    return better
+
+
+def smeared(
+    scaler: Scaler,
+    module: Informer | Corrected,
+    held_out: WindowBatches | None,
+    *,
+    timeline: Timeline,
+    head: Head,
+) -> Scaler:
+    """
+    Find the factors that make means of exponentials of forecast logarithms.
+
+    Parameters
+    ----------
+    scaler : Scaler
+        Of the fit.
+    module : Informer or Corrected
+        Trained; its path not fitted again yet, which alone is asked where there is one.
+    held_out : WindowBatches or None
+        Validation windows.
+    timeline : Timeline
+        Their rows.
+    head : Head
+        What the outputs mean.
+
+    Returns
+    -------
+    Scaler
+        As it was where there are no logarithms, no validation windows, or another loss than
+        squared errors, whose forecast is a median or another quantile: these need none.
+
+    Notes
+    -----
+    Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
+    what a tail drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
+    at most.
+
+    References
+    ----------
+    Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American
+    Statistical Association 78.
+    """
+    scale = scaler.targets
+    if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):
+        return scaler
+    origins = held_out.draw()
+    series = timeline.series_of(origins)
+    units, size = scaler.scale[:, None, : scale.n_targets], held_out.batch_size
+    owners = np.split(series, range(size, len(series), size))
+    raised, drift, weight = np.zeros((3, *scale.logs.shape))
+    with torch.inference_mode():
+        for batch, owner in zip(held_out, owners, strict=True):
+            if isinstance(module, Corrected):
+                forecast = module.path(*batch.inputs[:2])
+            else:
+                forecast = module(*batch.inputs)
+            apart = (batch.target - forecast).cpu().numpy() * units[owner]
+            apart = np.clip(apart, -_FARTHEST, _FARTHEST)
+            known = np.ones_like(apart) if batch.weight is None else batch.weight.cpu().numpy() > 0
+            np.add.at(raised, owner, (np.exp(apart) * known).sum(axis=1))
+            np.add.at(drift, owner, (apart * known).sum(axis=1))
+            np.add.at(weight, owner, known.sum(axis=1))
+    found = scale.logs & (weight > 0)
+    smear = np.zeros(scale.logs.shape)
+    smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
+    n = weight / held_out.source.pred_len**2
+    share = np.where(found, n / (n + _PRIOR), 0.0)
+    panel = smear[found].mean() if found.any() else 0.0
+    smear = np.clip(share * smear + (1 - share) * panel, 0.0, np.log(_GREATEST))
+    return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))

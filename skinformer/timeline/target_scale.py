@@ -1,0 +1,330 @@
+"""What is done to targets before they are standardised, and undone last: logarithms, bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+
+__all__ = ["FittedTransformer", "TargetScale", "observe_targets"]
+
+#: Share of a series' least value below which logarithms take no notice, so that a zero that comes
+#: later is far below all others, not infinitely far.
+_LOWEST = 0.01
+#: Logarithms beyond which double precision has no number.
+_FARTHEST = 700.0
+#: Share of the largest value that a value may lie below zero and count as zero: rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class FittedTransformer:
+    """
+    A transformer of scikit-learn, fitted to the training rows of one target.
+
+    Parameters
+    ----------
+    transformer : transformer
+        With ``transform`` and ``inverse_transform`` of columns.
+    low, high : float
+        The range of its training values, transformed.
+    """
+
+    transformer: Any
+    low: float
+    high: float
+
+    def forward(self, values: Float64Array) -> Float64Array:
+        """
+        Transform values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            NaN is missing, and stays it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Transformed.
+
+        Raises
+        ------
+        ValueError
+            If the transformer has no finite answer to a value.
+        """
+        there = ~np.isnan(values)
+        given = values[there]
+        out = np.full(len(values), np.nan)
+        try:
+            out[there] = apply(self.transformer.transform, given)
+        except ValueError as error:
+            raise ValueError(self._refusal(given)) from error
+        far = ~np.isfinite(out[there])
+        if far.any():
+            raise ValueError(self._refusal(given[far]))
+        return out
+
+    def _refusal(self, values: Float64Array) -> str:
+        return (
+            f"target_transform={self.transformer!r} has no finite answer to a target among "
+            f"{values.min():g} … {values.max():g}: it was fitted on other values. Make such a "
+            "target NaN, or choose a transformer that is defined there."
+        )
+
+    def inverse(self, values: Float64Array) -> Float64Array:
+        """
+        Undo it.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Transformed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            In units; where the inverse has no finite answer, that at the nearer end of the
+            training range.
+        """
+        out = apply(self.transformer.inverse_transform, values)
+        lost = ~np.isfinite(out) & ~np.isnan(values)
+        if lost.any():
+            nearest = np.clip(values[lost], self.low, self.high)
+            out[lost] = apply(self.transformer.inverse_transform, nearest)
+        return out
+
+
+def apply(function: Any, values: Float64Array) -> Float64Array:
+    """
+    Call a method of a transformer on one column.
+
+    Parameters
+    ----------
+    function : callable
+        ``transform`` or ``inverse_transform``.
+    values : ndarray of shape (n,)
+        The column.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        A copy; empty for an empty column, which transformers refuse.
+
+    Examples
+    --------
+    >>> apply(np.log1p, np.array([0.0]))
+    array([0.])
+    """
+    if not len(values):
+        return values.copy()
+    with np.errstate(all="ignore"):
+        out = np.asarray(function(values[:, None]), dtype=np.float64)
+    return out.reshape(len(values)).copy()
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """
+    How targets were transformed, and what no forecast falls below.
+
+    Parameters
+    ----------
+    floor : ndarray of shape (n_series, n_targets)
+        0 where no value ever lay below it, else minus infinity; in the targets' units.
+    low : ndarray of shape (n_series, n_targets)
+        What smaller values count as where logarithms are taken.
+    logs : ndarray of bool, shape (n_series, n_targets)
+        Where logarithms are taken.
+    smear : ndarray of shape (n_series, n_targets)
+        What is added to forecasts of logarithms, so that their exponentials are means.
+    transformers : tuple of FittedTransformer
+        One for each target, which all series share; none for logarithms alone.
+    """
+
+    floor: Float64Array
+    low: Float64Array
+    logs: BoolArray
+    smear: Float64Array
+    transformers: tuple[FittedTransformer, ...] = ()
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets."""
+        return int(self.floor.shape[1])
+
+    @property
+    def shaped(self) -> BoolArray:
+        """Where values are transformed, shape (n_series, n_targets)."""
+        return np.ones_like(self.logs) if self.transformers else self.logs
+
+    def with_logs(self, logs: BoolArray) -> TargetScale:
+        """
+        Take logarithms.
+
+        Parameters
+        ----------
+        logs : ndarray of bool, shape (n_series, n_targets)
+            Where.
+
+        Returns
+        -------
+        TargetScale
+            With the same bounds.
+        """
+        return replace(self, logs=logs)
+
+    def forward(
+        self, values: npt.NDArray[np.generic], series: IntArray, j: int
+    ) -> npt.NDArray[np.generic]:
+        """
+        Transform values of a column.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Raw; NaN is missing, and stays it.
+        series : ndarray of int64, shape (n,)
+            The series of each.
+        j : int
+            The column; those that are no target stay as they are.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The same array where nothing is transformed.
+        """
+        if j >= self.n_targets or not self.shaped[:, j].any():
+            return values
+        raw: Float64Array = values.astype(np.float64)
+        if self.transformers:
+            return self.transformers[j].forward(raw)
+        rows = self.logs[series, j]
+        raw[rows] = np.log(np.maximum(raw[rows], self.low[series[rows], j]))
+        return raw
+
+    def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
+        """
+        Put forecasts of transformed targets into units, and keep their bounds.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_targets)
+            Transformed; overwritten.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets)
+            In the targets' units.
+        """
+        for j in range(values.shape[1]):
+            if self.transformers:
+                values[:, j] = self.transformers[j].inverse(values[:, j])
+            elif self.logs[:, j].any():
+                rows = np.flatnonzero(self.logs[series, j])
+                raised = values[rows, j] + self.smear[series[rows], j]
+                values[rows, j] = np.exp(np.clip(raised, -_FARTHEST, _FARTHEST))
+        return np.maximum(values, self.floor[series, : values.shape[1]])
+
+    def with_unseen(self) -> TargetScale:
+        """
+        Append a series that training did not hold.
+
+        Returns
+        -------
+        TargetScale
+            It takes logarithms where more than half of the series do and none lay below zero, and
+            has a bound where all have.
+        """
+        bounded = (self.floor == 0).all(axis=0)
+        logs = bounded & (self.logs.mean(axis=0) > 0.5)
+        low = self.low.min(axis=0, where=self.logs, initial=np.inf)
+        smear = (self.smear * self.logs).sum(axis=0) / np.maximum(self.logs.sum(axis=0), 1)
+        return replace(
+            self,
+            floor=np.vstack([self.floor, np.where(bounded, 0.0, -np.inf)]),
+            low=np.vstack([self.low, low]),
+            logs=np.vstack([self.logs, logs]),
+            smear=np.vstack([self.smear, smear]),
+        )
+
+    def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> TargetScale:
+        """
+        Take notice of later rows: a series that has been below zero has no bound any more.
+
+        Parameters
+        ----------
+        columns : list of ndarray of shape (n,)
+            Raw values, the targets first.
+        first_row : ndarray of int64, shape (n_series + 1,)
+            Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, or none.
+
+        Returns
+        -------
+        TargetScale
+            With the bounds that are left; exponentials keep theirs.
+        """
+        floor = self.floor.copy()
+        some = np.flatnonzero(np.diff(first_row))
+        for j in range(self.n_targets if len(some) else 0):
+            least = _least(columns[j], first_row[some])
+            below = (least < -_ROUNDING * _largest(columns[j])) & ~self.logs[some, j]
+            floor[some[below], j] = -np.inf
+        return replace(self, floor=floor)
+
+
+def observe_targets(
+    columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_targets: int
+) -> tuple[TargetScale, Float64Array]:
+    """
+    Find the bounds of targets, and what decides whether logarithms can be taken.
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n,)
+        Raw values, the targets first; NaN is missing.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, one at least.
+    n_targets : int
+        Number of targets.
+
+    Returns
+    -------
+    tuple of TargetScale and ndarray of shape (n_series, n_targets)
+        Without any transformation; and the least value of each series. A series without any has
+        the least of all.
+
+    Examples
+    --------
+    >>> scale, least = observe_targets([np.array([1.0, 2.0, 0.0, -1.0])], np.array([0, 2, 4]), 1)
+    >>> scale.floor.ravel(), least.ravel()
+    (array([  0., -inf]), array([ 1., -1.]))
+    """
+    least = np.column_stack([_least(columns[j], first_row[:-1]) for j in range(n_targets)])
+    largest = np.array([_largest(columns[j]) for j in range(n_targets)])
+    least = np.where(np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least)
+    positive = least > 0
+    scale = TargetScale(
+        floor=np.where(least < -_ROUNDING * largest, -np.inf, 0.0),
+        low=_LOWEST * np.where(positive, least, 1.0),
+        logs=np.zeros_like(positive),
+        smear=np.zeros(positive.shape),
+    )
+    return scale, least
+
+
+def _least(column: npt.NDArray[np.generic], start: IntArray) -> Float64Array:
+    """Find the least value of each series, NaN where all are missing."""
+    return np.fmin.reduceat(column, start).astype(np.float64)
+
+
+def _largest(column: npt.NDArray[np.generic]) -> float:
+    """Find the largest size of a value, 0 where all are missing."""
+    ends = np.fmin.reduce(column), np.fmax.reduce(column)
+    return float(np.nan_to_num(np.abs(np.array(ends, dtype=np.float64))).max())

@@ -1,0 +1,450 @@
+"""Targets are transformed before they are standardised, and forecasts are back in their units."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
+
+from skinformer import InformerRegressor
+from skinformer.evaluation.windows import forecast_windows
+
+P = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 16,
+    "n_heads": 2,
+    "max_iter": 1,
+    "random_state": 0,
+    "max_windows": 64,
+}
+LOG1P = FunctionTransformer(np.log1p, np.expm1)
+TRANSFORMS = ["log", LOG1P, PowerTransformer()]
+
+
+def growing(n=400, *, seed=0, level=1.0, noise=0.15):
+    """Make growth by a constant factor, with a season and noise that grow as well."""
+    t = np.arange(n)
+    noise = noise * np.random.default_rng(seed).normal(size=n)
+    return level * np.exp(0.01 * t + np.sin(t * np.pi / 6) + noise)
+
+
+def steady(n=400, *, seed=0, level=100.0):
+    """Make a season and noise that stay as they are."""
+    wave = 20 * np.sin(np.arange(n) * np.pi / 6)
+    return level + wave + 5 * np.random.default_rng(seed).normal(size=n)
+
+
+def dated(**columns):
+    n = len(next(iter(columns.values())))
+    return pd.DataFrame(columns, index=pd.date_range("2024-01-01", periods=n, freq="h"))
+
+
+def panel(**series):
+    return pd.concat({name: dated(y=values) for name, values in series.items()})
+
+
+def make(transform="auto", **parameters):
+    return InformerRegressor(**P | parameters, target_transform=transform)
+
+
+def logs(model):
+    """Tell by series where logarithms are taken."""
+    return model.scaler_.targets.logs[:, 0].tolist()
+
+
+# ----------------------------------------------------------------------------------- units
+
+
+@pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
+def test_forecasts_are_in_units_in_all_three_modes(transform):
+    """What is done to targets is undone wherever the truth comes from."""
+    y = growing(level=1000)
+    df = dated(x=np.arange(400.0) % 12, y=y)
+    truth = df["y"][-6:].mean()
+    frame = make(transform).fit(df[:-6]).predict(df[-6:])
+    np.testing.assert_allclose(frame.mean(), truth, rtol=0.3)
+    both = make_pipeline(StandardScaler(), make(transform, target="y"))
+    both.set_output(transform="pandas").fit(df[:-6], df["y"][:-6])
+    np.testing.assert_allclose(both.predict(df[-6:]), frame, rtol=2e-3)
+    features = make(transform).fit(df[["x"]][:-6], df["y"][:-6])
+    np.testing.assert_allclose(features.predict(df[["x"]][-6:]).mean(), truth, rtol=0.3)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
+def test_other_columns_are_untouched(transform):
+    """A covariate below zero has no logarithm, and needs none."""
+    df = dated(x=steady(level=0), y=growing())
+    plain, other = make(None).fit(df), make(transform).fit(df)
+    np.testing.assert_array_equal(plain.timeline_.values[:, 1], other.timeline_.values[:, 1])
+    assert (plain.timeline_.values[:, 0] != other.timeline_.values[:, 0]).any()
+
+
+def test_a_transform_is_that_of_the_values_transformed_before():
+    """`target_transform=t` forecasts the inverse of what it would forecast of t's values."""
+    df = dated(y=steady())
+    root = FunctionTransformer(np.sqrt, np.square)
+    inside = make(root).fit(df).forecast(horizon=15)
+    outside = make(None).fit(np.sqrt(df)).forecast(horizon=15) ** 2
+    np.testing.assert_allclose(inside, outside, rtol=1e-6)
+
+
+def test_recursion_and_updates_go_the_same_way_in():
+    """`update` with the truth, and rows of X that bring it, are the same history."""
+    df = dated(y=growing())
+    model = make("log").fit(df[:-30])
+    told = copy.deepcopy(model).update(df[-30:-12]).forecast(horizon=12)
+    np.testing.assert_allclose(model.forecast(df[-30:-12], horizon=12), told, rtol=1e-5)
+    far = model.forecast(horizon=30)["y"]  # five forecasts, each fed by the one before
+    assert (far > 0).all()
+    np.testing.assert_allclose(far.mean(), df["y"][-30:].mean(), rtol=0.3)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
+def test_holes_are_filled_in_transformed_units(transform):
+    """A missing target is a forecast away, in `fit`, `update` and `predict`."""
+    df = dated(y=growing(level=50))
+    holed = df.copy()
+    holed.iloc[[5, 100, 101, 102, 330, 390]] = np.nan
+    model = make(transform).fit(holed[:350])
+    assert np.isfinite(model.timeline_.values).all()
+    near = model.update(holed[350:]).forecast()["y"].mean()
+    np.testing.assert_allclose(near, df["y"][-12:].mean(), rtol=0.5)
+    assert np.isfinite(model.predict(holed)).all()
+
+
+def test_overlapping_windows_are_in_units_too():
+    """Benchmarks average over them."""
+    df = dated(y=growing())
+    model = make("log").fit(df[:300])
+    windows = forecast_windows(model, df, np.arange(300, 390))
+    truth = np.stack([df["y"].to_numpy()[i : i + 6] for i in range(300, 390)])
+    assert np.abs(windows[..., 0] / truth - 1).mean() < 0.3
+
+
+# ------------------------------------------------------------------------------------ auto
+
+
+def test_growth_by_a_factor_is_forecast_by_logarithms():
+    """Out of sample they are clearly better, and "auto" finds them."""
+    errors = {None: [], "log": [], "auto": []}
+    for seed, loss in enumerate(["mse", "mae"]):
+        df = dated(y=growing(500, seed=seed))
+        for transform, found in errors.items():
+            model = make(transform, loss=loss).fit(df[:400])
+            found.append(np.abs(model.predict(df[400:]) / df["y"][400:] - 1).mean())
+    means = {transform: np.mean(found) for transform, found in errors.items()}
+    assert means["log"] < 0.85 * means[None]
+    assert means["auto"] < 0.85 * means[None]
+
+
+def test_series_of_a_panel_decide_each_for_itself():
+    """What grows by a factor takes logarithms beside what cannot; forecasts are in one frame."""
+    df = panel(a=growing(seed=1), b=steady(level=0), c=growing(seed=2, level=1e4))
+    model = make(loss="mae").fit(df)
+    assert logs(model) == [True, False, True]
+    forecast = model.forecast(horizon=12)["y"]
+    assert 0.5 < forecast["a"].mean() / df["y"]["a"][-12:].mean() < 2
+    assert 0.5 < forecast["c"].mean() / df["y"]["c"][-12:].mean() < 2
+    np.testing.assert_allclose(forecast["b"], df["y"]["b"][-12:], atol=25)
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae"])
+def test_targets_decide_each_for_itself(loss):
+    """One fit of each: a steady column takes no logarithms because another one grows."""
+    wide = dated(a=steady(), b=growing(seed=1), c=growing(level=0) - 1)
+    model = make(loss=loss, target=["a", "b", "c"]).fit(wide)
+    assert model.scaler_.targets.logs.tolist() == [[False, True, False]]
+
+
+def test_another_unit_decides_the_same():
+    """Kilowatts and milliwatts have the same logarithms, but for a constant."""
+    df = panel(a=growing(seed=1), b=steady(), c=growing(seed=3))
+    for loss in ("mse", "mae"):
+        one, other = make(loss=loss).fit(df), make(loss=loss).fit(1e6 * df)
+        assert logs(one) == logs(other)
+        np.testing.assert_allclose(other.forecast() / 1e6, one.forecast(), rtol=1e-3)
+
+
+def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
+    """No second fit of ridges for data that could not take logarithms."""
+    monkeypatch.setattr("skinformer.estimators.target_scale._held_out", None)
+    y = growing()
+    y[7] = 0
+    auto, plain = make().fit(dated(y=y)), make(None).fit(dated(y=y))
+    np.testing.assert_array_equal(auto.forecast(), plain.forecast())
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"early_stopping": False}, {"linear_path": False}, {"seq_len": 390}], ids=str
+)
+def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
+    """Without a tail, without ridges, and where classical forecasters take logarithms as it is."""
+    df = dated(y=growing())
+    model = make(**parameters).fit(df)
+    assert not model.scaler_.targets.logs.any()
+
+
+def test_auto_costs_one_ridge_fit_more(monkeypatch):
+    """Two to half of the windows each, beside the one that there always is."""
+    counts = []
+    home = "skinformer.estimators.hybrid.fit_linear_path"
+    from skinformer.estimators import hybrid
+
+    def count(problem, origins, *args, fit=hybrid.fit_linear_path, **given):
+        counts.append(len(origins))
+        return fit(problem, origins, *args, **given)
+
+    monkeypatch.setattr(home, count)
+    make().fit(panel(a=growing(), b=steady()))
+    assert len(counts) == 3
+    assert sum(counts[:2]) <= counts[2] + 4
+    counts.clear()
+    make().fit(panel(a=steady(level=0), b=-growing()))
+    assert len(counts) == 1
+
+
+# ----------------------------------------------------------------------------- zeros, bounds
+
+
+def test_log_refuses_what_has_no_logarithm():
+    """Word for word, with the way out."""
+    df = dated(y=np.r_[steady(), 0.0])
+    with pytest.raises(ValueError, match="target_transform='log'") as refused:
+        make("log").fit(df)
+    assert str(refused.value) == (
+        "target_transform='log' needs targets above 0, but 'y' falls to 0: that has no logarithm. "
+        "Make such rows NaN, or pass target_transform='auto', None or "
+        "FunctionTransformer(np.log1p, np.expm1)."
+    )
+    with pytest.raises(ValueError, match=r"but 'y' of series 'b' falls to -\d"):
+        make("log").fit(panel(a=growing(), b=steady(level=0)))
+
+
+def test_a_later_zero_counts_as_a_hundredth_of_the_least_value():
+    """Sales that stop are no reason to stop forecasting; what is forecast is above zero."""
+    df = dated(y=steady())
+    model = make("log").fit(df[:350])
+    later = df[350:].copy()
+    later.iloc[-2:] = [[0.0], [-5.0]]
+    least = later.copy()
+    least.iloc[-2:] = df["y"][:350].min() / 100
+    np.testing.assert_allclose(model.forecast(later), model.forecast(least))
+    told = copy.deepcopy(model).update(later).forecast()
+    np.testing.assert_allclose(told, copy.deepcopy(model).update(least).forecast())
+    assert (told > 0).all(axis=None)
+
+
+@pytest.mark.parametrize("linear_path", [True, False])
+def test_what_never_was_below_zero_is_not_forecast_there(linear_path):
+    """Counts that die out: whichever path speaks."""
+    y = np.maximum(200 - np.arange(400.0), 0) + 0.5
+    df = panel(a=y, b=y - 50)
+    forecast = make(None, linear_path=linear_path).fit(df[:]).forecast(horizon=40)["y"]
+    assert (forecast["a"] >= 0).all()
+    falling = dated(y=np.linspace(300, 3, 100))
+    for level, bounded in ((0, True), (10, False)):
+        low = make(None).fit(falling - level).forecast(horizon=48)["y"].min()
+        assert (low >= 0) == bounded
+
+
+def test_a_bound_goes_where_a_later_row_breaks_it():
+    """A series that has been below zero may be there again, from the next `update` on."""
+    falling = dated(y=np.linspace(300, 3, 100))
+    later = dated(y=np.linspace(300, -21, 108))[100:]
+    model = make(None).fit(falling)
+    assert model.forecast(horizon=24)["y"].min() == 0
+    assert model.forecast(later, horizon=24)["y"].min() == 0  # what X shows is no part of the fit
+    assert model.update(later).forecast(horizon=24)["y"].min() < -21
+
+
+def test_a_series_that_training_did_not_hold_is_as_most_are():
+    """Logarithms, bounds and scale are those of the others."""
+    df = panel(a=growing(seed=1), b=growing(seed=2), c=growing(seed=4))
+    model = make("log").fit(df)
+    new = panel(z=growing(seed=3))
+    forecast = model.forecast(new)["y"]
+    assert (forecast > 0).all()
+    np.testing.assert_allclose(forecast.mean(), new["y"][-12:].mean(), rtol=0.4)
+    mixed = make(loss="mae").fit(panel(a=growing(), b=steady(level=0), c=steady(level=0, seed=1)))
+    assert logs(mixed)[0]
+    assert not mixed.scaler_.with_unseen().targets.logs[-1, 0]
+    assert np.isfinite(mixed.forecast(panel(z=steady(level=0, seed=2)))).all(axis=None)
+
+
+# ------------------------------------------------------------------------------------ means
+
+
+def test_means_are_back_transformed_without_bias():
+    """The exponential of a mean of logarithms is a median: 20 % too low at a deviation of .67."""
+    y = np.exp(0.67 * np.random.default_rng(0).normal(size=3000))
+    df = dated(y=y)
+    mean, median = (make("log", loss=loss).fit(df[:2000]) for loss in ("mse", "mae"))
+    np.testing.assert_allclose(mean.predict(df[2000:]).mean(), y.mean(), rtol=0.06)
+    np.testing.assert_allclose(median.predict(df[2000:]).mean(), np.median(y), rtol=0.08)
+    assert not median.scaler_.targets.smear.any()
+    assert not make("log", loss=0.9).fit(df[:500]).scaler_.targets.smear.any()
+
+
+def test_a_factor_for_means_is_bounded():
+    """One window of garbage must not double what is forecast ever after."""
+    y = steady(300)
+    y[-8:] *= 1e4
+    smear = make("log").fit(dated(y=y)).scaler_.targets.smear
+    assert 0 <= smear.max() <= np.log(2)
+
+
+# ------------------------------------------------------------------------------ transformers
+
+
+def test_a_transformer_is_cloned_and_fitted_before_the_tail():
+    """The user's own stays as it is; the validation rows are not looked at."""
+    given, y = PowerTransformer(), growing()
+    model = make(given).fit(dated(y=y))
+    assert not hasattr(given, "lambdas_")
+    [fitted] = model.scaler_.targets.transformers
+    later = y.copy()
+    later[-6:] *= 100
+    [other] = make(given).fit(dated(y=later)).scaler_.targets.transformers
+    assert fitted.transformer.lambdas_ == other.transformer.lambdas_
+
+
+def test_series_share_a_transformer_and_targets_do_not():
+    """A series that training did not hold has one as well."""
+    df = panel(a=growing(), b=steady())
+    model = make(PowerTransformer()).fit(df)
+    assert len(model.scaler_.targets.transformers) == 1
+    assert np.isfinite(model.forecast(panel(z=steady(seed=5)))).all(axis=None)
+    wide = make(PowerTransformer(), target=["a", "b"]).fit(dated(a=growing(), b=steady()))
+    one, other = wide.scaler_.targets.transformers
+    assert one.transformer.lambdas_ != other.transformer.lambdas_
+
+
+def test_a_transformer_has_to_give_values_back():
+    """Forecasts would be off by as much; word for word."""
+    df = dated(y=np.arange(1.0, 201))
+    with pytest.raises(ValueError, match="does not give") as refused:
+        make(FunctionTransformer(np.log, np.expm1, check_inverse=False)).fit(df)
+    assert str(refused.value) == (
+        "target_transform=FunctionTransformer(check_inverse=False, func=<ufunc 'log'>,\n"
+        "                    inverse_func=<ufunc 'expm1'>) "
+        "does not give the training values of target 'y' back: inverse_transform(transform(y)) is "
+        "off by 1, and forecasts would be, too. Pass a transformer with the inverse that belongs "
+        "to it, or target_transform=None."
+    )
+
+
+def test_a_transformer_that_cannot_be_fitted_is_named():
+    """With the values that it was given."""
+    df = dated(y=np.arange(-20.0, 180))
+    message = (
+        r"target_transform=PowerTransformer\(method='box-cox'\) cannot be fitted to target 'y', "
+        r"which lies in -20 … \d+: .*strictly positive.* Choose one that is defined there, or "
+        r"target_transform='auto'\."
+    )
+    with pytest.raises(ValueError, match=message):
+        make(PowerTransformer(method="box-cox")).fit(df)
+
+
+def test_later_values_outside_a_transformers_domain_are_refused():
+    """There is no floor that would fit every transformer."""
+    df = dated(y=steady())
+    model = make(LOG1P).fit(df[:-20])
+    later = df[-20:].copy()
+    later.iloc[3] = -2
+    message = (
+        r"target_transform=FunctionTransformer\(.*\) has no finite answer to a target among -2 … "
+        "-2: it was fitted on other values. Make such a target NaN, or choose a transformer that "
+        "is defined there."
+    )
+    for call in (model.update, model.forecast, model.predict):
+        with pytest.raises(ValueError, match=message):
+            call(later)
+    boxed = make(PowerTransformer(method="box-cox")).fit(df[:-20])
+    with pytest.raises(ValueError, match="has no finite answer"):
+        boxed.update(later)
+
+
+def test_a_quantile_needs_a_transformer_that_rises():
+    """Through one that falls, .9 becomes .1; a mean does not mind."""
+    falls = FunctionTransformer(np.reciprocal, np.reciprocal)
+    df = dated(y=steady())
+    message = (
+        "falls where target 'y' rises: a quantile as loss would forecast the opposite one. Pass a "
+        "transformer that rises, or another loss."
+    )
+    with pytest.raises(ValueError, match=message):
+        make(falls, loss=0.9).fit(df)
+    assert np.isfinite(make(falls).fit(df).forecast()).all(axis=None)
+
+
+def test_forecasts_outside_an_inverses_domain_are_those_of_the_range():
+    """A root has an end: beyond it stands the nearest training value, not NaN."""
+    model = make(FunctionTransformer(np.square, np.sqrt)).fit(dated(y=steady()))
+    [fitted] = model.scaler_.targets.transformers
+    np.testing.assert_array_equal(fitted.inverse(np.array([-1.0, 4.0])), [fitted.low**0.5, 2.0])
+
+
+def test_a_class_or_another_name_is_refused():
+    """An instance is what is cloned."""
+    df = dated(y=steady())
+    message = (
+        r"target_transform=PowerTransformer is a class: each target is transformed by a clone of "
+        r"an instance. Pass PowerTransformer\(\)."
+    )
+    with pytest.raises(ValueError, match=message):
+        make(PowerTransformer).fit(df)
+    with pytest.raises(ValueError, match="The 'target_transform' parameter"):
+        make("sqrt").fit(df)
+
+
+# -------------------------------------------------------------------- short series, scikit-learn
+
+
+def test_classical_forecasters_decide_for_themselves_under_auto():
+    """They mix logarithms for each series as it is: "auto" leaves them alone."""
+    df = panel(a=growing(40), b=steady(40), c=growing(30, seed=2))
+    with pytest.warns(UserWarning, match="the network is not trained"):
+        auto, plain = (make(transform).fit(df) for transform in ("auto", None))
+    np.testing.assert_array_equal(auto.forecast(horizon=9), plain.forecast(horizon=9))
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
+def test_classical_forecasters_work_on_transformed_values(transform):
+    """What the user asks for holds on short series, too, and takes no second logarithm."""
+    df = panel(a=growing(40, level=10), b=steady(40), c=growing(30, seed=2))
+    with pytest.warns(UserWarning, match="the network is not trained"):
+        model = make(transform).fit(df)
+    forecast = model.forecast(horizon=9)["y"]
+    for name in "abc":
+        assert 0.3 < forecast[name].mean() / df["y"][name][-12:].mean() < 3
+    assert not model.judged_.simple.fit.never_negative.any()
+    with pytest.warns(UserWarning, match="the network is not trained"):
+        plain = make(None).fit(df)
+    assert (forecast != plain.forecast(horizon=9)["y"]).any()
+
+
+@pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
+def test_copies_forecast_the_same_bits(transform):
+    """Cloned, pickled and fitted again."""
+    df = panel(a=growing(), b=steady())
+    model = make(transform).fit(df)
+    assert repr(clone(model).target_transform) == repr(transform)
+    for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(df)):
+        np.testing.assert_array_equal(other.forecast(), model.forecast())
+
+
+def test_searches_choose_among_transforms():
+    """As any other parameter, and those of a transformer by its name."""
+    df = dated(y=growing(500))
+    grid = {"target_transform": ["auto", None, "log"]}
+    search = GridSearchCV(make(), grid, cv=TimeSeriesSplit(2, test_size=24)).fit(df, df["y"])
+    assert search.cv_results_["mean_test_score"].shape == (3,)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    model = make(PowerTransformer()).set_params(target_transform__method="box-cox")
+    assert model.get_params()["target_transform__method"] == "box-cox"
