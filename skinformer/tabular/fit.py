@@ -26,8 +26,8 @@ __all__ = ["TabularFit", "crosswise_forecasts", "fit_tabular"]
 _MOST_PAIRS = 60_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
 _PAIRS_PER_ROW = 2
-#: Trees forecast no value that they have not seen. From this share of the rows on the level has to
-#: lie within what was usual before, or what is learnt is the distance from it.
+#: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
+#: on, has to lie within what was usual before, or what is learnt is the distance from it.
 _LATE, _USUAL = 0.9, (0.05, 0.95)
 _CHUNK = 8192  # pairs whose features are made at a time
 
@@ -146,7 +146,8 @@ def fit_tabular(
     Returns
     -------
     TabularFit
-        Cost: at most 60,000 pairs, whatever the rows. Memory: their features.
+        Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the
+        target and nine of each column known ahead, 8 bytes each, twice.
 
     Raises
     ------
@@ -156,32 +157,21 @@ def fit_tabular(
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     bounds = find_bounds(timeline.values, columns.n_targets)
     maker = FeatureMaker(columns, seasons, *bounds)
-    usable = _usable(timeline, columns, missing, stop, spared)
+    begin = _first_known(timeline, missing)
+    usable = _usable(timeline, maker, begin, missing, stop, spared)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
-    pairs = _draw(timeline, columns, usable, random_state)
+    pairs = _draw(timeline, columns, begin, usable, random_state)
+    parts = (slice(start, start + _CHUNK) for start in range(0, len(pairs.origin), _CHUNK))
+    made = [maker.make(timeline.values, pairs.take(part), timeline.clock) for part in parts]
+    features = np.concatenate(made)
     rows = pairs.origin + pairs.ahead
-    features = np.concatenate(
-        [
-            maker.make(timeline.values, pairs.take(slice(start, start + _CHUNK)), timeline.clock)
-            for start in range(0, len(rows), _CHUNK)
-        ]
-    )
     truth = timeline.values[rows, pairs.target].astype(np.float64)
     weight = None
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
-    closest = _closest_anchor(maker, features, truth)
-    planned: list[tuple[int | None, Any]] = [(closest, regressor)]
-    if regressor is None:
-        lengths = np.diff(timeline.first_row)
-        series = np.searchsorted(timeline.first_row[1:], rows, side="right")
-        age = (rows - timeline.first_row[series]) / lengths[series]
-        steady = None if _stays(_level(features, LEVEL), age) else LEVEL
-        medians, means = default_regressors()
-        planned = [(steady, medians), (closest, means)]
     members = []
-    for anchor, model in planned:
+    for anchor, model in _plan(maker, features, truth, pairs.step, regressor):
         fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
         members.append(Member(anchor, fitted))
     return TabularFit(maker, tuple(members))
@@ -248,14 +238,15 @@ def crosswise_forecasts(
 
 def _usable(
     timeline: Timeline,
-    columns: Columns,
+    maker: FeatureMaker,
+    begin: IntArray,
     missing: BoolArray | None,
     stop: IntArray | None,
     spared: tuple[int, int] | None,
 ) -> IntArray:
     """List the truths to learn, as numbers of row and target: row * n_targets + target."""
-    begin, end = _first_known(timeline, missing), timeline.first_row[1:]
-    longest = max(find_seasons(timeline.clock, np.diff(timeline.first_row)), default=0)
+    columns, end = maker.columns, timeline.first_row[1:]
+    longest = max(maker.seasons, default=0)
     # Truths at the very beginning, where no season is known yet, say little of later ones.
     context = np.clip((end - begin) // 4, 1, longest + columns.pred_len)
     low, high = begin + context, end if stop is None else np.minimum(stop, end)
@@ -282,14 +273,20 @@ def _first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
     return np.minimum(first, timeline.first_row[1:])
 
 
-def _draw(timeline: Timeline, columns: Columns, usable: IntArray, random_state: int) -> Pairs:
+def _draw(
+    timeline: Timeline,
+    columns: Columns,
+    first_known: IntArray,
+    usable: IntArray,
+    random_state: int,
+) -> Pairs:
     """Draw truths, spread over all, and how far ahead of its origin each of them is."""
     generator = np.random.default_rng(random_state)
     n_pairs = min(_MOST_PAIRS, _PAIRS_PER_ROW * len(usable))
-    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / max(n_pairs, 1))
+    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / n_pairs)
     row, target = np.divmod(usable[spread.astype(np.int64)], columns.n_targets)
     series = np.searchsorted(timeline.first_row[1:], row, side="right")
-    begin = timeline.first_row[series]
+    begin = first_known[series]
     longest = np.minimum(columns.pred_len, row - begin)
     ahead = (generator.random(n_pairs) * longest).astype(np.int64)
     origin = row - ahead
@@ -305,16 +302,27 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     return np.nan_to_num(level, copy=False)
 
 
-def _closest_anchor(maker: FeatureMaker, features: Float64Array, truth: Float64Array) -> int:
-    """Choose the level that is closest to the truth."""
+def _plan(
+    maker: FeatureMaker,
+    features: Float64Array,
+    truth: Float64Array,
+    steps: IntArray,
+    regressor: Any,
+) -> list[tuple[int | None, Any]]:
+    """Choose the level that each regressor learns distances from."""
     error = [np.abs(truth - _level(features, j)).mean() for j in range(maker.n_anchors)]
-    return int(np.argmin(error))
+    closest = int(np.argmin(error))
+    if regressor is not None:
+        return [(closest, regressor)]
+    steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
+    medians, means = default_regressors()
+    return [(steady, medians), (closest, means)]
 
 
-def _stays(level: Float64Array, age: Float64Array) -> bool:
+def _stays(level: Float64Array, steps: IntArray) -> bool:
     """Tell whether the level of late truths is one that earlier ones had, so that it was learnt."""
-    late = age >= _LATE
-    if late.all() or not late.any():
+    late = steps >= np.quantile(steps, _LATE)
+    if late.all():
         return False
     low, high = np.quantile(level[~late], _USUAL)
     return bool(low <= level[late].mean() <= high)
