@@ -187,12 +187,15 @@ class FeatureMaker:
         From `find_seasons`.
     low, high : ndarray of shape (n_columns,)
         From `find_bounds`: what lies beyond counts as unknown.
+    plain : tuple of int
+        Numbers among the columns known ahead that vary: those that are seen at the step alone.
     """
 
     columns: Columns
     seasons: tuple[int, ...]
     low: Float64Array
     high: Float64Array
+    plain: tuple[int, ...] = ()
 
     @property
     def look_back(self) -> int:
@@ -203,6 +206,40 @@ class FeatureMaker:
     def n_anchors(self) -> int:
         """Number of first features that are levels to start from: see `make`."""
         return 2 + len(self.seasons)
+
+    @property
+    def n_own(self) -> int:
+        """Number of first features, which the target's own past makes."""
+        return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
+
+    def known_features(self, n_features: int) -> list[IntArray]:
+        """
+        Tell which features the columns known ahead make.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of all features.
+
+        Returns
+        -------
+        list of ndarray of int64
+            Positions of the features of each column that varies.
+        """
+        steady = bool(self.seasons)
+        counts = [1, 2 + len(self.seasons) if steady else 1, 0]
+        counts[2] = counts[1] + len(_BESIDE) + 2
+        ends = np.cumsum([0, *(counts[detail] for detail in self._details())])
+        ends += n_features - self.columns.n_static - ends[-1]
+        return [np.arange(low, high) for low, high in pairwise(ends)]
+
+    def _details(self) -> list[int]:
+        """Tell how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
+        n_varying = self.columns.n_known - self.columns.n_static
+        rich = [i for i in range(n_varying) if i not in self.plain]
+        all_features = len(rich) <= _ALL_FEATURES
+        looked_at = set(rich[:_MOST_COLUMNS])
+        return [(1 + all_features) if i in looked_at else 0 for i in range(n_varying)]
 
     def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
         """
@@ -235,8 +272,7 @@ class FeatureMaker:
             features.append(pairs.target)
         for j in others:
             features += _of_other(view, j)
-        for i, j in enumerate(varying):
-            detail = (len(varying) <= _ALL_FEATURES) + (i < _MOST_COLUMNS)
+        for j, detail in zip(varying, self._details(), strict=True):
             features += _of_known(view, int(j), detail)
         features += [view.ahead(int(j), pairs.origin) for j in known[len(varying) :]]
         return np.column_stack(features).astype(np.float64, copy=False)

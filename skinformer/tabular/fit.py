@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from skinformer.tabular.features import (
     find_seasons,
 )
 from skinformer.tabular.regressors import default_regressors, ready
+from skinformer.tabular.screening import unhelpful_columns
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
@@ -162,11 +163,14 @@ def fit_tabular(
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
     pairs = _draw(timeline, columns, begin, usable, random_state)
-    parts = (slice(start, start + _CHUNK) for start in range(0, len(pairs.origin), _CHUNK))
-    made = [maker.make(timeline.values, pairs.take(part), timeline.clock) for part in parts]
-    features = np.concatenate(made)
+    features = _make_all(maker, timeline, pairs)
     rows = pairs.origin + pairs.ahead
     truth = timeline.values[rows, pairs.target].astype(np.float64)
+    distance = truth - _level(features, _closest_anchor(maker, features, truth))
+    plain = unhelpful_columns(maker, features, distance, pairs.step)
+    if plain:
+        maker = replace(maker, plain=plain)
+        features = _make_all(maker, timeline, pairs)
     weight = None
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
@@ -302,6 +306,18 @@ def _level(features: Float64Array, anchor: int | None) -> Float64Array:
     return np.nan_to_num(level, copy=False)
 
 
+def _make_all(maker: FeatureMaker, timeline: Timeline, pairs: Pairs) -> Float64Array:
+    parts = (slice(start, start + _CHUNK) for start in range(0, len(pairs.origin), _CHUNK))
+    made = [maker.make(timeline.values, pairs.take(part), timeline.clock) for part in parts]
+    return np.concatenate(made)
+
+
+def _closest_anchor(maker: FeatureMaker, features: Float64Array, truth: Float64Array) -> int:
+    """Choose the level that is closest to the truth."""
+    error = [np.abs(truth - _level(features, j)).mean() for j in range(maker.n_anchors)]
+    return int(np.argmin(error))
+
+
 def _plan(
     maker: FeatureMaker,
     features: Float64Array,
@@ -310,8 +326,7 @@ def _plan(
     regressor: Any,
 ) -> list[tuple[int | None, Any]]:
     """Choose the level that each regressor learns distances from."""
-    error = [np.abs(truth - _level(features, j)).mean() for j in range(maker.n_anchors)]
-    closest = int(np.argmin(error))
+    closest = _closest_anchor(maker, features, truth)
     if regressor is not None:
         return [(closest, regressor)]
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL

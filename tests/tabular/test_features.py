@@ -181,3 +181,24 @@ def test_wild_values_of_covariates_count_as_unknown():
     assert np.nanmax(np.abs(got)) < 5
     spike = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(101, 0), RowClock())
     assert spike[0, 0] == 9831  # a target may rise for ever
+
+
+def test_features_of_columns_known_ahead_are_where_they_are_said_to_be():
+    """Screening a column must not judge another one's features."""
+    columns = Columns(2, 1, 4, 1, 6)
+    wide = np.full(7, np.inf)
+    maker = FeatureMaker(columns, (4, 8), -wide, wide, plain=(1,))
+    values = np.random.default_rng(0).normal(size=(60, 7))
+    base = maker.make(values, pairs_of(40, 2), RowClock())
+    groups = maker.known_features(base.shape[1])
+    assert [len(group) for group in groups] == [10, 1, 10]
+    for i, group in enumerate(groups):
+        other = values.copy()
+        other[:, 3 + i] += 1.0 + np.arange(60) ** 2
+        changed = maker.make(other, pairs_of(40, 2), RowClock()) != base
+        np.testing.assert_array_equal(np.flatnonzero(changed[0]), group)
+    other = values.copy()
+    other[:, 0] += 1.0 + np.arange(60) ** 2
+    changed = np.flatnonzero((maker.make(other, pairs_of(40, 2), RowClock()) != base)[0])
+    assert set(range(maker.n_own)) <= set(changed)
+    assert maker.n_own not in changed  # the step ahead
