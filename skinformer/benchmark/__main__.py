@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer import InformerRegressor, benchmark, recipes
-from skinformer.benchmark import panel_methods, panels
+from skinformer.benchmark import driver_methods, drivers, panel_methods, panels
 from skinformer.datasets import load_auckland_pedestrians
 
 __all__ = ["main"]
@@ -35,16 +35,42 @@ def main(arguments: list[str] | None = None) -> int:
         Exit status.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    of_panels = any(argument.split("=")[0] == "--panel" for argument in arguments)
-    parser = _make_panel_parser() if of_panels else _make_parser()
+    given = {argument.split("=")[0] for argument in arguments}
+    kind = next((kind for kind in _KINDS if f"--{kind}" in given), "data")
+    make_parser, run = _KINDS[kind]
+    parser = make_parser()
     options = parser.parse_args(arguments)
     try:
-        (_run_panels if of_panels else _run)(options)
+        run(options)
     except (OSError, ValueError, FloatingPointError) as error:
         reason = " ".join(str(error).split())
-        given = f"--panel {' '.join(options.panel)}" if of_panels else f"--data {options.data}"
-        parser.error(f"{given}: {getattr(error, 'strerror', None) or reason}")
+        names = getattr(options, kind)
+        names = names if isinstance(names, str) else " ".join(names)
+        parser.error(f"--{kind} {names}: {getattr(error, 'strerror', None) or reason}")
     return 0
+
+
+def _make_driver_parser() -> argparse.ArgumentParser:
+    about = (drivers.__doc__ or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
+    parser.add_argument("--drivers", required=True, nargs="+", help="NAME of NAME.csv.gz")
+    parser.add_argument("--drivers-folder", type=Path, default=Path(), help="where the files are")
+    parser.add_argument(
+        "--development", action="store_true", help="cut the test rows off every series first"
+    )
+    parser.add_argument(
+        "--target-only", action="store_true", help="forecast without anything known ahead"
+    )
+    parser.add_argument(
+        "--method",
+        choices=["default", *driver_methods.METHODS],
+        nargs="+",
+        default=["default", *driver_methods.METHODS],
+        help="the estimator, a yardstick, or a part of the estimator alone",
+    )
+    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
+    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
+    return parser
 
 
 def _make_panel_parser() -> argparse.ArgumentParser:
@@ -72,7 +98,8 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m skinformer.benchmark",
         description=about,
-        epilog="With --panel NAME it measures panels of many series: --panel x --help tells how.",
+        epilog="With --panel NAME it measures panels of many series, with --drivers NAME a series "
+        "whose drivers are known ahead: --panel x --help and --drivers x --help tell how.",
     )
     parser.add_argument("--data", required=True, help='CSV file, time first; or "bundled"')
     parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
@@ -186,6 +213,32 @@ def _run_panels(options: argparse.Namespace) -> None:
     sys.stdout.write(f"geometric mean of MASE over seasonal naive's\n{mean.round(4).to_string()}\n")
 
 
+def _run_drivers(options: argparse.Namespace) -> None:
+    """Measure one series after the other."""
+    default = driver_methods.make_forecaster({"random_state": 0} | options.parameters)
+    known = {"default": default, **driver_methods.METHODS}
+    chosen = {"weekly naive": driver_methods.forecast_weekly_naive}
+    chosen |= {name: known[name] for name in options.method}
+    commit = _commit()
+    sys.stdout.write(f"commit {commit}\n")
+    facts = {"commit": commit, "development": options.development}
+    facts |= {"target_only": options.target_only, "parameters": options.parameters}
+    results: dict[str, Any] = {}
+    for name in options.drivers:
+        driven = drivers.load_driven(
+            name,
+            options.drivers_folder,
+            development=options.development,
+            drivers=not options.target_only,
+        )
+        table = drivers.measure_driven(driven, chosen)
+        results[name] = table.to_dict(orient="index")
+        sys.stdout.write(f"{name}, {len(driven.origins)} origins\n{table.round(4).to_string()}\n")
+        sys.stdout.flush()
+        if options.output:
+            options.output.write_text(json.dumps(facts | {"series": results}, indent=2))
+
+
 def _load(data: str) -> tuple[str, pd.DataFrame]:
     if data == "bundled":
         return data, load_auckland_pedestrians()
@@ -201,6 +254,14 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip()
+
+
+#: Parsers and protocols by the option that names the data.
+_KINDS = {
+    "panel": (_make_panel_parser, _run_panels),
+    "drivers": (_make_driver_parser, _run_drivers),
+    "data": (_make_parser, _run),
+}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pandas.tseries.api import guess_datetime_format
 
 from skinformer.timeline.clock import clock_for, infer_step
 
-__all__ = ["load_series"]
+__all__ = ["load_series", "read_times"]
 
 
 def load_series(path: str | Path) -> pd.DataFrame:
@@ -48,12 +48,31 @@ def load_series(path: str | Path) -> pd.DataFrame:
             numbers = pd.to_numeric(column, errors="coerce")
             bad = column[numbers.isna()].dropna().iloc[:1].tolist() or ["True or False"]
             raise ValueError(f"column {name!r} holds {bad[0]!r}, which is no number.")
-    frame.index = _times(frame.index.astype(str), frame.index.name)
+    frame.index = read_times(frame.index.astype(str), frame.index.name)
     return frame
 
 
-def _times(labels: pd.Index, name: Any) -> pd.Index:
-    """Read times, each a step after the one before it."""
+def read_times(labels: pd.Index, name: Any) -> pd.Index:
+    """
+    Read times, each a step after the one before it.
+
+    Parameters
+    ----------
+    labels : Index of str, shape (n,)
+        Times as they are written.
+    name : Any
+        Name of the index.
+
+    Returns
+    -------
+    Index of shape (n,)
+        Dates; in UTC where their offsets change.
+
+    Raises
+    ------
+    ValueError
+        If a label is no time, or does not follow the one before it by a step.
+    """
     if guess_datetime_format(labels[0]) is None:
         raise ValueError(f"the first column must be time, {labels[0]!r} is no date.")
     try:

@@ -1,0 +1,1 @@
+"""Forecasts by any regressor of scikit-learn, on features of each window and step ahead."""

@@ -1,0 +1,389 @@
+"""Features of forecast steps: what is known at an origin about one step ahead of it.
+
+A pair is an origin and a row from it on. Every feature of a pair reads rows before the origin, or
+columns that are known ahead up to the end of the window; never a row of another series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.seasons import likely_seasons
+
+__all__ = ["LEVEL", "Columns", "FeatureMaker", "Pairs", "find_bounds", "find_seasons"]
+
+LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
+#: Seasons of more rows are left to the calendar: looking back four times bounds the history.
+_LONGEST_SEASON = 2048
+_N_SEASONS = 4  # of a length that are looked at
+_LAST = (1, 2, 3)  # rows back from the origin
+_BESIDE = (-3, -2, -1, 1)  # rows beside the step, of columns known ahead
+_SAMPLES = 168  # rows of a mean at most, equally far apart
+#: So many columns known ahead have all features; more of them have fewer …
+_ALL_FEATURES = 12
+#: … and of columns beyond these many the value at the step alone is seen.
+_MOST_COLUMNS = 40
+#: Columns that are not known ahead, besides the target, that are looked at.
+_MOST_OTHERS = 12
+
+
+class Columns(NamedTuple):
+    """
+    What the columns of the rows are, in their order.
+
+    Parameters
+    ----------
+    n_targets, n_past : int
+        Numbers of the first columns: targets, then those known up to the origin.
+    n_known : int
+        Number of the last columns, which are known ahead.
+    n_static : int
+        How many of those, the last ones, are constant in each series.
+    pred_len : int
+        Rows from an origin to forecast.
+    """
+
+    n_targets: int
+    n_past: int
+    n_known: int
+    n_static: int
+    pred_len: int
+
+
+class Pairs(NamedTuple):
+    """
+    Steps to forecast, each from an origin.
+
+    Parameters
+    ----------
+    origin : ndarray of int64, shape (n,)
+        Rows of the first steps of their windows.
+    ahead : ndarray of int64, shape (n,)
+        Rows from the origin to the step, from 0.
+    target : ndarray of int64, shape (n,)
+        Number of the target.
+    begin : ndarray of int64, shape (n,)
+        The first row of their series.
+    limit : ndarray of int64, shape (n,)
+        The row after the last one at which columns are known ahead.
+    step : ndarray of int64, shape (n,)
+        The origin's step on the clock.
+    """
+
+    origin: IntArray
+    ahead: IntArray
+    target: IntArray
+    begin: IntArray
+    limit: IntArray
+    step: IntArray
+
+    def take(self, part: slice | IntArray | BoolArray) -> Pairs:
+        """
+        Choose pairs.
+
+        Parameters
+        ----------
+        part : slice, ndarray of int64 or ndarray of bool
+            Which.
+
+        Returns
+        -------
+        Pairs
+            The chosen ones.
+        """
+        return Pairs(*(values[part] for values in self))
+
+
+def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
+    """
+    Give the seasons whose phases are looked at.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the rows' steps count.
+    lengths : ndarray of int64, shape (n_series,)
+        Rows of each series.
+
+    Returns
+    -------
+    tuple of int
+        Rows, ascending, each about a multiple of the one before where there are dates; of at most
+        2048 rows, and such that half of the series hold two of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
+    >>> find_seasons(clock_for(hours, hours.freq), np.array([5000])), find_seasons(
+    ...     clock_for(hours, hours.freq), np.array([300])
+    ... )
+    ((24, 168), (24,))
+    """
+    reach = min(_LONGEST_SEASON, int(np.median(lengths)) // 2)
+    found = [season for season in likely_seasons(clock) if season <= reach]
+    if clock.dated:
+        # 365 days are 52 weeks and a day: the weekday says more than the date.
+        for i, (short, long) in enumerate(pairwise(found)):
+            found[i + 1] = round(long / short) * short
+    return tuple(found)
+
+
+def find_bounds(
+    values: npt.NDArray[np.floating], n_targets: int
+) -> tuple[Float64Array, Float64Array]:
+    """
+    Find how far out values of covariates are believed: a rain gauge once says 9831.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Training rows; NaN is unknown.
+    n_targets : int
+        Number of first columns, which have no bounds: they may rise for ever.
+
+    Returns
+    -------
+    tuple of ndarray, shape (n_columns,)
+        Lowest and highest values: as far beyond what all but a thousandth of the rows, one at
+        least, keep to at either end as that is wide.
+
+    Examples
+    --------
+    >>> values = np.column_stack([np.arange(500.0), np.arange(500.0) % 5])
+    >>> values[7] = 9831
+    >>> find_bounds(values, 1)
+    (array([-inf,  -4.]), array([inf,  8.]))
+    """
+    low, high = np.full(values.shape[1], -np.inf), np.full(values.shape[1], np.inf)
+    for j in range(n_targets, values.shape[1]):
+        known = np.sort(values[~np.isnan(values[:, j]), j].astype(np.float64))
+        n_left_out = -(-len(known) // 1000)
+        if len(known) > 2 * n_left_out:
+            inner = known[n_left_out], known[-1 - n_left_out]
+            width = inner[1] - inner[0]
+            low[j], high[j] = inner[0] - width, inner[1] + width
+    return low, high
+
+
+@dataclass(frozen=True)
+class FeatureMaker:
+    """
+    Make the features of pairs.
+
+    Parameters
+    ----------
+    columns : Columns
+        What the rows hold.
+    seasons : tuple of int
+        From `find_seasons`.
+    low, high : ndarray of shape (n_columns,)
+        From `find_bounds`: what lies beyond counts as unknown.
+    plain : tuple of int
+        Numbers among the columns known ahead that vary: those that are seen at the step alone.
+    """
+
+    columns: Columns
+    seasons: tuple[int, ...]
+    low: Float64Array
+    high: Float64Array
+    plain: tuple[int, ...] = ()
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that any feature may read."""
+        return max(_N_SEASONS * max(self.seasons, default=1) + 1, *_LAST, -min(_BESIDE))
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of first features that are levels to start from: see `make`."""
+        return 2 + len(self.seasons)
+
+    @property
+    def n_own(self) -> int:
+        """Number of first features, which the target's own past makes."""
+        return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
+
+    def known_features(self, n_features: int) -> list[IntArray]:
+        """
+        Tell which features the columns known ahead make.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of all features.
+
+        Returns
+        -------
+        list of ndarray of int64
+            Positions of the features of each column that varies.
+        """
+        steady = bool(self.seasons)
+        counts = [1, 2 + len(self.seasons) if steady else 1, 0]
+        counts[2] = counts[1] + len(_BESIDE) + 2
+        ends = np.cumsum([0, *(counts[detail] for detail in self._details())])
+        ends += n_features - self.columns.n_static - ends[-1]
+        return [np.arange(low, high) for low, high in pairwise(ends)]
+
+    def _details(self) -> list[int]:
+        """Tell how closely each column that is known ahead and varies is looked at: 0, 1 or 2."""
+        n_varying = self.columns.n_known - self.columns.n_static
+        rich = [i for i in range(n_varying) if i not in self.plain]
+        all_features = len(rich) <= _ALL_FEATURES
+        looked_at = set(rich[:_MOST_COLUMNS])
+        return [(1 + all_features) if i in looked_at else 0 for i in range(n_varying)]
+
+    def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
+        """
+        Make the features of some pairs.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            Standardised rows.
+        pairs : Pairs
+            As many as fit in memory.
+        clock : Clock
+            What their steps count.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_features)
+            NaN where nothing is known. The first ones are the anchors: the last value, the mean
+            of the last four longest seasons, then of each season the mean of the step's phase in
+            the last four of them. Then the other features of the target, the calendar, and the
+            other columns.
+        """
+        view = _View(values, pairs, self)
+        past = self.columns.n_targets + self.columns.n_past
+        others = [j for j in range(min(past, _MOST_OTHERS)) if past > 1]
+        known = values.shape[1] - np.arange(self.columns.n_known, 0, -1)
+        varying = known[: len(known) - self.columns.n_static]
+        features = [*_of_target(view), pairs.ahead, *_of_calendar(pairs, clock)]
+        if self.columns.n_targets > 1:
+            features.append(pairs.target)
+        for j in others:
+            features += _of_other(view, j)
+        for j, detail in zip(varying, self._details(), strict=True):
+            features += _of_known(view, int(j), detail)
+        features += [view.ahead(int(j), pairs.origin) for j in known[len(varying) :]]
+        return np.column_stack(features).astype(np.float64, copy=False)
+
+
+class _View:
+    """Rows as pairs may see them."""
+
+    def __init__(self, values: npt.NDArray[np.floating], pairs: Pairs, maker: FeatureMaker) -> None:
+        self.values, self.pairs, self.seasons = values, pairs, maker.seasons
+        self.low, self.high = maker.low, maker.high
+        self.at = pairs.origin + pairs.ahead
+        #: Of each season, the last row of the step's phase before the origin.
+        self.phase = [self.at - season * (pairs.ahead // season + 1) for season in self.seasons]
+
+    def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
+        """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
+        return self._read(column, rows, self.pairs.origin)
+
+    def ahead(self, column: int, rows: IntArray) -> Float64Array:
+        """Read a column that is known ahead."""
+        return self._read(column, rows, self.pairs.limit)
+
+    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
+        start, column = self.pairs.begin, np.asarray(column)
+        if rows.ndim == 2:
+            start, stop, column = start[:, None], stop[:, None], column[..., None]
+        inside = (rows >= start) & (rows < stop)
+        read = self.values[np.clip(rows, 0, len(self.values) - 1), column].astype(np.float64)
+        inside &= (read >= self.low[column]) & (read <= self.high[column])
+        return np.where(inside, read, np.nan)
+
+
+def _of_target(view: _View) -> list[Float64Array]:
+    """Make what the target's own past says of the step: first the anchors."""
+    origin, target = view.pairs.origin, view.pairs.target
+    last = [view.before(target, origin - k) for k in _LAST]
+    longest = _window(origin - 1, _N_SEASONS * max(view.seasons, default=1))
+    anchors, lags = [last[0], _mean(view.before(target, longest))], last[1:]
+    for season, phase in zip(view.seasons, view.phase, strict=True):
+        same = view.before(target, phase[:, None] - season * np.arange(_N_SEASONS))
+        anchors.append(_mean(same))
+        beside = view.before(target, phase[:, None] + np.array([-1, 1]))
+        lags += [*same.T, *beside.T, _median(same)]
+        level = _window(origin - 1, season)
+        lags += [_mean(view.before(target, level)), _mean(view.before(target, level - season))]
+    lags.append(_mean(view.before(target, _window(origin - 1, len(_LAST)))))
+    return anchors + lags
+
+
+def _of_calendar(pairs: Pairs, clock: Clock) -> list[IntArray]:
+    """Read the step's wall clock: time of day and of the week, day of the month and of the year."""
+    if not clock.dated:
+        return []
+    steps, place = np.unique(pairs.step + pairs.ahead, return_inverse=True)
+    wall = wall_times(clock.labels(steps))
+    minute = wall.hour * 60 + wall.minute
+    fields = (
+        minute,
+        wall.day_of_week,
+        wall.day_of_week * 1440 + minute,
+        wall.day,
+        wall.day_of_year,
+    )
+    return [np.asarray(field)[place] for field in fields]
+
+
+def _of_other(view: _View, j: int) -> list[Float64Array]:
+    """Make what another column that is not known ahead says."""
+    features = [view.before(j, view.pairs.origin - 1)]
+    features += [view.before(j, phase) for phase in view.phase]
+    if view.seasons:
+        features.append(_mean(view.before(j, _window(view.pairs.origin - 1, view.seasons[0]))))
+    return features
+
+
+def _of_known(view: _View, j: int, detail: int) -> list[Float64Array]:
+    """Make what a column known ahead says: at the step, against phases before, and beside it."""
+    now = view.ahead(j, view.at)
+    features = [now]
+    if detail > 0:
+        features += [now - view.before(j, phase) for phase in view.phase]
+        for season, phase in list(zip(view.seasons, view.phase, strict=True))[-1:]:
+            rows = phase[:, None] - season * np.arange(_N_SEASONS)
+            features.append(now - _mean(view.before(j, rows)))
+    if detail > 1:
+        features += [view.ahead(j, view.at + k) for k in _BESIDE]
+        day = view.seasons[0] if view.seasons else 4
+        features += [_mean(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
+    return features
+
+
+def _window(last: IntArray, length: int) -> IntArray:
+    """List the rows up to a last one, shape (n, length); of long windows equally many apart."""
+    return last[:, None] - np.arange(0, length, -(-length // _SAMPLES))
+
+
+def _mean(values: Float64Array) -> Float64Array:
+    """Take the mean of what is known of each row; NaN where nothing is."""
+    known = ~np.isnan(values)
+    # Row by row in one order, so that no other row can change how a sum is rounded.
+    total = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        mean: Float64Array = total / known.sum(axis=1)
+    return mean
+
+
+def _median(values: Float64Array) -> Float64Array:
+    """Take the median of what is known of each row; NaN where nothing is."""
+    ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
+    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
+    middle = np.minimum(middle, values.shape[1] - 1)
+    median: Float64Array = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+    return np.where(count > 0, median, np.nan)

@@ -1,0 +1,343 @@
+"""Fit regressors to pairs of an origin and a step ahead, and forecast windows by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skinformer.tabular.features import (
+    LEVEL,
+    Columns,
+    FeatureMaker,
+    Pairs,
+    find_bounds,
+    find_seasons,
+)
+from skinformer.tabular.regressors import default_regressors, ready
+from skinformer.tabular.screening import unhelpful_columns
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.timeline import Timeline
+
+__all__ = ["TabularFit", "crosswise_forecasts", "fit_tabular"]
+
+#: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
+_MOST_PAIRS = 60_000
+#: Pairs of each row and target, with different steps ahead, where they are fewer.
+_PAIRS_PER_ROW = 2
+#: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
+#: on, has to lie within what was usual before, or what is learnt is the distance from it.
+_LATE, _USUAL = 0.9, (0.05, 0.95)
+_CHUNK = 8192  # pairs whose features are made at a time
+
+
+class Member(NamedTuple):
+    """A fitted regressor, and the level that its forecasts are distances from."""
+
+    anchor: int | None
+    """Number of the feature; None for the training mean, which is 0."""
+    regressor: Any
+
+
+@dataclass(frozen=True)
+class TabularFit:
+    """
+    Regressors on the features of each step ahead; their mean is the forecast.
+
+    Parameters
+    ----------
+    maker : FeatureMaker
+        What they see.
+    members : tuple of Member
+        At least one.
+    """
+
+    maker: FeatureMaker
+    members: tuple[Member, ...]
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that are read, where the series holds them."""
+        return self.maker.look_back
+
+    def forecast(
+        self,
+        values: Float32Array,
+        begin: IntArray,
+        origins: IntArray,
+        steps: IntArray,
+        clock: Clock,
+    ) -> Float32Array:
+        """
+        Forecast windows.
+
+        Parameters
+        ----------
+        values : ndarray of float32, shape (n_rows, n_columns)
+            Standardised rows, up to the end of each window.
+        begin : ndarray of int64, shape (n,)
+            The first row of each window's series.
+        origins : ndarray of int64, shape (n,)
+            The row of each window's first forecast step.
+        steps : ndarray of int64, shape (n,)
+            Its step on the clock.
+        clock : Clock
+            What the steps count.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, pred_len, n_targets)
+            Standardised; each the same whatever others are asked for.
+        """
+        n_targets, pred_len = self.maker.columns.n_targets, self.maker.columns.pred_len
+        out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
+        size = max(1, _CHUNK // (pred_len * n_targets))
+        for start in range(0, len(origins), size):
+            part = slice(start, start + size)
+            shape = out[part].shape
+            window, ahead, target = (index.ravel() for index in np.indices(shape))
+            origin = origins[part][window]
+            pairs = Pairs(
+                origin, ahead, target, begin[part][window], origin + pred_len, steps[part][window]
+            )
+            out[part] = self._forecast(self.maker.make(values, pairs, clock)).reshape(shape)
+        return out
+
+    def _forecast(self, features: Float64Array) -> Float64Array:
+        each = [
+            _level(features, member.anchor) + member.regressor.predict(features)
+            for member in self.members
+        ]
+        mean: Float64Array = np.mean(each, axis=0)
+        return mean
+
+
+def fit_tabular(
+    timeline: Timeline,
+    columns: Columns,
+    *,
+    missing: BoolArray | None = None,
+    stop: IntArray | None = None,
+    spared: tuple[int, int] | None = None,
+    regressor: Any = None,
+    random_state: int = 0,
+) -> TabularFit:
+    """
+    Fit one regressor for all steps ahead, all targets and all series.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    columns : Columns
+        What they hold.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        Where truths were missing; None for nowhere.
+    stop : ndarray of int64, shape (n_series,), or None
+        The row of each series from which on no truth is read; None for its end.
+    spared : tuple of int, or None
+        First and last step of a time, both included, whose truths are not learnt.
+    regressor : estimator, default=None
+        Any regressor of scikit-learn, which is cloned; None for boosted trees.
+    random_state : int, default=0
+        Of the pairs that are drawn, and of the regressor where it has one.
+
+    Returns
+    -------
+    TabularFit
+        Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the
+        target and nine of each column known ahead, 8 bytes each, twice.
+
+    Raises
+    ------
+    ValueError
+        If no truth is left to learn.
+    """
+    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
+    bounds = find_bounds(timeline.values, columns.n_targets)
+    maker = FeatureMaker(columns, seasons, *bounds)
+    begin = _first_known(timeline, missing)
+    usable = _usable(timeline, maker, begin, missing, stop, spared)
+    if not len(usable):
+        raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
+    pairs = _draw(timeline, columns, begin, usable, random_state)
+    features = _make_all(maker, timeline, pairs)
+    rows = pairs.origin + pairs.ahead
+    truth = timeline.values[rows, pairs.target].astype(np.float64)
+    distance = truth - _level(features, _closest_anchor(maker, features, truth))
+    plain = unhelpful_columns(maker, features, distance, pairs.step)
+    if plain:
+        maker = replace(maker, plain=plain)
+        features = _make_all(maker, timeline, pairs)
+    weight = None
+    if timeline.weight is not None:
+        weight = timeline.weight[rows, pairs.target].astype(np.float64)
+    members = []
+    for anchor, model in _plan(maker, features, truth, pairs.step, regressor):
+        fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
+        members.append(Member(anchor, fitted))
+    return TabularFit(maker, tuple(members))
+
+
+def crosswise_forecasts(
+    timeline: Timeline,
+    columns: Columns,
+    origins: IntArray,
+    *,
+    n_blocks: int,
+    missing: BoolArray | None = None,
+    regressor: Any = None,
+    random_state: int = 0,
+) -> Float32Array:
+    """
+    Forecast training windows, each by a fit that has not learnt its truths.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    columns : Columns
+        What they hold.
+    origins : ndarray of int64, shape (n,)
+        The row of each window's first forecast step.
+    n_blocks : int
+        Times of equal length, at least 2, whose windows are forecast by a fit without them.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        As for `fit_tabular`.
+    regressor : estimator, default=None
+        As for `fit_tabular`.
+    random_state : int, default=0
+        As for `fit_tabular`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, pred_len, n_targets)
+        Standardised. Cost: `n_blocks` fits.
+    """
+    steps = timeline.steps_of(origins)
+    series = np.searchsorted(timeline.first_row[1:], origins, side="right")
+    begin = _first_known(timeline, missing)[series]
+    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    block = (steps - first) * n_blocks // span
+    shape = (len(origins), columns.pred_len, columns.n_targets)
+    out = np.empty(shape, dtype=np.float32)
+    for number in np.unique(block):
+        inside = block == number
+        window = int(steps[inside].min()), int(steps[inside].max()) + columns.pred_len - 1
+        fit = fit_tabular(
+            timeline,
+            columns,
+            missing=missing,
+            spared=window,
+            regressor=regressor,
+            random_state=random_state,
+        )
+        out[inside] = fit.forecast(
+            timeline.values, begin[inside], origins[inside], steps[inside], timeline.clock
+        )
+    return out
+
+
+def _usable(
+    timeline: Timeline,
+    maker: FeatureMaker,
+    begin: IntArray,
+    missing: BoolArray | None,
+    stop: IntArray | None,
+    spared: tuple[int, int] | None,
+) -> IntArray:
+    """List the truths to learn, as numbers of row and target: row * n_targets + target."""
+    columns, end = maker.columns, timeline.first_row[1:]
+    longest = max(maker.seasons, default=0)
+    # Truths at the very beginning, where no season is known yet, say little of later ones.
+    context = np.clip((end - begin) // 4, 1, longest + columns.pred_len)
+    low, high = begin + context, end if stop is None else np.minimum(stop, end)
+    rows = np.arange(len(timeline.values))
+    series = timeline.series
+    fit = (rows >= low[series]) & (rows < high[series])
+    if spared is not None:
+        steps = timeline.steps
+        fit &= (steps < spared[0]) | (steps > spared[1])
+    truths = np.repeat(fit[:, None], columns.n_targets, axis=1)
+    if missing is not None:
+        truths &= ~missing
+    if timeline.weight is not None:
+        truths &= timeline.weight > 0
+    return np.flatnonzero(truths)
+
+
+def _first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
+    """Find the first row of each series with a known target; its end where there is none."""
+    if missing is None:
+        return timeline.first_row[:-1]
+    known = np.append(np.flatnonzero(~missing.all(axis=1)), len(timeline.values))
+    first: IntArray = known[np.searchsorted(known, timeline.first_row[:-1])]
+    return np.minimum(first, timeline.first_row[1:])
+
+
+def _draw(
+    timeline: Timeline,
+    columns: Columns,
+    first_known: IntArray,
+    usable: IntArray,
+    random_state: int,
+) -> Pairs:
+    """Draw truths, spread over all, and how far ahead of its origin each of them is."""
+    generator = np.random.default_rng(random_state)
+    n_pairs = min(_MOST_PAIRS, _PAIRS_PER_ROW * len(usable))
+    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / n_pairs)
+    row, target = np.divmod(usable[spread.astype(np.int64)], columns.n_targets)
+    series = np.searchsorted(timeline.first_row[1:], row, side="right")
+    begin = first_known[series]
+    longest = np.minimum(columns.pred_len, row - begin)
+    ahead = (generator.random(n_pairs) * longest).astype(np.int64)
+    origin = row - ahead
+    limit = np.minimum(origin + columns.pred_len, timeline.first_row[series + 1])
+    return Pairs(origin, ahead, target, begin, limit, timeline.steps_of(origin))
+
+
+def _level(features: Float64Array, anchor: int | None) -> Float64Array:
+    """Give the level that forecasts are distances from, 0 where nothing is known."""
+    if anchor is None:
+        return np.zeros(len(features))
+    level = np.where(np.isnan(features[:, anchor]), features[:, 0], features[:, anchor])
+    return np.nan_to_num(level, copy=False)
+
+
+def _make_all(maker: FeatureMaker, timeline: Timeline, pairs: Pairs) -> Float64Array:
+    parts = (slice(start, start + _CHUNK) for start in range(0, len(pairs.origin), _CHUNK))
+    made = [maker.make(timeline.values, pairs.take(part), timeline.clock) for part in parts]
+    return np.concatenate(made)
+
+
+def _closest_anchor(maker: FeatureMaker, features: Float64Array, truth: Float64Array) -> int:
+    """Choose the level that is closest to the truth."""
+    error = [np.abs(truth - _level(features, j)).mean() for j in range(maker.n_anchors)]
+    return int(np.argmin(error))
+
+
+def _plan(
+    maker: FeatureMaker,
+    features: Float64Array,
+    truth: Float64Array,
+    steps: IntArray,
+    regressor: Any,
+) -> list[tuple[int | None, Any]]:
+    """Choose the level that each regressor learns distances from."""
+    closest = _closest_anchor(maker, features, truth)
+    if regressor is not None:
+        return [(closest, regressor)]
+    steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
+    medians, means = default_regressors()
+    return [(steady, medians), (closest, means)]
+
+
+def _stays(level: Float64Array, steps: IntArray) -> bool:
+    """Tell whether the level of late truths is one that earlier ones had, so that it was learnt."""
+    late = steps >= np.quantile(steps, _LATE)
+    if late.all():
+        return False
+    low, high = np.quantile(level[~late], _USUAL)
+    return bool(low <= level[late].mean() <= high)

@@ -1,0 +1,131 @@
+"""Regressors as they are fitted: cloned, seeded, and given numbers where they take no NaN."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["ReadyRegressor", "default_regressors", "ready"]
+
+
+def default_regressors() -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
+    """
+    Give the boosted trees that are fitted where the user names nothing else.
+
+    Returns
+    -------
+    tuple of HistGradientBoostingRegressor
+        For distances from a level that stays, then for those from the closest anchor. Medians on
+        the one hand and means on the other err in different places (docs/drivers.md).
+    """
+    common = {"max_iter": 300, "max_features": 0.6, "early_stopping": False}
+    return (
+        HistGradientBoostingRegressor(loss="absolute_error", **common),
+        HistGradientBoostingRegressor(**common),
+    )
+
+
+def ready(regressor: Any, random_state: int) -> ReadyRegressor:
+    """
+    Make a regressor ready for features that may be NaN.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Any regressor of scikit-learn; it is left as it is.
+    random_state : int
+        Given to every part of it that has a ``random_state`` which is None.
+
+    Returns
+    -------
+    ReadyRegressor
+        A clone, not fitted.
+    """
+    copy = clone(regressor)
+    unset = [
+        name
+        for name, value in copy.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and value is None
+    ]
+    copy.set_params(**dict.fromkeys(unset, random_state))
+    return ReadyRegressor(copy, fill=not get_tags(copy).input_tags.allow_nan)
+
+
+class ReadyRegressor:
+    """
+    A regressor behind the features that it can take.
+
+    Parameters
+    ----------
+    regressor : estimator
+        It is fitted itself.
+    fill : bool
+        Whether features are standardised, and NaN filled by the mean.
+    """
+
+    def __init__(self, regressor: Any, *, fill: bool) -> None:
+        self.regressor, self.fill = regressor, fill
+
+    def fit(self, features: Float64Array, truth: Float64Array, weight: Float64Array | None) -> Self:
+        """
+        Fit.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, n_features)
+            NaN where nothing is known.
+        truth : ndarray of shape (n,)
+            What is to be forecast.
+        weight : ndarray of shape (n,), or None
+            Weight of each truth; left out where the regressor takes none.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        # Trees cannot bin a column that was never known, and one that never varies says nothing.
+        lowest = np.where(np.isnan(features), np.inf, features).min(axis=0)
+        highest = np.where(np.isnan(features), -np.inf, features).max(axis=0)
+        self.used = np.flatnonzero(lowest < highest)
+        if self.fill:
+            self.mean = np.nanmean(features[:, self.used], axis=0)
+            self.deviation = np.nanstd(features[:, self.used], axis=0)
+        given = {}
+        if weight is not None and has_fit_parameter(self.regressor, "sample_weight"):
+            given["sample_weight"] = weight
+        self.regressor.fit(self._filled(features), truth, **given)
+        return self
+
+    def predict(self, features: Float64Array) -> Float64Array:
+        """
+        Forecast.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, n_features)
+            NaN where nothing is known.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Forecasts.
+        """
+        forecast = np.asarray(self.regressor.predict(self._filled(features)), dtype=np.float64)
+        return forecast.reshape(len(features))
+
+    def _filled(self, features: Float64Array) -> Float64Array:
+        features = features[:, self.used]
+        if not self.used.size:  # a series that never changed
+            return np.zeros((len(features), 1))
+        if not self.fill:
+            return features
+        filled: Float64Array = np.nan_to_num((features - self.mean) / self.deviation, copy=False)
+        return filled
