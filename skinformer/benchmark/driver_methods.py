@@ -185,7 +185,7 @@ def _forecast_by(driven: Driven, regressor: Any, *, hour_of_week: bool = False) 
 
 def _features(frame: pd.DataFrame) -> pd.DataFrame:
     """Put lags, the mean of a week, the calendar and the drivers beside each hour."""
-    target, hours = frame.iloc[:, 0], pd.DatetimeIndex(frame.index)
+    target, hours = frame.iloc[:, 0], pd.to_datetime(frame.index)
     features = {f"lag {lag}": target.shift(lag) for lag in _LAGS}
     features["mean of a week"] = target.shift(HORIZON).rolling(_WEEK, min_periods=1).mean()
     calendar = (hours.hour, hours.day_of_week, hours.day_of_year, hours.year)

@@ -169,17 +169,18 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     linear_blend_ : dict of str to float
-        Weight of each ridge in the linear path, or mean weight of the classical forecasters that
-        count; empty with ``linear_path=False``.
+        Mean weight of each ridge, and of each classical forecaster that counts, in the path that
+        the network corrects; empty with ``linear_path=False``.
     series_blend_ : DataFrame or None
-        Weights of these for each series.
+        Weights of classical forecasters, "ridges", and "ridges and network" for each series of a
+        panel, and on a short table; rows have the sum 1, but for what hardly counts.
     judged_ : Judged
         Who forecasts, with the shares of each series (``judged_.shares``) and the classical
         forecasters (``judged_.simple``), where they count.
     trust_ : float
-        Share of the Informer's correction that proved itself, 0 to 1; 0 is the linear path alone.
-        1 without validation rows, for quantiles, and with ``linear_path=False``; 0 where series are
-        too short for the Informer.
+        Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
+        the linear path alone. 1 without validation rows, for quantiles, and with
+        ``linear_path=False``; 0 where series are too short for the Informer.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

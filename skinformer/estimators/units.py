@@ -50,10 +50,12 @@ def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
     start, stop = table.first_row[:-1], table.first_row[1:] if tail is None else tail
     if len(start) < 2:
         return scaler
+    rows = origins_between(start, stop - 1)
+    first_row = np.concatenate([[0], np.cumsum(stop - start)])
     scale = scaler.scale.copy()
     for j in range(table.n_targets):
         column = scaler.forward(table.columns[j], table.series, j).astype(np.float64)
-        season = _season(column, table)
+        season = _season(column[rows], first_row, likely_seasons(table.clock))
         changes = _changes(column, start, stop, season)
         usable = changes > 1e-9 * scale[:, j]
         if usable.any():
@@ -62,10 +64,10 @@ def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
     return replace(scaler, scale=scale)
 
 
-def _season(column: Float64Array, table: Table) -> int:
+def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) -> int:
     values = column[:, None].copy()
-    fill_forward(values, table.first_row)
-    return find_period(values[:, 0], table.first_row, likely_seasons(table.clock))
+    fill_forward(values, first_row)
+    return find_period(values[:, 0], first_row, likely)
 
 
 def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int) -> Float64Array:

@@ -65,6 +65,39 @@ def test_series_of_a_panel_change_alike_in_their_units(small, panel):
     assert np.median(deviation / estimator.scaler_.scale[:, 0]) == pytest.approx(1, rel=1e-6)
 
 
+def test_a_typing_error_is_no_unit(small, panel):
+    """In units of a million everything else that a series does would be nothing."""
+    df = panel(n=(60, 60, 60))[["load"]]
+    wrong = df.copy()
+    wrong.iloc[70, 0] *= 1e3
+    clean, typed = (
+        small(early_stopping=False).fit(rows).scaler_.scale[1, 0] for rows in (df, wrong)
+    )
+    assert typed < 2 * clean
+
+
+def test_a_series_shorter_than_a_season_has_the_unit_of_its_changes(small, panel):
+    """The panel's season makes of a change from row to row what it is over one."""
+    t = np.arange(96)
+    wave = 10 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=96) + 0.5 * t
+    hours = pd.date_range("2024-01-01", periods=96, freq="h")
+    whole = {name: pd.DataFrame({"load": wave * (1 + i)}, hours) for i, name in enumerate("abc")}
+    short = pd.concat(whole | {"d": whole["a"][-20:]}, names=["site", "time"])
+    scale = small(early_stopping=False).fit(short).scaler_.scale[:, 0]
+    np.testing.assert_allclose(scale[:3] / scale[0], [1, 2, 3], rtol=1e-6)
+    assert 0.5 < scale[3] / scale[0] < 2
+
+
+def test_rows_of_the_tail_have_no_say_in_units(small, panel):
+    """What a series is judged by would already stand in what it is judged in."""
+    df = panel(n=(60, 60, 60))[["load"]]
+    changed = df.copy()
+    last = changed.groupby("site").cumcount(ascending=False) < 4
+    changed.loc[last, "load"] *= np.random.default_rng(0).uniform(0, 9, last.sum())
+    one, two = (small(early_stopping=True).fit(rows).scaler_ for rows in (df, changed))
+    np.testing.assert_array_equal(one.scale, two.scale)
+
+
 def test_every_series_is_forecast_at_its_own_level(case, modes):
     """Levels of 1e3, 1e5 and 1e7 must not mix."""
     mode, _, longer, estimator = case
