@@ -187,7 +187,7 @@ LINKS = [
         "resolve_precision(estimator.precision,",
         'resolve_precision("auto",',
     ),
-    Mutant("tail always auto", FITTING, "settings.early_stopping is not False and", ""),
+    Mutant("tail always auto", FITTING, "if settings.early_stopping is not False:", "if True:"),
     Mutant(
         "linear path always fitted again",
         BASE,

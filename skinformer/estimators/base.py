@@ -27,7 +27,7 @@ from skinformer.estimators.future import (
 )
 from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit, start_module
-from skinformer.estimators.joining import Judged, Rows, join
+from skinformer.estimators.joining import FitRows, Judged, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -381,7 +381,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self.scaler_ = smeared(
             self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
         )
-        rows = Rows(timeline, sizes, self.scaler_, tail, windows[1])
+        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1])
         final = None if linear is None else linear[1]
         self.judged_ = join(self.module_, final, batches, rows, settings)
         self.trust_ = self.judged_.trust

@@ -22,7 +22,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
 
-__all__ = ["Judged", "Rows", "join"]
+__all__ = ["FitRows", "Judged", "join"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FitRows:
     """
     The rows of a fit, and how they are parted.
 
@@ -124,7 +124,7 @@ def join(
     module: Informer | Corrected,
     final: LinearFit | None,
     batches: FitBatches,
-    rows: Rows,
+    rows: FitRows,
     settings: FitSettings,
 ) -> Judged:
     """
@@ -138,7 +138,7 @@ def join(
         The ridges, fitted again; None without them.
     batches : FitBatches
         Where windows come from.
-    rows : Rows
+    rows : FitRows
         Of the fit.
     settings : FitSettings
         Who takes part.
@@ -159,7 +159,7 @@ def join(
     return judged
 
 
-def _judged(module: Corrected, batches: FitBatches, rows: Rows, settings: FitSettings) -> Judged:
+def _judged(module: Corrected, batches: FitBatches, rows: FitRows, settings: FitSettings) -> Judged:
     if rows.tail is None or batches.validation is None or not settings.head.on_path:
         if settings.train_network:
             return Judged(1.0)  # nothing to judge by, or nothing else that forecasts the same
@@ -178,7 +178,7 @@ def _judged(module: Corrected, batches: FitBatches, rows: Rows, settings: FitSet
 
 
 def _weights(
-    module: Corrected, source: WindowSource, rows: Rows, settings: FitSettings
+    module: Corrected, source: WindowSource, rows: FitRows, settings: FitSettings
 ) -> Float64Array:
     """Weigh classical forecasters, ridges, and ridges with the network; 0 for who takes no part."""
     timeline, k = rows.timeline, rows.sizes.n_targets
@@ -207,7 +207,7 @@ def _weights(
     return out
 
 
-def _classical(rows: Rows, *, before_tail: bool = False) -> SimplePath:
+def _classical(rows: FitRows, *, before_tail: bool = False) -> SimplePath:
     timeline = rows.timeline
     if before_tail and rows.tail is not None:
         timeline = timeline.head(rows.tail)
