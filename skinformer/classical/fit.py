@@ -83,7 +83,8 @@ class ClassicalFit:
         out = np.empty((len(past), self.pred_len))
         known = series >= 0
         place = np.where(known, series, 0)
-        floor = np.where(known, self.never_negative[place], past.min(axis=1) >= 0)
+        never = np.where(known, self.never_negative[place], self.never_negative.all())
+        floor = never & (past.min(axis=1) >= 0)  # later rows may be below zero
         for rows, forecast in _forecasts(past, length, series, floor, self.learnt):
             weights = np.where(known[rows, None], self.weights[place[rows]], self.panel_weights)
             out[rows] = np.einsum("nch,nc->nh", forecast, weights)
@@ -98,6 +99,7 @@ def fit_classical(
     pred_len: int,
     period: int,
     end: IntArray | None = None,
+    bounded: BoolArray | None = None,
 ) -> ClassicalFit:
     """
     Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
@@ -116,6 +118,8 @@ def fit_classical(
         Rows of a season; 1 for none. `find_period` tells it from the data.
     end : ndarray of int64, shape (n_series,), default=None
         The row after the last one of each series that may be seen; None for all rows.
+    bounded : ndarray of bool, shape (n_series,), default=None
+        Whether zero is a bound to a series that never was below it; None for all.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def fit_classical(
     end = first_row[1:] if end is None else end
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
-    floor = _never_negative(values, begin, end)
+    floor = _never_negative(values, begin, end) & (True if bounded is None else bounded)
     ledger = Ledger(len(begin), len(_names(seq_len, period)))
     for offset in judging_offsets(end - begin, pred_len, period):
         judged = np.flatnonzero(offset)

@@ -36,6 +36,7 @@ from skinformer.estimators.simple_path import for_rows
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
+from skinformer.estimators.wild import without_wild_values
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
@@ -320,9 +321,12 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
-        table, self.roles_, self.series_, self._training_digest_ = read_training(
+        rows = read_training(
             self, X, y, sample_weight, reading_settings(self, whole=not settings.simple_path)
         )
+        if settings.target_transform in (None, "auto"):  # else the user knows of their range
+            rows = without_wild_values(rows)
+        table, self.roles_, self.series_, self._training_digest_ = rows
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)

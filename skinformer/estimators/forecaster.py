@@ -291,13 +291,17 @@ def _forecast_jointly(
         if simple is None:
             return network(rows, origins, None)
         return simple.forecast(rows.values, rows.begin[track], series, origins)
-    known = np.minimum(series, len(shares.trust) - 1)
-    out = network(rows, origins, shares.trust[known])
-    if simple is not None:
-        share = shares.classical[known]
-        some = share.any(axis=1)
-        classical = simple.forecast(
-            rows.values, rows.begin[track[some]], series[some], origins[some]
-        )
+    known, begin = np.minimum(series, len(shares.trust) - 1), rows.begin[track]
+    if simple is None:
+        return network(rows, origins, shares.trust[known])
+    # Ridges and network see whole windows; what is shorter would be filled up by training means.
+    whole = (origins - begin >= simple.fit.seq_len)[:, None]
+    share = np.where(whole, shares.classical[known], 1.0)
+    out = np.zeros((len(origins), simple.fit.pred_len, simple.n_targets), dtype=np.float32)
+    there, some = (share < 1).any(axis=1), share.any(axis=1)
+    if there.any():
+        out[there] = network(rows, origins[there], shares.trust[known[there]])
+    if some.any():
+        classical = simple.forecast(rows.values, begin[some], series[some], origins[some])
         out[some] += share[some, None] * (classical - out[some])
     return out

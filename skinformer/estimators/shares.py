@@ -18,8 +18,9 @@ from skinformer.timeline.windows import Origins
 __all__ = ["Shares", "judge", "judging_origins"]
 
 
-#: Windows of a series by which it judges, spread over its tail.
-_N_ORIGINS = 8
+#: Windows of a series by which it judges, spread over its tail; two where there would be more than
+#: so many of all series.
+_N_ORIGINS, _MOST_WINDOWS = 8, 20_000
 #: A difference of so much in the log error makes a factor e in the weight.
 _TEMPERATURE = 0.1
 #: How far the difference of a series' own log errors from the panel's is believed: eight windows
@@ -27,6 +28,8 @@ _TEMPERATURE = 0.1
 _OWN = 0.2
 #: Log of the ratio beyond which an error says no more: no series speaks for the others.
 _FARTHEST = 1.5
+#: Error, standardised, below which all are as good: a constant is forecast to rounding.
+_SMALL = 0.01
 #: Weight that is not worth a forecast.
 _NEGLIGIBLE = 0.01
 
@@ -60,7 +63,7 @@ class Shares:
         Returns
         -------
         Shares
-            Classical forecasters that hardly count are left out: what they cost is saved.
+            Whoever hardly counts is left out: what it costs is saved.
 
         Examples
         --------
@@ -68,8 +71,9 @@ class Shares:
         >>> shares.classical.item(), shares.trust.round(2).item()
         (0.6, 0.25)
         """
-        classical = np.where(weights[..., 0] < _NEGLIGIBLE, 0.0, weights[..., 0])
-        rest = weights[..., 1] + weights[..., 2]
+        weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
+        weights /= weights.sum(axis=-1, keepdims=True)
+        classical, rest = weights[..., 0], weights[..., 1] + weights[..., 2]
         trust = np.divide(weights[..., 2], rest, out=np.zeros_like(rest), where=rest > 0)
         return cls(classical, trust)
 
@@ -99,10 +103,11 @@ def judging_origins(tails: Origins) -> IntArray:
     >>> judging_origins(Origins(np.array([5, 40]), np.array([7, 61])))
     array([ 5,  6,  7, 40, 43, 46, 49, 52, 55, 58, 61])
     """
-    place = np.arange(_N_ORIGINS)
     some = np.flatnonzero(tails.high >= tails.low)
+    n_origins = min(max(_MOST_WINDOWS // max(len(some), 1), 2), _N_ORIGINS)
+    place = np.arange(n_origins)
     low, high = tails.low[some, None], tails.high[some, None]
-    return np.unique(low + (high - low) * place // (_N_ORIGINS - 1))
+    return np.unique(low + (high - low) * place // (n_origins - 1))
 
 
 def judge(
@@ -149,11 +154,8 @@ def judge(
     array([[1., 0.]])
     """
     errors = np.stack([_mean_errors(f, truth, weight, series, n_series) for f in forecasts], axis=2)
-    judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > 0).any(axis=2))
-    logs = np.zeros_like(errors)
-    # An error of next to nothing is as good as none.
-    least = 1e-3 * errors[judged].max(axis=1, initial=0, keepdims=True)
-    logs[judged] = np.log(np.maximum(errors[judged], least))
+    judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > _SMALL).any(axis=2))
+    logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
     logs -= logs.mean(axis=2, keepdims=True)
     logs = np.clip(logs, -_FARTHEST, _FARTHEST)
     panel = logs[judged].mean(axis=0) if judged.any() else np.zeros(len(forecasts))

@@ -222,20 +222,35 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
     values = timeline.values[:, :k].astype(np.float64)
     if sizes.n_known:
         values -= np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
-    values = _in_units(values, *units)
-    n_rows = len(values)
-    first_row = np.append(
-        (timeline.first_row[:-1] + n_rows * np.arange(k)[:, None]).ravel(), k * n_rows
-    )
-    flat = values.T.ravel()
+    start, stop = _known_span(timeline, k)
+    rows = origins_between(start, stop - 1)
+    flat = _in_units(values, *units).T.ravel()[rows]
+    first_row = np.concatenate([[0], np.cumsum(stop - start)])
+    shaped = None if scaler.targets is None else scaler.targets.shaped
     fit = fit_classical(
         flat,
         first_row,
         seq_len=sizes.seq_len,
         pred_len=sizes.pred_len,
         period=find_period(flat, first_row, likely_seasons(timeline.clock)),
+        bounded=None if shaped is None else ~shaped.T.ravel(),  # zero is another number there
     )
     return SimplePath(fit, effect, scaler.with_unseen())
+
+
+def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
+    """Find the first truth and the end of the last of each target: held values are none of both."""
+    n_rows = len(timeline.values)
+    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
+    start, stop = np.tile(begin, (k, 1)), np.tile(end, (k, 1))
+    weights = () if timeline.weight is None else timeline.weight.T
+    for j, weight in enumerate(weights):
+        known = np.flatnonzero(weight > 0)
+        low, high = np.searchsorted(known, begin), np.searchsorted(known, end)
+        some = high > low
+        start[j, some], stop[j, some] = known[low[some]], known[high[some] - 1] + 1
+    offset = n_rows * np.arange(k)[:, None]
+    return (start + offset).ravel(), (stop + offset).ravel()
 
 
 def label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.classical.periods import find_period
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, fill_forward
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["comparable"]
+__all__ = ["comparable", "typical_changes"]
 
 
 #: Changes beyond twice this quantile of a series' own are typing errors, or as rare.
@@ -64,6 +64,33 @@ def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
     return replace(scaler, scale=scale)
 
 
+def typical_changes(column: Float64Array, start: IntArray, stop: IntArray) -> Float64Array:
+    """
+    Tell how much series change from row to row.
+
+    Parameters
+    ----------
+    column : ndarray of float64, shape (n_rows,)
+        Values; NaN is missing.
+    start, stop : ndarray of int64, shape (n_series,)
+        Series i holds rows ``start[i]`` … ``stop[i] - 1``.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series,)
+        Mean absolute changes, those beyond twice their 95th percentile cut there; 0 for a series
+        of which 19 changes of 20 are none.
+
+    Examples
+    --------
+    >>> values = np.append(np.arange(40.0), 1e6)
+    >>> typical_changes(values, np.array([0]), np.array([41])).round(3)
+    array([1.025])
+    """
+    change, count, usual = _lagged(column, start, stop, 1)
+    return np.where((count > 0) & usual, change, 0.0)
+
+
 def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) -> int:
     values = column[:, None].copy()
     fill_forward(values, first_row)
@@ -72,9 +99,9 @@ def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) 
 
 def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int) -> Float64Array:
     """Give mean absolute changes over a season; of series that are too short, by those of rows."""
-    change, count = _lagged(column, start, stop, 1)
+    change, count, _ = _lagged(column, start, stop, 1)
     if season > 1:
-        seasonal, n_seasonal = _lagged(column, start, stop, season)
+        seasonal, n_seasonal, _ = _lagged(column, start, stop, season)
         known = (n_seasonal >= _ENOUGH) & (seasonal > 0) & (change > 0)
         ratio = np.median(seasonal[known] / change[known]) if known.any() else 1.0
         change = np.where(n_seasonal >= _ENOUGH, seasonal, ratio * change)
@@ -83,8 +110,8 @@ def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int)
 
 def _lagged(
     column: Float64Array, start: IntArray, stop: IntArray, lag: int
-) -> tuple[Float64Array, npt.NDArray[np.int64]]:
-    """Give the mean absolute change over so many rows, rare ones cut, and their number."""
+) -> tuple[Float64Array, npt.NDArray[np.int64], BoolArray]:
+    """Give mean absolute changes over so many rows, their number, and whether most are some."""
     rows = origins_between(start + lag, stop - 1)
     owner = np.repeat(np.arange(len(start)), np.maximum(stop - start - lag, 0))
     change = np.abs(column[rows] - column[rows - lag])
@@ -96,6 +123,7 @@ def _lagged(
     place = end - count + np.ceil(_QUANTILE * count).astype(np.int64) - 1
     most = np.zeros(len(start))
     most[count > 0] = 2 * change[place[count > 0]]
-    most = np.where(most > 0, most, np.inf)
+    usual = np.asarray(most > 0)
+    most = np.where(usual, most, np.inf)
     total = np.bincount(owner, np.minimum(change, most[owner]), minlength=len(start))
-    return total / np.maximum(count, 1), count
+    return total / np.maximum(count, 1), count, usual

@@ -114,6 +114,7 @@ from skinformer.validation.truth import (
     score_weight,
     truth_weight,
     warn_of_leaks,
+    warn_of_wild_values,
 )
 
 __all__ = [
@@ -211,4 +212,5 @@ __all__ = [
     "warn_of_one_series",
     "warn_of_other_static",
     "warn_of_single_row",
+    "warn_of_wild_values",
 ]

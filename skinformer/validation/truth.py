@@ -30,6 +30,7 @@ __all__ = [
     "score_weight",
     "truth_weight",
     "warn_of_leaks",
+    "warn_of_wild_values",
 ]
 
 
@@ -146,3 +147,16 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
         if not ((column[rows] == y[rows]) | np.isnan(y[rows])).all():
             return False
     return bool(np.nanmax(y) > np.nanmin(y))
+
+
+def warn_of_wild_values(
+    count: int, target: Hashable, value: float, label: Any, series: Hashable | None
+) -> None:
+    """Warn of targets that `fit` takes as missing, because nothing like them was there."""
+    where = f"{label}" if series is None else f"{label} of series {series!r}"
+    warn_user(
+        f"targets are taken as missing ({count} in all), such as {target!r}={value:g} at {where}: "
+        "they lie a thousand times farther from the median than the series changes from row to "
+        "row. Correct them, or make them NaN; if they are right, fit the logarithms "
+        "(target_transform='log').",
+    )

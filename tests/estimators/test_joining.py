@@ -148,6 +148,36 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     assert forecast.between(500, 1500).all()
 
 
+@pytest.mark.parametrize("n", [1, 3, 8, 15, 23])
+def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, n):
+    """Ridges and network would see training means in front of it: levels of other series."""
+    model = InformerRegressor("y", **P).fit(panel)
+    new = pd.concat({9: months(n, 9, 6.0)}, names=["shop", "month"])
+    assert model.forecast(new)["y"].between(3, 9).all()
+
+
+def test_who_has_no_share_is_not_asked(short):
+    """What hardly counts must not cost a forward pass, nor bring its infinities."""
+    weights = np.tile([0.992, 0.004, 0.004], (2, 1, 1))
+    shares = Shares.of_weights(weights)
+    assert (shares.classical == 1).all()
+    judged, module = short.judged_, short.module_
+    ones = np.ones_like(judged.shares.classical)
+    short.judged_ = joining.Judged(0.0, Shares(ones, 0 * ones), judged.simple)
+    short.module_ = None
+    assert np.isfinite(short.forecast()["y"]).all()
+    short.judged_, short.module_ = judged, module
+
+
+def test_constant_series_have_no_say(panel):
+    """A network errs by its rounding there, and ridges by nothing at all."""
+    flat = {f"flat{i}": panel.loc[0].assign(y=7.0) for i in range(6)}
+    both = pd.concat([panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])])
+    alone, beside = (InformerRegressor("y", **P).fit(rows).judged_.shares for rows in (panel, both))
+    np.testing.assert_allclose(beside.classical[-1], alone.classical[-1], atol=0.1)
+    np.testing.assert_allclose(beside.trust[-1], alone.trust[-1], atol=0.1)
+
+
 def test_a_season_that_windows_hold_is_left_to_ridges():
     """Four days of hours are few for smoothing, and hundreds of rows enough for a ridge."""
     t = np.arange(500)

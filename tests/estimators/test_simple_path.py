@@ -183,6 +183,7 @@ def test_one_row_is_too_few():
         InformerRegressor("y", freq="MS").fit(frame)
 
 
+@pytest.mark.filterwarnings("ignore:targets are taken as missing:UserWarning")
 def test_garbage_in_one_series_leaves_the_others_alone(panel):
     """A typing error in one of 400 must not be heard in 399."""
     spoilt = panel.copy()
@@ -219,6 +220,57 @@ def test_the_weights_of_each_series_are_told(panel, model):
     assert list(alone.index) == ["y"]
     assert alone.sum(axis=1).between(0.5, 1.001).all()
     assert alone["ridges and network"].item() == 0
+
+
+def test_rows_without_truth_at_the_end_are_no_truths():
+    """Held values are flat: who believes them forecasts nothing but flat lines."""
+    t = np.arange(300)
+    parts = {}
+    for i in range(6):
+        noise = 0.1 * np.random.default_rng(i).normal(size=300)
+        y = 50 + 10 * i + 20 * np.sin(t * 2 * np.pi / 7 + i) + noise
+        parts[i] = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=300, freq="D"))
+    panel = pd.concat(parts, names=["shop", "day"])
+    closed = panel[panel.groupby(level=0).cumcount() < 294].copy()
+    closed.loc[closed.groupby(level=0).cumcount() >= 264, "y"] = np.nan
+    for options in (P | {"pred_len": 6}, {"pred_len": 6, "seq_len": 240, "random_state": 0}):
+        forecast = InformerRegressor("y", **options).fit(closed).forecast()["y"]
+        truth = panel["y"].loc[forecast.index]
+        assert np.abs(forecast - truth).mean() < 2
+
+
+def test_an_update_below_zero_ends_the_bound(panel):
+    """A shop that begins to take back more than it sells is forecast to go on."""
+    model = InformerRegressor("y", **P).fit(panel)
+    later = pd.concat(
+        {
+            name: pd.DataFrame(
+                {"y": -20 + np.random.default_rng(0).normal(size=40)},
+                pd.date_range("2025-01-01", periods=40, freq="MS"),
+            )
+            for name in LENGTHS
+        },
+        names=["shop", "month"],
+    )
+    assert (model.update(later).forecast()["y"] < -10).all()
+
+
+@pytest.mark.parametrize("level", [50.0, 1000.0])
+def test_zero_is_no_bound_to_logarithms(level):
+    """Standardised logarithms lie below zero as often as above it."""
+    frame = pd.concat(
+        {i: pd.DataFrame({"y": np.repeat(level, 30)}, months(30)) for i in range(4)},
+        names=["shop", "month"],
+    )
+    later = pd.concat(
+        {
+            i: pd.DataFrame({"y": np.repeat(10.0, 30)}, months(30, end="2027-06-01"))
+            for i in range(4)
+        },
+        names=["shop", "month"],
+    )
+    model = InformerRegressor("y", target_transform="log", **P).fit(frame).update(later)
+    np.testing.assert_allclose(model.forecast()["y"], 10, rtol=0.05)
 
 
 def test_the_bound_is_that_of_the_series_not_of_what_an_effect_leaves():
