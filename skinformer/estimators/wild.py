@@ -19,9 +19,11 @@ from skinformer.timeline.timeline import Table
 
 __all__ = ["without_wild_values"]
 
-#: Usual changes that a value may lie off its series' median. Prices at their caps are some 600 off;
-#: a factor of a thousand in one value is tens of thousands.
-_FARTHEST = 1000.0
+#: Usual changes that a value may lie off its series' median. Deaths in a first wave are 900 off,
+#: prices at their caps 600; a factor of a thousand in one value is tens of thousands.
+_FARTHEST = 10_000.0
+#: That of all values of a series that holds such a one: errors seldom come alone.
+_BESIDE = 1000.0
 
 
 def without_wild_values(rows: TrainingRows) -> TrainingRows:
@@ -36,9 +38,10 @@ def without_wild_values(rows: TrainingRows) -> TrainingRows:
     Returns
     -------
     TrainingRows
-        The same where there are none. Wild is what lies more than a thousand of its series' mean
-        absolute changes from the series' median; the changes are those from row to row, with rare
-        ones cut. Of a series that hardly ever changes nothing is.
+        The same where there are none. Wild is what lies more than ten thousand of its series' mean
+        absolute changes from the series' median, and a thousand where there is such a value; the
+        changes are those from row to row, with rare ones cut. Of a series that hardly ever changes
+        nothing is.
 
     Warns
     -----
@@ -73,5 +76,6 @@ def _wild(table: Table, j: int) -> BoolArray:
     middle = pd.Series(column).groupby(table.series).median().to_numpy()
     with np.errstate(over="ignore", invalid="ignore"):
         away = np.abs(column - middle[table.series])
-    reach = np.where(change > 0, _FARTHEST * change, np.inf)
-    return np.asarray(away > reach[table.series])
+    away /= np.where(change > 0, change, np.inf)[table.series]
+    farthest = np.fmax.reduceat(away, first_row[:-1])
+    return np.asarray((away > _BESIDE) & (farthest > _FARTHEST)[table.series])

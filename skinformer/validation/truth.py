@@ -156,7 +156,7 @@ def warn_of_wild_values(
     where = f"{label}" if series is None else f"{label} of series {series!r}"
     warn_user(
         f"targets are taken as missing ({count} in all), such as {target!r}={value:g} at {where}: "
-        "they lie a thousand times farther from the median than the series changes from row to "
-        "row. Correct them, or make them NaN; if they are right, fit the logarithms "
+        "they lie more than a thousand times farther from the median than the series changes "
+        "from row to row. Correct them, or make them NaN; if they are right, fit the logarithms "
         "(target_transform='log').",
     )

@@ -67,9 +67,9 @@ def test_a_warning_names_the_value():
     message = next(str(w.message) for w in caught if "taken as missing" in str(w.message))
     assert message == (
         "targets are taken as missing (1 in all), such as 'y'=1e+07 at 2024-02-20 00:00:00 of "
-        "series 's4': they lie a thousand times farther from the median than the series changes "
-        "from row to row. Correct them, or make them NaN; if they are right, fit the logarithms "
-        "(target_transform='log')."
+        "series 's4': they lie more than a thousand times farther from the median than the series "
+        "changes from row to row. Correct them, or make them NaN; if they are right, fit the "
+        "logarithms (target_transform='log')."
     )
 
 
