@@ -130,6 +130,8 @@ def join(
     """
     Let everything that was fitted before the validation tail forecast it, and share the forecast.
 
+    The ridges have an advantage: the tail is one of four stretches by which their blend was chosen.
+
     Parameters
     ----------
     module : Informer or Corrected

@@ -63,9 +63,11 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     linear_path : bool, default=True
         Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
         and let the Informer correct it; see `linear_blend_`. Panels whose median series holds
-        fewer rows than 2.5 windows, and one series without a whole window, are forecast by
-        classical forecasters alone (smoothing, drift, Theta, seasons, small ridges), judged at the
-        end of each series. Without it the Informer forecasts alone, as its authors had it.
+        fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer than 8, are
+        forecast together with classical forecasters (smoothing, drift, Theta, seasons, small
+        ridges), by shares that each series proves at its end; panels below 2.5 windows and one
+        series without a whole one by these alone. Without it the Informer forecasts alone, as its
+        authors had it.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts.
@@ -119,10 +121,11 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         Of matrix products in training; weights, statistics and losses are float32. "auto" goes
         by width and device, see `precision_`.
     early_stopping : bool or "auto", default="auto"
-        Watch the loss on the last rows, keep the best epoch's weights, and let the Informer
-        correct the linear path only as far as it did better on four stretches of these rows.
-        "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits the linear path
-        again on all rows; True leaves the last rows out for good.
+        Watch the loss on the last rows of each series, keep the best epoch's weights, and let the
+        Informer correct the linear path only as far as it did better there. "auto" does so from
+        ``seq_len + 2 * pred_len`` rows on, and then fits the linear path again on all rows; True
+        leaves the last rows out of every fit, though not out of the choice among ridges, and has
+        no say where series are so short that classical forecasters speak alone.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
     n_iter_no_change : int, default=3

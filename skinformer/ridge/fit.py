@@ -67,7 +67,7 @@ def fit_linear_path(
     steps : ndarray of int64, shape (n_windows,)
         The time of each origin.
     tail : int or None
-        The step at which the validation tail begins; None for no tail.
+        The time among `steps` at which the validation tail begins; None for no tail.
     refit : bool
         Whether the winners are fitted again with the tail.
 
