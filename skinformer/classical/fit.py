@@ -99,7 +99,6 @@ def fit_classical(
     pred_len: int,
     period: int,
     end: IntArray | None = None,
-    bounded: BoolArray | None = None,
 ) -> ClassicalFit:
     """
     Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
@@ -118,8 +117,6 @@ def fit_classical(
         Rows of a season; 1 for none. `find_period` tells it from the data.
     end : ndarray of int64, shape (n_series,), default=None
         The row after the last one of each series that may be seen; None for all rows.
-    bounded : ndarray of bool, shape (n_series,), default=None
-        Whether zero is a bound to a series that never was below it; None for all.
 
     Returns
     -------
@@ -143,7 +140,7 @@ def fit_classical(
     end = first_row[1:] if end is None else end
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
-    floor = _never_negative(values, begin, end) & (True if bounded is None else bounded)
+    floor = _never_negative(values, begin, end)
     ledger = Ledger(len(begin), len(_names(seq_len, period)))
     for offset in judging_offsets(end - begin, pred_len, period):
         judged = np.flatnonzero(offset)

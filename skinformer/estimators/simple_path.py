@@ -226,14 +226,12 @@ def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Si
     rows = origins_between(start, stop - 1)
     flat = _in_units(values, *units).T.ravel()[rows]
     first_row = np.concatenate([[0], np.cumsum(stop - start)])
-    shaped = None if scaler.targets is None else scaler.targets.shaped
     fit = fit_classical(
         flat,
         first_row,
         seq_len=sizes.seq_len,
         pred_len=sizes.pred_len,
         period=find_period(flat, first_row, likely_seasons(timeline.clock)),
-        bounded=None if shaped is None else ~shaped.T.ravel(),  # zero is another number there
     )
     return SimplePath(fit, effect, scaler.with_unseen())
 

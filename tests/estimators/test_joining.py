@@ -6,6 +6,7 @@ import pytest
 
 from skinformer import InformerRegressor
 from skinformer.estimators import joining
+from skinformer.estimators import shares as sharing
 from skinformer.estimators.shares import Shares, judge, judging_origins
 from skinformer.timeline.windows import Origins
 
@@ -71,6 +72,14 @@ def test_windows_of_judging_are_spread_over_each_tail():
     origins = judging_origins(Origins(np.array([10, 50, 100]), np.array([12, 49, 149])))
     assert origins.tolist()[:3] == [10, 11, 12]
     assert origins[3:].tolist() == [100, 107, 114, 121, 128, 135, 142, 149]
+
+
+def test_a_large_panel_is_judged_by_fewer_windows_of_each_series(monkeypatch):
+    """A hundred thousand series must not cost eight hundred thousand forecasts."""
+    monkeypatch.setattr(sharing, "_MOST_WINDOWS", 9)
+    low = np.arange(0, 300, 100)
+    assert judging_origins(Origins(low, low + 20)).tolist()[:3] == [0, 10, 20]
+    assert len(judging_origins(Origins(low[:1], low[:1] + 20))) == 8
 
 
 # --- joint forecasts ----------------------------------------------------------------------------
@@ -146,6 +155,29 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     new = pd.concat({9: months(60, 9, 1e3)}, names=["shop", "month"])
     forecast = model.forecast(new)["y"]
     assert forecast.between(500, 1500).all()
+
+
+def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
+    """A tenth of fifty rows is one, which proves luck as well as skill."""
+    seen = []
+    monkeypatch.setattr(
+        joining, "judging_origins", lambda tails: seen.append(tails) or judging_origins(tails)
+    )
+    InformerRegressor("y", **P).fit(panel.loc[1][:50])
+    assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
+
+
+@pytest.mark.parametrize(("n", "trained"), [(40, 1), (39, 0)])
+def test_a_network_needs_four_forecasts_behind_its_first_context(panel, n, trained):
+    """Two to learn from, and two to be judged by."""
+    assert InformerRegressor("y", **P).fit(panel.loc[1][:n]).n_iter_ == trained
+
+
+def test_ridges_that_cannot_be_judged_have_half_of_the_forecast(panel):
+    """A window, and no rows behind it to tell them from classical forecasters."""
+    model = InformerRegressor("y", **P).fit(panel.loc[1][:30])
+    np.testing.assert_array_equal(model.judged_.shares.classical, 0.5)
+    assert model.trust_ == 0
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 15, 23])
