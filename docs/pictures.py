@@ -119,7 +119,7 @@ def _kind(value, truth, *, ahead):
 
 def fitted(rows):
     # Beside ridges, windows that are not whole would be those of classical forecasters.
-    alone = {"linear_path": False, **SMALL}
+    alone = {"base": None, **SMALL}
     return InformerRegressor("load", known_future=["holiday"], **alone).fit(DF.iloc[rows])
 
 

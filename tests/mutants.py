@@ -248,7 +248,7 @@ LINKS = [
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
 OTHER = {
     "target_transform": ['"log"'],
-    "linear_path": ["True"],
+    "base": ['"linear"'],
     "patch_len": ["4"],
     "calendar": ['"auto"'],
     "embeddings": ['("mask",)', "()"],

@@ -29,7 +29,7 @@ SIZE_A = {
     "dropout": 0.05,
     "batch_size": 32,
     "attention": "probsparse",
-    "linear_path": False,
+    "base": None,
     "patch_len": 1,
     "calendar": None,
     "precision": "fp32",

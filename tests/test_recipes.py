@@ -83,7 +83,7 @@ def test_the_recipes_are_what_the_documents_say():
         "optimizer": "adamw",  # N 9.2
         "block": "note",
         "window_norm": False,
-        "linear_path": False,
+        "base": None,
         "patch_len": 1,
     }
     assert note.items() <= recipes.NOTE.items()

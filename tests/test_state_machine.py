@@ -84,7 +84,7 @@ SPOILED = {
     "no columns": lambda X: X[[]],
 }
 BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]
-BAD_PARAMETERS += [{"learning_rate": 1e38, "linear_path": False}, {"early_stopping": "always"}]
+BAD_PARAMETERS += [{"learning_rate": 1e38, "base": None}, {"early_stopping": "always"}]
 #: Where Ctrl-C strikes.
 PLACES = ["read_training", "fit_scale", "build_timeline", "linear_fit", "start_module"]
 PLACES += ["train", "join"]

@@ -25,7 +25,7 @@ COMMON: dict[str, Any] = {
     "dropout": 0.05,
     "batch_size": 32,
     "attention": "probsparse",
-    "linear_path": False,
+    "base": None,
     "patch_len": 1,
     "calendar": None,
     "early_stopping": False,

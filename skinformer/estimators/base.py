@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, wit
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.fitting import cut_windows, find_tail, window_batches
+from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.future import (
     after_observed,
@@ -27,7 +28,7 @@ from skinformer.estimators.future import (
 )
 from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit, start_module
-from skinformer.estimators.joining import FitRows, Judged, join
+from skinformer.estimators.joining import Judged, find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -367,6 +368,10 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         module = start_module(settings, sizes, linear, weights, seed=seed)
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed)
+        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
+        challenger = find_challenger(module, batches, rows, settings)
+        if challenger is not None:
+            batches.training.ease(1 - challenger.share.mean())
         with EpochTasks(self, context, data, before) as on_epoch:
             record = TrainingRecord()
             if settings.train_network:
@@ -385,11 +390,11 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         self.scaler_ = smeared(
             self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
         )
-        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1])
+        rows = replace(rows, scaler=self.scaler_)
         final = None if linear is None else linear[1]
-        self.judged_ = join(self.module_, final, batches, rows, settings)
+        self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
         self.trust_ = self.judged_.trust
-        self.linear_blend_ = self.judged_.blend({} if final is None else final.blend)
+        self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
         self.__dict__.update(training_course(record.rows, before))
         self.best_loss_ = record.best_loss
 

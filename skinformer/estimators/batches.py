@@ -27,6 +27,10 @@ __all__ = ["WindowBatches", "WindowSource", "predict_windows"]
 PREDICTION_CHUNK = 32
 
 
+#: Windows of a pass that a network needs to learn anything.
+_LEAST_DRAWN = 1000
+
+
 @dataclass(frozen=True)
 class WindowSource:
     """
@@ -247,12 +251,26 @@ class WindowBatches:
         seed: int | None,
     ) -> None:
         self.source = source
+        self.max_windows = max_windows
         self.n_drawn = min(origins.count, max_windows or origins.count)
         self.origins = origins
         self.weight = weight
         self.truth = source.values[:, :n_targets]
         self.batch_size = batch_size
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
+
+    def ease(self, share: float) -> None:
+        """
+        Draw fewer windows in a pass, for a network that has only a share of the forecast.
+
+        Parameters
+        ----------
+        share : float
+            Of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Without
+            `max_windows` all are taken all the same.
+        """
+        if self.max_windows is not None:
+            self.n_drawn = min(self.n_drawn, max(int(share * self.n_drawn), _LEAST_DRAWN))
 
     def __len__(self) -> int:
         """Count the batches."""

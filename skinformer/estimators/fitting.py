@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -13,12 +14,13 @@ from skinformer import validation
 from skinformer.estimators.batches import WindowBatches, needs_steps, window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.split import series_with_truth, tail_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 
-__all__ = ["FitBatches", "cut_windows", "find_tail", "window_batches"]
+__all__ = ["FitBatches", "FitRows", "cut_windows", "find_tail", "window_batches"]
 
 
 def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
@@ -142,3 +144,35 @@ def window_batches(
     inside, held_out = windows
     watched = make(held_out, seed=None) if held_out.count else None
     return FitBatches(make(inside, seed=seed), watched)
+
+
+@dataclass(frozen=True)
+class FitRows:
+    """
+    The rows of a fit, and how they are parted.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Standardised.
+    sizes : ModelSizes
+        What the columns are.
+    scaler : Scaler
+        How they were standardised.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins.
+    tails : Origins
+        The windows within these.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        Where truths were missing; None for nowhere.
+    seed : int
+        Of whatever is drawn.
+    """
+
+    timeline: Timeline
+    sizes: ModelSizes
+    scaler: Scaler
+    tail: IntArray | None
+    tails: Origins
+    missing: BoolArray | None
+    seed: int

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import torch
@@ -15,6 +13,7 @@ from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.head import Head
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.joining import Judged
+from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement, after_history, place_rows
 from skinformer.estimators.rolling import Forecaster, Layout, Observed, Rows, fill_truths, roll
 from skinformer.model.corrected import Corrected
@@ -240,7 +239,7 @@ class StepForecaster:
             n_targets=sizes.n_targets,
             n_past=sizes.n_past,
             n_static=sizes.n_static,
-            seq_len=sizes.seq_len,
+            seq_len=max(sizes.seq_len, self.judged.look_back),
             pred_len=sizes.pred_len,
             hold=not self.sizes.may_miss,
             head=self.head,
@@ -265,7 +264,7 @@ class StepForecaster:
                 source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
             return predict_windows(self.module, source, origins, trust=trust)
 
-        return partial(_forecast_jointly, self.judged, place, forecast)
+        return JointForecaster(self.judged, self.sizes, place.series, clock, forecast)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
@@ -274,34 +273,3 @@ class StepForecaster:
         return fill_truths(
             rows, history=history, place=place, layout=self._layout(), forecast=forecast
         )
-
-
-def _forecast_jointly(
-    judged: Judged,
-    place: Placement,
-    network: Callable[[Rows, IntArray, Float64Array | None], Float32Array],
-    rows: Rows,
-    origins: IntArray,
-) -> Float32Array:
-    """Forecast windows by whoever has a share, each window by those of its series."""
-    shares, simple = judged.shares, judged.simple
-    track = rows.track[origins]
-    series = place.series[track]
-    if shares is None:
-        if simple is None:
-            return network(rows, origins, None)
-        return simple.forecast(rows.values, rows.begin[track], series, origins)
-    known, begin = np.minimum(series, len(shares.trust) - 1), rows.begin[track]
-    if simple is None:
-        return network(rows, origins, shares.trust[known])
-    # Ridges and network see whole windows; what is shorter would be filled up by training means.
-    whole = (origins - begin >= simple.fit.seq_len)[:, None]
-    share = np.where(whole, shares.classical[known], 1.0)
-    out = np.zeros((len(origins), simple.fit.pred_len, simple.n_targets), dtype=np.float32)
-    there, some = (share < 1).any(axis=1), share.any(axis=1)
-    if there.any():
-        out[there] = network(rows, origins[there], shares.trust[known[there]])
-    if some.any():
-        classical = simple.forecast(rows.values, begin[some], series[some], origins[some])
-        out[some] += share[some, None] * (classical - out[some])
-    return out

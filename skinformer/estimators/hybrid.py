@@ -19,13 +19,21 @@ from skinformer.model.linear_path import LinearPath
 from skinformer.model.outputs import match_axes
 from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
-from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss
 
-__all__ = ["choose_trust", "linear_fit", "linear_module", "load_linear", "start_module"]
+__all__ = [
+    "best_share",
+    "choose_trust",
+    "cut_stretches",
+    "linear_fit",
+    "linear_module",
+    "load_linear",
+    "start_module",
+]
 
 #: Windows that the linear path learns from at most, spread over the series: they say all that a
 #: linear map can take in.
@@ -220,11 +228,10 @@ def choose_trust(
         where it is highest; 0 if any correction does harm somewhere, or if the rows are too few
         for two stretches that hold a forecast each.
     """
-    first, span = int(steps.min()), int(np.ptp(steps)) + 1
-    n_stretches = min(_N_STRETCHES, span // held_out.source.pred_len)
-    if n_stretches < 2:
-        return 0.0  # a stretch holds a whole forecast at least, and one stretch proves nothing
-    stretches = torch.from_numpy((steps - first) * n_stretches // span)
+    cut = cut_stretches(steps, held_out.source.pred_len)
+    if cut is None:
+        return 0.0
+    stretches = torch.from_numpy(cut)
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
     for stretch, (batch, alone, together) in zip(
         torch.split(stretches, held_out.batch_size),
@@ -236,12 +243,62 @@ def choose_trust(
         for j, share in enumerate(_TRUSTS):
             losses = error(torch.lerp(start, together, share), batch.target) * weight
             total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
-    total = total[total.sum(dim=1) > 0]
-    if not len(total):
-        return 0.0
-    # Where the path alone has no error, any correction does infinite harm.
-    worst = (total / total[:, :1]).nan_to_num(nan=1.0, posinf=math.inf).amax(dim=0)
-    return _TRUSTS[int(worst.argmin())]
+    return _TRUSTS[best_share(total.numpy())]
+
+
+def cut_stretches(steps: IntArray, pred_len: int) -> IntArray | None:
+    """
+    Cut held-out windows into stretches of time, on each of which a share has to prove itself.
+
+    Parameters
+    ----------
+    steps : ndarray of int64, shape (n_windows,)
+        The time of each window.
+    pred_len : int
+        Steps of a forecast: a stretch holds a whole one at least.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_windows,), or None
+        The stretch of each; None where there would be one alone, which proves nothing.
+
+    Examples
+    --------
+    >>> cut_stretches(np.arange(8), 4)
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    n_stretches = min(_N_STRETCHES, span // pred_len)
+    return None if n_stretches < 2 else (steps - first) * n_stretches // span
+
+
+def best_share(losses: Float64Array) -> int:
+    """
+    Find the share that does best where it does worst.
+
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (n_stretches, n_shares)
+        Of each share on each stretch; the first share is none.
+
+    Returns
+    -------
+    int
+        The share whose loss, relative to that of none, is lowest on the stretch where it is
+        highest; 0 if any share does harm somewhere.
+
+    Examples
+    --------
+    >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
+    1
+    """
+    losses = losses[losses.sum(axis=1) > 0]
+    if not len(losses):
+        return 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = losses / losses[:, :1]
+    # Where none has no error, any share does infinite harm.
+    return int(np.where(np.isnan(relative), 1.0, relative).max(axis=0).argmin())
 
 
 def _forecasts(

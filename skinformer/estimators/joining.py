@@ -8,21 +8,25 @@ import numpy as np
 import pandas as pd
 
 from skinformer.estimators.batches import WindowSource, predict_windows
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.fitting import FitBatches
+from skinformer.estimators.fitting import FitBatches, FitRows
 from skinformer.estimators.hybrid import choose_trust, load_linear
 from skinformer.estimators.settings import FitSettings
 from skinformer.estimators.shares import Shares, judge, judging_origins
 from skinformer.estimators.simple_path import SimplePath, fit_simple_path, label_rows
+from skinformer.estimators.tabular_path import (
+    Challenger,
+    fit_tabular_path,
+    forecast_windows,
+    judge_tabular,
+)
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.fit import LinearFit
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import Origins, window_rows
+from skinformer.tabular.fit import TabularFit
+from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.windows import window_rows
 
-__all__ = ["FitRows", "Judged", "join"]
+__all__ = ["Judged", "find_challenger", "join"]
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,23 @@ class Judged:
         Those of each series, where it judges for itself.
     simple : SimplePath or None
         The classical forecasters, where they count.
+    tabular : TabularFit or None
+        The regressor on features, where it counts.
     """
 
     trust: float
     shares: Shares | None = None
     simple: SimplePath | None = None
+    tabular: TabularFit | None = None
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that are read beside a window's own."""
+        return 0 if self.tabular is None else self.tabular.look_back
 
     def blend(self, ridges: dict[str, float]) -> dict[str, float]:
         """
-        Tell how much each candidate of the closed form counts.
+        Tell how much each candidate counts that is fitted without the network.
 
         Parameters
         ----------
@@ -58,14 +70,17 @@ class Judged:
         dict of str to float
             Mean weights; classical candidates that hardly count are left out.
         """
-        if self.simple is None:
-            return ridges
         if self.shares is None:
-            return self.simple.blend
-        share = float(self.shares.classical[:-1].mean())
-        blend = {name: round((1 - share) * weight, 4) for name, weight in ridges.items()}
-        for name, weight in self.simple.blend.items():
-            blend[name] = round(blend.get(name, 0.0) + share * weight, 4)
+            return ridges if self.simple is None else self.simple.blend
+        ridge, classical, tabular = (
+            float(share[:-1].mean())
+            for share in (self.shares.ridges, self.shares.classical, self.shares.tabular)
+        )
+        blend = {name: round(ridge * weight, 4) for name, weight in ridges.items()}
+        for name, weight in ({} if self.simple is None else self.simple.blend).items():
+            blend[name] = round(blend.get(name, 0.0) + classical * weight, 4)
+        if self.tabular is not None:
+            blend[self.tabular.name] = round(tabular, 4)
         return blend
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame | None:
@@ -86,38 +101,53 @@ class Judged:
         """
         if self.shares is None:
             return None if self.simple is None else self.simple.weights(series, targets)
-        classical, trust = (a[:-1].T.ravel() for a in (self.shares.classical, self.shares.trust))
-        parts = {"ridges": 1 - trust, "ridges and network": trust}
-        if self.simple is None:
-            return pd.DataFrame(parts, index=label_rows(series, targets))
-        table = self.simple.weights(series, targets).mul(classical, axis=0)
-        return table.assign(**{name: (1 - classical) * part for name, part in parts.items()})
+        shares = self.shares
+        classical, tabular, ridges, trust = (
+            share[:-1].T.ravel()
+            for share in (
+                shares.classical,
+                shares.tabular.mean(axis=1),
+                shares.ridges.mean(axis=1),
+                shares.trust,
+            )
+        )
+        table = pd.DataFrame(index=label_rows(series, targets))
+        if self.simple is not None:
+            table = self.simple.weights(series, targets).mul(classical, axis=0)
+        if self.tabular is not None:
+            table[self.tabular.name] = tabular
+        return table.assign(
+            **{"ridges": ridges * (1 - trust), "ridges and network": ridges * trust}
+        )
 
 
-@dataclass(frozen=True)
-class FitRows:
+def find_challenger(
+    module: Informer | Corrected, batches: FitBatches, rows: FitRows, settings: FitSettings
+) -> Challenger | None:
     """
-    The rows of a fit, and how they are parted.
+    Judge a regressor on features beside the linear path of a long table, before training.
 
     Parameters
     ----------
-    timeline : Timeline
-        Standardised.
-    sizes : ModelSizes
-        What the columns are.
-    scaler : Scaler
-        How they were standardised.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    tails : Origins
-        The windows within these.
-    """
+    module : Informer or Corrected
+        Not yet trained.
+    batches : FitBatches
+        Where windows come from.
+    rows : FitRows
+        Of the fit.
+    settings : FitSettings
+        Who takes part.
 
-    timeline: Timeline
-    sizes: ModelSizes
-    scaler: Scaler
-    tail: IntArray | None
-    tails: Origins
+    Returns
+    -------
+    Challenger or None
+        None where none takes part, and where each series judges for itself, see `join`.
+    """
+    if rows.tail is None or batches.validation is None or rows.timeline.n_series > 1:
+        return None
+    if settings.simple_path or settings.regressor is None or not isinstance(module, Corrected):
+        return None
+    return judge_tabular(module.path, batches.validation.source, rows, settings)
 
 
 def join(
@@ -126,6 +156,7 @@ def join(
     batches: FitBatches,
     rows: FitRows,
     settings: FitSettings,
+    challenger: Challenger | None = None,
 ) -> Judged:
     """
     Let everything that was fitted before the validation tail forecast it, and share the forecast.
@@ -144,6 +175,8 @@ def join(
         Of the fit.
     settings : FitSettings
         Who takes part.
+    challenger : Challenger or None, default=None
+        The regressor beside ridges and network of a long table, see `judge_tabular`.
 
     Returns
     -------
@@ -154,48 +187,71 @@ def join(
         return Judged(0.0, simple=_classical(rows))
     if final is None or not isinstance(module, Corrected):
         return Judged(1.0)
-    judged = _judged(module, batches, rows, settings)
+    judged = _judged(module, batches, rows, settings, challenger)
     trust = judged.trust if judged.shares is None else judged.shares.trust[:-1].mean()
     module.trust.fill_(trust)
     load_linear(module.path, final)
     return judged
 
 
-def _judged(module: Corrected, batches: FitBatches, rows: FitRows, settings: FitSettings) -> Judged:
+def _judged(
+    module: Corrected,
+    batches: FitBatches,
+    rows: FitRows,
+    settings: FitSettings,
+    challenger: Challenger | None,
+) -> Judged:
     if rows.tail is None or batches.validation is None or not settings.head.on_path:
-        if settings.train_network:
-            return Judged(1.0)  # nothing to judge by, or nothing else that forecasts the same
-        even = np.full((rows.timeline.n_series + 1, rows.sizes.n_targets, 3), [0.5, 0.5, 0.0])
-        return Judged(0.0, Shares.of_weights(even), _classical(rows))
-    if not settings.simple_path and rows.timeline.n_series == 1:
+        return _unjudged(rows, settings)
+    if settings.simple_path or rows.timeline.n_series > 1:
+        weights, tabular = _weights(module, batches.validation.source, rows, settings)
+        shares = Shares.of_weights(weights)
+    else:
         steps = rows.timeline.steps_of(batches.validation.draw())
-        return Judged(
-            choose_trust(module, batches.validation, steps=steps, error=settings.head.error)
-        )
-    shares = Shares.of_weights(_weights(module, batches.validation.source, rows, settings))
+        trust = choose_trust(module, batches.validation, steps=steps, error=settings.head.error)
+        if challenger is None:
+            return Judged(trust)
+        tabular, share = challenger
+        one = np.ones((2, rows.sizes.n_targets))
+        shares = Shares(0 * one, share[:, None] * one[:, None], trust * one)
+    refit = settings.early_stopping is not True
     simple = None
     if shares.classical.any():
-        simple = _classical(rows, before_tail=settings.early_stopping is True)
-    return Judged(shares.mean_trust, shares, simple)
+        simple = _classical(rows, before_tail=not refit)
+    if tabular is not None and refit and shares.tabular.any():
+        tabular = fit_tabular_path(rows, settings, plain=tabular.maker.plain)
+    return Judged(shares.mean_trust, shares, simple, tabular if shares.tabular.any() else None)
+
+
+def _unjudged(rows: FitRows, settings: FitSettings) -> Judged:
+    """Join what nothing tells apart: all the same, but for a network that nothing speaks beside."""
+    if settings.train_network:
+        return Judged(1.0)
+    even = np.full((rows.timeline.n_series + 1, rows.sizes.n_targets, 4), [0.5, 0.0, 0.5, 0.0])
+    return Judged(0.0, Shares.of_weights(even), _classical(rows))
 
 
 def _weights(
     module: Corrected, source: WindowSource, rows: FitRows, settings: FitSettings
-) -> Float64Array:
-    """Weigh classical forecasters, ridges, and ridges with the network; 0 for who takes no part."""
+) -> tuple[Float64Array, TabularFit | None]:
+    """Weigh all forecasters that take part, in the order of `Shares.of_weights`; 0 for others."""
     timeline, k = rows.timeline, rows.sizes.n_targets
     origins = judging_origins(rows.tails)
     series = timeline.series_of(origins)
     forecasts: dict[int, Float32Array] = {}
+    tabular = None
     if settings.simple_path:
         simple = _classical(rows, before_tail=True)
         begin = timeline.first_row[series]
         forecasts[0] = simple.forecast(timeline.values, begin, series, origins)
-    forecasts[1] = predict_windows(
+    if settings.regressor is not None:
+        tabular = fit_tabular_path(rows, settings, before_tail=True)
+        forecasts[1] = forecast_windows(tabular, rows, origins)
+    forecasts[2] = predict_windows(
         lambda past, future, *_: module.path(past, future), source, origins
     )
     if settings.train_network:
-        forecasts[2] = settings.head.point(predict_windows(module, source, origins))
+        forecasts[3] = settings.head.point(predict_windows(module, source, origins))
     ahead = window_rows(origins, rows.sizes.pred_len)
     weights = judge(
         list(forecasts.values()),
@@ -204,9 +260,14 @@ def _weights(
         series,
         n_series=timeline.n_series,
     )
-    out = np.zeros((*weights.shape[:2], 3))
+    out = np.zeros((*weights.shape[:2], 4))
     out[..., list(forecasts)] = weights
-    return out
+    if tabular is not None:
+        # A new series has the panel's scale, which may be far from its own: what is linear does
+        # not mind, and a tree knows no values but those that it has seen.
+        out[-1, :, 1] = 0.0
+        out[-1] /= out[-1].sum(axis=-1, keepdims=True)
+    return out, tabular
 
 
 def _classical(rows: FitRows, *, before_tail: bool = False) -> SimplePath:

@@ -28,7 +28,7 @@ class Parameters:
     calendar: Literal["auto"] | list[str] | None
     embeddings: Sequence[str]
     target_transform: Any
-    linear_path: bool
+    base: Any
     window_norm: bool
     label_len: int | None
     patch_len: int | None

@@ -62,7 +62,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         no forecast of a series that never was below zero falls below it.
     linear_path : bool, default=True
         Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
-        and let the Informer correct it; see `linear_blend_`. Panels whose median series holds
+        and let the Informer correct it; see `base_blend_`. Panels whose median series holds
         fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer than 8, are
         forecast together with classical forecasters (smoothing, drift, Theta, seasons, small
         ridges), by shares that each series proves at its end; panels below 2.5 windows and one
@@ -159,7 +159,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network; with ``linear_path=True`` the sum of the path (``module_.path``) and
+        The trained network; with ``base="linear"`` the sum of the path (``module_.path``) and
         the trusted share of the network (``module_.network``).
     head_ : Head
         What its outputs mean.
@@ -171,9 +171,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     precision_ : str
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
-    linear_blend_ : dict of str to float
+    base_blend_ : dict of str to float
         Mean weight of each ridge, and of each classical forecaster that counts, in the path that
-        the network corrects; empty with ``linear_path=False``.
+        the network corrects; empty with ``base=None``.
     series_blend_ : DataFrame or None
         Weights of classical forecasters, "ridges", and "ridges and network" for each series of a
         panel, and on a short table; rows have the sum 1, but for what hardly counts.
@@ -183,7 +183,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
         the linear path alone. 1 without validation rows, for quantiles, and with
-        ``linear_path=False``; 0 where series are too short for the Informer.
+        ``base=None``; 0 where series are too short for the Informer.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
@@ -247,7 +247,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         calendar: Any = "auto",
         embeddings: Any = (),
         target_transform: Any = "auto",
-        linear_path: bool = True,
+        base: Any = "auto",
         window_norm: bool = True,
         label_len: int | None = None,
         patch_len: int | None = None,
@@ -287,7 +287,7 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         self.calendar = calendar
         self.embeddings = embeddings
         self.target_transform = target_transform
-        self.linear_path = linear_path
+        self.base = base
         self.window_norm = window_norm
         self.label_len = label_len
         self.patch_len = patch_len

@@ -76,7 +76,7 @@ class Layout(NamedTuple):
         Numbers of the first columns: targets, then past-only ones; the rest is known ahead,
         the static ones last.
     seq_len, pred_len : int
-        Steps in a context and in a block.
+        Steps that a forecast may look back, and those of a block.
     hold : bool
         Whether covariates without a value are held at their last one; else they stay NaN.
     head : Head

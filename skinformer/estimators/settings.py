@@ -95,6 +95,8 @@ class FitSettings:
     linear_path: bool
     simple_path: bool
     """Whether classical forecasters take part, as far as series are short enough for them."""
+    regressor: Any
+    """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
     train_network: bool = True
     """Whether there are rows enough for a network to prove anything."""
     early_stopping: bool | Literal["auto"]
@@ -139,7 +141,9 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     memory = MemorySaving.of(estimator.memory_saving)
     micro = memory.micro_batch_size or estimator.batch_size
     validation.check_micro_batches(micro, estimator.batch_size)
-    linear_path = bool(estimator.linear_path) and head.in_units  # ridges know no other outputs
+    validation.check_base(estimator.base)
+    linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs
+    joins = linear_path and head.on_path and not head.outputs
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     return FitSettings(
@@ -159,7 +163,8 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         embeddings=tuple(estimator.embeddings),
         target_transform=estimator.target_transform,
         linear_path=linear_path,
-        simple_path=linear_path and head.on_path and not head.outputs,
+        simple_path=joins,
+        regressor=_regressor(estimator.base) if joins else None,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,
@@ -167,6 +172,11 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         checkpoint=estimator.checkpoint,
         device=device,
     )
+
+
+def _regressor(base: Any) -> Any:
+    """Give what is fitted on features; a regressor may compare with a string as it likes."""
+    return None if isinstance(base, str) and base == "linear" else base
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:

@@ -1,4 +1,4 @@
-"""Shares of the forecasters of a fit: classical ones, ridges, and the network that corrects these.
+"""Shares of the forecasters of a fit: classical ones, a regressor, ridges, ridges and network.
 
 All forecast the same held-out windows before they are fitted to these; each series believes them by
 its own errors, as far as these prove anything, and by the panel's.
@@ -42,12 +42,16 @@ class Shares:
     Parameters
     ----------
     classical : ndarray of float64, shape (n_series + 1, n_targets)
-        Share of the classical forecasters, in [0, 1]; the rest is that of ridges and network.
+        Share of the classical forecasters, in [0, 1].
+    tabular : ndarray of float64, shape (n_series + 1, n_steps, n_targets)
+        Share of the regressor on features in each step ahead, or one in all of them; the rest is
+        that of ridges and network.
     trust : ndarray of float64, shape (n_series + 1, n_targets)
         What the network's correction of the ridges is multiplied by, in [0, 1].
     """
 
     classical: Float64Array
+    tabular: Float64Array
     trust: Float64Array
 
     @classmethod
@@ -57,8 +61,9 @@ class Shares:
 
         Parameters
         ----------
-        weights : ndarray of float64, shape (n_series + 1, n_targets, 3)
-            Of classical forecasters, ridges alone, and ridges with the network; sums are 1.
+        weights : ndarray of float64, shape (n_series + 1, n_targets, 4)
+            Of classical forecasters, the regressor on features, ridges alone, and ridges with the
+            network; sums are 1.
 
         Returns
         -------
@@ -67,21 +72,27 @@ class Shares:
 
         Examples
         --------
-        >>> shares = Shares.of_weights(np.array([[[0.6, 0.3, 0.1]]]))
+        >>> shares = Shares.of_weights(np.array([[[0.6, 0.0, 0.3, 0.1]]]))
         >>> shares.classical.item(), shares.trust.round(2).item()
         (0.6, 0.25)
         """
         weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
         weights /= weights.sum(axis=-1, keepdims=True)
-        classical, rest = weights[..., 0], weights[..., 1] + weights[..., 2]
-        trust = np.divide(weights[..., 2], rest, out=np.zeros_like(rest), where=rest > 0)
-        return cls(classical, trust)
+        classical, tabular, ridges, corrected = np.moveaxis(weights, -1, 0)
+        rest = ridges + corrected
+        trust = np.divide(corrected, rest, out=np.zeros_like(rest), where=rest > 0)
+        return cls(classical, tabular[:, None], trust)
+
+    @property
+    def ridges(self) -> Float64Array:
+        """Share of the ridges, with the network or without it, of the shape of `tabular`."""
+        return np.maximum(1.0 - self.classical[:, None] - self.tabular, 0.0)
 
     @property
     def mean_trust(self) -> float:
         """Mean share of the network's correction in the forecasts of the fitted series."""
         known = slice(None, -1)
-        return float(((1 - self.classical[known]) * self.trust[known]).mean())
+        return float((self.ridges[known] * self.trust[known, None]).mean())
 
 
 def judging_origins(tails: Origins) -> IntArray:

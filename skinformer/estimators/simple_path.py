@@ -38,13 +38,15 @@ _FORECASTS = 4
 #: Windows' lengths from which classical forecasters take no part, of one series and of panels:
 #: they look back no further than the ridges, and these have learnt all that there is.
 _LONG = 8, 20
+#: Truths from which trees on features take part; a regressor of the user's always does.
+_ENOUGH = 1500
 #: Windows at a time.
 _CHUNK = 4096
 
 
 def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     """
-    Decide by the rows which of classical forecasters, ridges and network take part.
+    Decide by the rows which of classical forecasters, trees, ridges and network take part.
 
     Parameters
     ----------
@@ -66,6 +68,8 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
+    if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
+        settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
     if not settings.simple_path or median >= _LONG[panel] * size:
         return replace(settings, simple_path=False)

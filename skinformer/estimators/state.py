@@ -38,7 +38,7 @@ class FittedState(Parameters):
     head_: Head
     judged_: Judged
     trust_: float
-    linear_blend_: dict[str, float]
+    base_blend_: dict[str, float]
     history_: pd.DataFrame
     loss_curve_: list[float]
     validation_scores_: list[float] | None

@@ -21,7 +21,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["TabularFit", "crosswise_forecasts", "fit_tabular"]
+__all__ = ["TabularFit", "crosswise_forecasts", "first_known", "fit_tabular"]
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 _MOST_PAIRS = 60_000
@@ -30,6 +30,9 @@ _PAIRS_PER_ROW = 2
 #: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
 #: on, has to lie within what was usual before, or what is learnt is the distance from it.
 _LATE, _USUAL = 0.9, (0.05, 0.95)
+#: Deviations from the mean beyond which a truth is a new regime or a typing error: squared errors
+#: would know nothing else.
+_FARTHEST = 100.0
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
@@ -52,10 +55,13 @@ class TabularFit:
         What they see.
     members : tuple of Member
         At least one.
+    name : str
+        What they are called among forecasters.
     """
 
     maker: FeatureMaker
     members: tuple[Member, ...]
+    name: str
 
     @property
     def look_back(self) -> int:
@@ -123,6 +129,7 @@ def fit_tabular(
     spared: tuple[int, int] | None = None,
     regressor: Any = None,
     random_state: int = 0,
+    plain: tuple[int, ...] | None = None,
 ) -> TabularFit:
     """
     Fit one regressor for all steps ahead, all targets and all series.
@@ -143,6 +150,9 @@ def fit_tabular(
         Any regressor of scikit-learn, which is cloned; None for boosted trees.
     random_state : int, default=0
         Of the pairs that are drawn, and of the regressor where it has one.
+    plain : tuple of int or None, default=None
+        Columns known ahead that tell little, by their numbers among those that vary, where they are
+        known from an earlier fit; None finds them.
 
     Returns
     -------
@@ -157,8 +167,8 @@ def fit_tabular(
     """
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     bounds = find_bounds(timeline.values, columns.n_targets)
-    maker = FeatureMaker(columns, seasons, *bounds)
-    begin = _first_known(timeline, missing)
+    maker = FeatureMaker(columns, seasons, *bounds, plain=plain or ())
+    begin = first_known(timeline, missing)
     usable = _usable(timeline, maker, begin, missing, stop, spared)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
@@ -166,11 +176,11 @@ def fit_tabular(
     features = _make_all(maker, timeline, pairs)
     rows = pairs.origin + pairs.ahead
     truth = timeline.values[rows, pairs.target].astype(np.float64)
-    distance = truth - _level(features, _closest_anchor(maker, features, truth))
-    plain = unhelpful_columns(maker, features, distance, pairs.step)
-    if plain:
-        maker = replace(maker, plain=plain)
-        features = _make_all(maker, timeline, pairs)
+    if plain is None:
+        distance = truth - _level(features, _closest_anchor(maker, features, truth))
+        maker = replace(maker, plain=unhelpful_columns(maker, features, distance, pairs.step))
+        if maker.plain:
+            features = _make_all(maker, timeline, pairs)
     weight = None
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
@@ -178,7 +188,7 @@ def fit_tabular(
     for anchor, model in _plan(maker, features, truth, pairs.step, regressor):
         fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
         members.append(Member(anchor, fitted))
-    return TabularFit(maker, tuple(members))
+    return TabularFit(maker, tuple(members), _name(regressor))
 
 
 def crosswise_forecasts(
@@ -218,7 +228,7 @@ def crosswise_forecasts(
     """
     steps = timeline.steps_of(origins)
     series = np.searchsorted(timeline.first_row[1:], origins, side="right")
-    begin = _first_known(timeline, missing)[series]
+    begin = first_known(timeline, missing)[series]
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
     block = (steps - first) * n_blocks // span
     shape = (len(origins), columns.pred_len, columns.n_targets)
@@ -265,11 +275,26 @@ def _usable(
         truths &= ~missing
     if timeline.weight is not None:
         truths &= timeline.weight > 0
+    truths &= np.abs(timeline.values[:, : columns.n_targets]) < _FARTHEST
     return np.flatnonzero(truths)
 
 
-def _first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
-    """Find the first row of each series with a known target; its end where there is none."""
+def first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
+    """
+    Find where each series begins to be known.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The rows.
+    missing : ndarray of bool, shape (n_rows, n_targets), or None
+        Where truths are missing; None for nowhere.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_series,)
+        The first row of each series with a known target; its end where there is none.
+    """
     if missing is None:
         return timeline.first_row[:-1]
     known = np.append(np.flatnonzero(~missing.all(axis=1)), len(timeline.values))
@@ -332,6 +357,13 @@ def _plan(
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
     medians, means = default_regressors()
     return [(steady, medians), (closest, means)]
+
+
+def _name(regressor: Any) -> str:
+    """Name a regressor as users know it: its class, of a Pipeline that of the last step."""
+    if regressor is None:
+        return "trees"
+    return type(getattr(regressor, "_final_estimator", regressor)).__name__
 
 
 def _stays(level: Float64Array, steps: IntArray) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from sklearn.base import is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +25,7 @@ __all__ = [
     "MEMORY_SAVING_CONSTRAINTS",
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
+    "check_base",
     "check_both_sides",
     "check_calendar",
     "check_device",
@@ -65,7 +67,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
         StrOptions({"auto", "log"}),
         HasMethods(["fit", "transform", "inverse_transform"]),
     ],
-    "linear_path": ["boolean"],
+    "base": [None, StrOptions({"auto", "linear"}), HasMethods(["fit", "predict", "get_params"])],
     "patch_len": [None, _COUNT],
     "known_future": [None, list],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
@@ -228,6 +230,17 @@ def check_target(target: Any) -> None:
                 )
 
 
+def check_base(base: Any) -> None:
+    """Raise if what is to be fitted on features is a class, or no regressor."""
+    if isinstance(base, type):
+        raise ValueError(f"base={base.__name__} is a class: pass an instance, {base.__name__}().")
+    if not (base is None or isinstance(base, str) or is_regressor(base)):
+        raise ValueError(
+            f"base={base!r} forecasts no numbers: pass a regressor such as "
+            "HistGradientBoostingRegressor(), 'auto', 'linear' or None."
+        )
+
+
 def check_target_transform(target_transform: Any) -> None:
     """Raise if a class stands where an instance is needed."""
     if isinstance(target_transform, type):
@@ -331,7 +344,7 @@ def warn_of_no_network(
     warn_user(
         f"the network is not trained: n_samples={n_rows} (of the median series) are too few for "
         f"windows of seq_len={seq_len} + pred_len={pred_len}. {speak}, see "
-        f"linear_blend_. {advice} to have it trained.",
+        f"base_blend_. {advice} to have it trained.",
     )
 
 

@@ -390,7 +390,7 @@ def test_x_and_y_with_different_indexes_are_refused(small, df):
 )
 def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sentence):
     """The number is what the user can act on; one row more is enough."""
-    estimator = small(early_stopping=early_stopping, linear_path=False)
+    estimator = small(early_stopping=early_stopping, base=None)
     with raises(
         ValueError,
         f"n_samples={n} is too few: {sentence} consecutive rows are needed for one window. Lower "

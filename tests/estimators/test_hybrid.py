@@ -108,20 +108,20 @@ def test_the_note_has_no_linear_path(small, frame):
         max_iter=1,
     ).fit(df)
     assert isinstance(estimator.module_, Informer)
-    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
+    assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
     assert estimator.sizes_.patch_len == 1
 
 
 def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
     """Attributes describe the last fit; these would describe a path that is not there."""
     estimator = options().fit(frame(80))
-    estimator.set_params(linear_path=False).fit(frame(80))
-    assert (estimator.trust_, estimator.linear_blend_) == (1.0, {})
+    estimator.set_params(base=None).fit(frame(80))
+    assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
 
 
 def test_the_weights_of_the_blend_are_told(options, frame):
     """Who asks why a forecast is what it is finds names and shares."""
-    blend = options().fit(frame(100)).linear_blend_
+    blend = options().fit(frame(100)).base_blend_
     assert "last" in blend
     assert any(name.startswith("mixed") for name in blend)
     assert sum(blend.values()) == pytest.approx(1, abs=0.01)
@@ -455,7 +455,7 @@ def test_copies_forecast_the_same_bit_by_bit(options, frame):
     ):
         np.testing.assert_array_equal(other.predict(df), expected)
         assert other.trust_ == estimator.trust_
-        assert other.linear_blend_ == estimator.linear_blend_
+        assert other.base_blend_ == estimator.base_blend_
 
 
 def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
@@ -467,7 +467,7 @@ def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
     cold = options().fit(new)
     same_maps(warm, cold)
     assert not np.array_equal(earlier["own"], maps(warm)["own"])
-    assert warm.linear_blend_ == cold.linear_blend_
+    assert warm.base_blend_ == cold.base_blend_
 
 
 def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_path, monkeypatch):
@@ -534,7 +534,7 @@ def test_many_targets_have_a_path_without_the_candidates_that_are_too_large(smal
     noise = 0.1 * np.random.default_rng(0).normal(size=(200, 150))
     df = pd.DataFrame(wave + noise, columns=[f"target {i}" for i in range(150)])
     estimator = small(seq_len=24, pred_len=12, target=list(df)).fit(df[:180])
-    assert {name.split(",")[0] for name in estimator.linear_blend_} == {"last", "shared"}
+    assert {name.split(",")[0] for name in estimator.base_blend_} == {"last", "shared"}
     assert len(maps(estimator)["own"]) == 1
     error = np.abs(distrust(estimator).predict(df) - wave)[180:].mean()
     assert error < 0.2  # the last value alone errs by 0.6 to 0.8
@@ -544,11 +544,11 @@ def test_the_path_helps_where_there_is_something_to_forecast(small, frame):
     """One epoch of a tiny network learns nothing; the path makes a good forecast of a wave."""
     df = frame(400)[["load"]]
     errors = {}
-    for linear_path in (True, False):
-        forecast = small(linear_path=linear_path).fit(df[:300]).predict(df)
-        errors[linear_path] = np.abs(forecast - df["load"])[300:].mean()
-    assert errors[True] < 6  # the noise alone gives 4
-    assert errors[True] < 0.5 * errors[False]
+    for start in ("linear", None):
+        forecast = small(base=start).fit(df[:300]).predict(df)
+        errors[start] = np.abs(forecast - df["load"])[300:].mean()
+    assert errors["linear"] < 6  # the noise alone gives 4
+    assert errors["linear"] < 0.5 * errors[None]
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")

@@ -1,8 +1,12 @@
 """Who speaks on short tables and in panels: shares that are judged series by series."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
 from skinformer.estimators import joining
@@ -97,30 +101,36 @@ def panel():
     return pd.concat(parts, names=["shop", "month"])
 
 
-def with_shares(model, classical, trust):
-    shares = model.judged_.shares
-    shares = Shares(np.full_like(shares.classical, classical), np.full_like(shares.trust, trust))
-    model.judged_ = joining.Judged(0.0, shares, model.judged_.simple)
+def with_shares(model, *shares):
+    """Forecast by one share of classical forecasters, regressor and trust, for all series."""
+    before = model.judged_.shares
+    shapes = (part.shape for part in (before.classical, before.tabular, before.trust))
+    shares = Shares(*(np.full(s, float(share)) for s, share in zip(shapes, shares, strict=True)))
+    model.judged_ = replace(model.judged_, shares=shares)
     return model.forecast()["y"].to_numpy()
 
 
-@pytest.fixture(scope="module", params=["panel", "one"])
+@pytest.fixture(scope="module", params=["panel", "one", "panel and regressor"])
 def short(request, panel):
-    rows = panel if request.param == "panel" else panel.loc[1]
-    return InformerRegressor("y", **P).fit(rows)
+    rows = panel.loc[1] if request.param == "one" else panel
+    base = Ridge() if request.param == "panel and regressor" else "auto"
+    return InformerRegressor("y", base=base, **P).fit(rows)
 
 
 def test_the_forecast_is_the_mean_by_the_shares(short):
     """What is told in `series_blend_` is what forecasts."""
     shares, judged = short.judged_.shares, short.judged_
     before = short.forecast()["y"].to_numpy()
-    parts = [with_shares(short, *who) for who in ((1, 0), (0, 0), (0, 1))]
+    everyone = [(1, 0, 0), (0, 0, 0), (0, 0, 1)] + [(0, 1, 0)] * (judged.tabular is not None)
+    parts = [with_shares(short, *who) for who in everyone]
     short.judged_ = judged
-    assert not np.allclose(parts[0], parts[1])
-    assert not np.allclose(parts[1], parts[2])
-    classical, trust = (np.repeat(a[:-1, 0], 4) for a in (shares.classical, shares.trust))
-    expected = classical * parts[0]
-    expected += (1 - classical) * ((1 - trust) * parts[1] + trust * parts[2])
+    for one, other in pairwise(parts):
+        assert not np.allclose(one, other)
+    classical, tabular, trust = (
+        np.repeat(a[:-1, 0], 4) for a in (shares.classical, shares.tabular[:, 0], shares.trust)
+    )
+    expected = classical * parts[0] + tabular * parts[-1]
+    expected += (1 - classical - tabular) * ((1 - trust) * parts[1] + trust * parts[2])
     np.testing.assert_allclose(before, expected, rtol=1e-4)
 
 
@@ -130,7 +140,7 @@ def test_the_shares_that_are_told_sum_to_one(short):
     assert list(blend)[-2:] == ["ridges", "ridges and network"]
     assert blend.sum(axis=1).between(0.7, 1.001).all()
     assert short.trust_ == pytest.approx(blend["ridges and network"].mean(), abs=1e-6)
-    assert sum(short.linear_blend_.values()) == pytest.approx(1, abs=0.3)
+    assert sum(short.base_blend_.values()) == pytest.approx(1, abs=0.3)
 
 
 def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
@@ -190,12 +200,12 @@ def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, 
 
 def test_who_has_no_share_is_not_asked(short):
     """What hardly counts must not cost a forward pass, nor bring its infinities."""
-    weights = np.tile([0.992, 0.004, 0.004], (2, 1, 1))
+    weights = np.tile([0.988, 0.004, 0.004, 0.004], (2, 1, 1))
     shares = Shares.of_weights(weights)
     assert (shares.classical == 1).all()
     judged, module = short.judged_, short.module_
     ones = np.ones_like(judged.shares.classical)
-    short.judged_ = joining.Judged(0.0, Shares(ones, 0 * ones), judged.simple)
+    short.judged_ = joining.Judged(0.0, Shares(ones, 0 * ones[:, None], 0 * ones), judged.simple)
     short.module_ = None
     assert np.isfinite(short.forecast()["y"]).all()
     short.judged_, short.module_ = judged, module

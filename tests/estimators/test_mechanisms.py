@@ -19,7 +19,7 @@ CHOICES = {
     "block__output_gate": [False, True],
     "block__activation": ["gelu", "relu", "swiglu"],
     "block__norm": ["layer", "zc_rms", "post_layer"],
-    "linear_path": [False, True],
+    "base": [None, "auto"],
     "patch_len": [1, 5],
     "position": ["sinusoidal", "learned", "continuous"],
     "block__init": ["xavier", "normal", "scaled"],

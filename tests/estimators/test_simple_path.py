@@ -57,7 +57,7 @@ def test_the_network_is_not_trained_and_that_is_said(panel):
         model = InformerRegressor("y", **P).fit(panel)
     assert str(caught[0].message) == (
         "the network is not trained: n_samples=18 (of the median series) are too few for windows "
-        "of seq_len=24 + pred_len=4. Classical forecasters speak, see linear_blend_. Lower seq_len "
+        "of seq_len=24 + pred_len=4. Classical forecasters speak, see base_blend_. Lower seq_len "
         "to at most 3 to have it trained."
     )
     assert caught[0].filename == __file__
@@ -67,8 +67,8 @@ def test_the_network_is_not_trained_and_that_is_said(panel):
         InformerRegressor("y", **P | {"pred_len": 8}).fit(panel)
     assert model.trust_ == 0
     assert len(model.history_) == model.n_iter_ == 0
-    assert sum(model.linear_blend_.values()) == pytest.approx(1, abs=0.5)
-    assert len(model.linear_blend_) > 2
+    assert sum(model.base_blend_.values()) == pytest.approx(1, abs=0.5)
+    assert len(model.base_blend_) > 2
 
 
 def test_a_forecast_is_that_of_the_classical_fit(panel, model):
@@ -169,7 +169,7 @@ def test_one_short_series_is_forecast_too():
     assert np.abs(forecast.to_numpy() / truth - 1).mean() < 0.1
 
 
-@pytest.mark.parametrize("options", [{"linear_path": False}, {"loss": 0.9}])
+@pytest.mark.parametrize("options", [{"base": None}, {"loss": 0.9}])
 def test_without_the_path_whole_windows_are_needed(options, panel):
     """The network alone, and quantiles, have nothing else to speak."""
     with pytest.raises(ValueError, match=r"^n_samples=60 is too few: seq_len=96 \+ pred_len=4"):
@@ -212,7 +212,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
     weights = model.series_blend_
     pd.testing.assert_index_equal(weights.index, model.series_)
     assert weights.sum(axis=1).between(0.5, 1.001).all()
-    for name, mean in model.linear_blend_.items():
+    for name, mean in model.base_blend_.items():
         assert weights[name].mean() == pytest.approx(mean, abs=1e-4)
     both = InformerRegressor(["y", "z"], **P).fit(panel.assign(z=-panel["y"] * 7))
     assert both.series_blend_.index[5] == ("a", "z")

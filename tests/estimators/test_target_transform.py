@@ -181,7 +181,7 @@ def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"early_stopping": False}, {"linear_path": False}, {"seq_len": 390}], ids=str
+    "parameters", [{"early_stopping": False}, {"base": None}, {"seq_len": 390}], ids=str
 )
 def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
     """Without a tail, without ridges, and where classical forecasters take logarithms as it is."""
@@ -240,12 +240,12 @@ def test_a_later_zero_counts_as_a_hundredth_of_the_least_value():
     assert (told > 0).all(axis=None)
 
 
-@pytest.mark.parametrize("linear_path", [True, False])
-def test_what_never_was_below_zero_is_not_forecast_there(linear_path):
+@pytest.mark.parametrize("base", ["linear", None])
+def test_what_never_was_below_zero_is_not_forecast_there(base):
     """Counts that die out: whichever path speaks."""
     y = np.maximum(200 - np.arange(400.0), 0) + 0.5
     df = panel(a=y, b=y - 50)
-    forecast = make(None, linear_path=linear_path).fit(df[:]).forecast(horizon=40)["y"]
+    forecast = make(None, base=base).fit(df[:]).forecast(horizon=40)["y"]
     assert (forecast["a"] >= 0).all()
     falling = dated(y=np.linspace(300, 3, 100))
     for level, bounded in ((0, True), (10, False)):

@@ -693,3 +693,21 @@ def test_columns_known_ahead_that_say_nothing_cost_little(monkeypatch):
     problem = make_problem(values, n_known=100)
     found, _ = fit(problem._replace(values=values[:150]))
     assert relative_error(found, problem, np.arange(170, 490)) < 1.5
+
+
+def test_a_series_that_explodes_in_the_tail_does_not_spoil_the_maps_of_all():
+    """Their strengths were chosen where nothing like it was: they would follow it alone."""
+    rng = np.random.default_rng(0)
+    n_series, n = 20, 120
+    t = np.arange(n)
+    rows = np.sin(t * np.pi / 6 + rng.uniform(0, 6, n_series)[:, None])
+    rows += 0.2 * rng.normal(size=rows.shape)
+    rows[7, 105:] = 3000 * rng.uniform(size=15)
+    problem = Problem(rows.reshape(-1, 1), None, None, 1, 24, 6, np.empty((0, 1)))
+    places = np.arange(24, n - 5)
+    origins = (np.arange(n_series)[:, None] * n + places).ravel()
+    before, after = fit_linear_path(
+        problem, origins, np.tile(places, n_series), tail=100, refit=True
+    )
+    assert not np.array_equal(before.own, after.own)
+    np.testing.assert_allclose(after.own, before.own, atol=0.2)

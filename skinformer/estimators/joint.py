@@ -1,0 +1,101 @@
+"""Forecasts of windows by all who have a share in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.joining import Judged
+from skinformer.estimators.rolling import Rows
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+
+__all__ = ["JointForecaster"]
+
+#: Ridges and network: forecasts windows, each with its own trust, or all with the module's.
+ModuleForecaster: TypeAlias = Callable[[Rows, IntArray, Float64Array | None], Float32Array]
+
+
+@dataclass(frozen=True)
+class JointForecaster:
+    """
+    Forecast windows, each by the shares of its series.
+
+    Parameters
+    ----------
+    judged : Judged
+        Who forecasts, and with what share.
+    sizes : ModelSizes
+        What the columns are, and the lengths of windows.
+    series : ndarray of int64, shape (n_tracks,)
+        The series of each track; those from the last fitted one on are new.
+    clock : Clock
+        What the steps count.
+    module : callable
+        Ridges and network.
+    """
+
+    judged: Judged
+    sizes: ModelSizes
+    series: IntArray
+    clock: Clock
+    module: ModuleForecaster
+
+    def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
+        """
+        Forecast windows.
+
+        Parameters
+        ----------
+        rows : Rows
+            Consecutive rows of every track.
+        origins : ndarray of int64, shape (n,)
+            The row of each window's first step.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, pred_len, n_targets, *head.outputs)
+            Standardised. Whoever has no share in a window is not asked.
+        """
+        shares = self.judged.shares
+        if shares is None:
+            if self.judged.simple is None:
+                return self.module(rows, origins, None)
+            return self._classical(rows, origins)
+        track = rows.track[origins]
+        known = np.minimum(self.series[track], len(shares.trust) - 1)
+        classical, tabular = shares.classical[known, None], shares.tabular[known]
+        if self.judged.simple is not None:
+            # The others see whole windows; what is shorter would be filled up by training means.
+            part = origins - rows.begin[track] < self.sizes.seq_len
+            classical[part], tabular[part] = 1.0, 0.0
+        ridges = np.maximum(1.0 - classical - tabular, 0.0)
+        out = np.zeros((len(origins), self.sizes.pred_len, self.sizes.n_targets), dtype=np.float32)
+
+        def add(share: Float64Array, forecast: Callable[[IntArray], Float32Array]) -> None:
+            some = np.flatnonzero(share.any(axis=(1, 2)))
+            if len(some):
+                out[some] += share[some] * forecast(some)
+
+        add(ridges, lambda some: self.module(rows, origins[some], shares.trust[known[some]]))
+        add(classical, lambda some: self._classical(rows, origins[some]))
+        add(tabular, lambda some: self._tabular(rows, origins[some]))
+        return out
+
+    def _classical(self, rows: Rows, origins: IntArray) -> Float32Array:
+        simple, track = self.judged.simple, rows.track[origins]
+        if simple is None:
+            raise AssertionError  # a share without its forecaster
+        return simple.forecast(rows.values, rows.begin[track], self.series[track], origins)
+
+    def _tabular(self, rows: Rows, origins: IntArray) -> Float32Array:
+        tabular, track = self.judged.tabular, rows.track[origins]
+        if tabular is None:
+            raise AssertionError  # a share without its forecaster
+        return tabular.forecast(
+            rows.values, rows.begin[track], origins, rows.steps[origins], self.clock
+        )

@@ -1,0 +1,167 @@
+"""A regressor on the features of steps ahead as one of the forecasters that share a forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skinformer.estimators.batches import WindowSource, predict_windows
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.fitting import FitRows
+from skinformer.estimators.hybrid import best_share, cut_stretches
+from skinformer.estimators.settings import FitSettings
+from skinformer.tabular.features import Columns
+from skinformer.tabular.fit import TabularFit, first_known, fit_tabular
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.windows import window_rows
+from skinformer.training.losses import Loss
+
+__all__ = ["Challenger", "fit_tabular_path", "forecast_windows", "judge_tabular"]
+
+#: Values that are forecast to judge a long table.
+_MOST_VALUES = 40_000
+#: Shares of the forecast that compete there.
+_SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
+#: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
+_WIDTH = 0.5
+
+
+class Challenger(NamedTuple):
+    """A regressor beside ridges and network, and its share of each step ahead."""
+
+    fit: TabularFit
+    share: Float64Array
+
+
+def fit_tabular_path(
+    rows: FitRows,
+    settings: FitSettings,
+    *,
+    before_tail: bool = False,
+    plain: tuple[int, ...] | None = None,
+) -> TabularFit:
+    """
+    Fit the regressor to the rows of an estimator.
+
+    Parameters
+    ----------
+    rows : FitRows
+        Of the fit.
+    settings : FitSettings
+        Which regressor.
+    before_tail : bool, default=False
+        Whether the validation tail's truths are left out.
+    plain : tuple of int or None, default=None
+        Columns known ahead that are known to tell little, see `FeatureMaker`; None finds them.
+
+    Returns
+    -------
+    TabularFit
+        Cost: see `fit_tabular`.
+    """
+    return fit_tabular(
+        rows.timeline,
+        _columns(rows.sizes),
+        missing=rows.missing,
+        stop=rows.tail if before_tail else None,
+        regressor=None if isinstance(settings.regressor, str) else settings.regressor,
+        random_state=rows.seed,
+        plain=plain,
+    )
+
+
+def forecast_windows(fit: TabularFit, rows: FitRows, origins: IntArray) -> Float32Array:
+    """
+    Forecast windows of the training rows.
+
+    Parameters
+    ----------
+    fit : TabularFit
+        The regressor.
+    rows : FitRows
+        Of the fit.
+    origins : ndarray of int64, shape (n_windows,)
+        The row of each window's first forecast step.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_windows, pred_len, n_targets)
+        Standardised.
+    """
+    timeline = rows.timeline
+    begin = first_known(timeline, rows.missing)[timeline.series_of(origins)]
+    return fit.forecast(timeline.values, begin, origins, timeline.steps_of(origins), timeline.clock)
+
+
+def judge_tabular(
+    path: Callable[..., Tensor], source: WindowSource, rows: FitRows, settings: FitSettings
+) -> Challenger:
+    """
+    Find the regressor's share in the forecasts of a long table, beside the linear path.
+
+    Parameters
+    ----------
+    path : callable
+        The linear path, fitted before the validation tail.
+    source : WindowSource
+        Where its windows come from.
+    rows : FitRows
+        Of the fit; there is a tail.
+    settings : FitSettings
+        Which regressor, and what training lowers.
+
+    Returns
+    -------
+    Challenger
+        Fitted before the tail; its share in each step ahead is the one that does best on the
+        stretch of the tail where it does worst, see `best_share`.
+    """
+    origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
+    fit = fit_tabular_path(rows, settings, before_tail=True)
+    stretches = cut_stretches(rows.timeline.steps_of(origins), source.pred_len)
+    if stretches is None:
+        return Challenger(fit, np.zeros(source.pred_len))
+    losses = _losses(
+        predict_windows(lambda past, future, *_: path(past, future), source, origins),
+        forecast_windows(fit, rows, origins),
+        rows,
+        origins,
+        settings.head.error,
+    )
+    total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
+    np.add.at(total, stretches, losses)
+    total = total @ _nearby(source.pred_len)
+    best = [best_share(total[:, :, step]) for step in range(source.pred_len)]
+    return Challenger(fit, np.array(_SHARES)[best])
+
+
+def _losses(
+    one: Float32Array, other: Float32Array, rows: FitRows, origins: IntArray, error: Loss
+) -> Float64Array:
+    """Give the loss of each window with each share of the other forecast, by step ahead."""
+    timeline, n_targets = rows.timeline, rows.sizes.n_targets
+    ahead = window_rows(origins, rows.sizes.pred_len)
+    truth = torch.from_numpy(timeline.values[ahead, :n_targets])
+    weight = torch.ones_like(truth)
+    if timeline.weight is not None:
+        weight = torch.from_numpy(timeline.weight[ahead])
+    start, end = torch.from_numpy(one), torch.from_numpy(other)
+    losses = [
+        (error(torch.lerp(start, end, share), truth) * weight).sum(dim=2) for share in _SHARES
+    ]
+    return torch.stack(losses, dim=1).double().numpy()
+
+
+def _nearby(pred_len: int) -> Float64Array:
+    """Weigh steps by how near they are: neighbours far ahead are alike, the first few are not."""
+    place = np.log2(np.arange(pred_len) + 1.0)
+    weights: Float64Array = np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2)
+    return weights
+
+
+def _columns(sizes: ModelSizes) -> Columns:
+    return Columns(sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len)

@@ -1,0 +1,278 @@
+"""`base`: what is fitted without the network, and that a regressor on features joins in."""
+
+import pickle
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skinformer import InformerRegressor
+from skinformer.estimators import tabular_path
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+
+def weekly(n=1600, seed=0):
+    """Give hours whose level depends on the day of the week, which 24 hours cannot see."""
+    rng = np.random.default_rng(seed)
+    hours = pd.date_range("2024-01-01", periods=n, freq="h")
+    day = np.array([0, 1, 4, 2, 6, -5, -6])[hours.day_of_week]
+    load = 50 + 5 * np.sin(hours.hour * np.pi / 12) + 2 * day + 0.3 * rng.normal(size=n)
+    return pd.DataFrame({"load": load}, index=hours)
+
+
+@pytest.fixture(scope="module")
+def df():
+    return weekly()
+
+
+@pytest.fixture(scope="module")
+def fitted(df):
+    """Trees beside ridges, on 1560 rows."""
+    return InformerRegressor("load", **P).fit(df[:1560])
+
+
+def error(model, df):
+    return float(np.abs(model.predict(df)[1560:] - df["load"][1560:]).mean())
+
+
+# --- who takes part --------------------------------------------------------------------------
+
+
+def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
+    """And see a cycle that is longer than the window."""
+    linear = InformerRegressor("load", base="linear", **P).fit(df[:1560])
+    assert "trees" not in linear.base_blend_
+    assert linear.judged_.shares is None
+    assert fitted.base_blend_["trees"] > 0.5
+    assert error(fitted, df) < 0.7 * error(linear, df)
+
+
+def test_the_share_of_trees_is_told(fitted):
+    """Whoever forecasts is named, and all together are the whole."""
+    blend = fitted.series_blend_
+    assert list(blend) == ["trees", "ridges", "ridges and network"]
+    assert blend.sum(axis=1).to_numpy() == pytest.approx(1)
+    assert sum(fitted.base_blend_.values()) == pytest.approx(1, abs=1e-3)
+    assert fitted.trust_ == pytest.approx(blend["ridges and network"].mean())
+
+
+@pytest.mark.parametrize(
+    ("n", "parameters"),
+    [(1400, {}), (1560, {"loss": 0.9}), (1560, {"base": "linear"}), (1560, {"base": None})],
+    ids=str,
+)
+def test_trees_take_no_part(df, n, parameters):
+    """Few rows tell them nothing; they forecast means and medians, no quantiles."""
+    with mock.patch.object(tabular_path, "fit_tabular") as fit:
+        model = InformerRegressor("load", **P, **parameters).fit(df[:n])
+    assert not fit.called
+    assert model.judged_.tabular is None
+
+
+def test_without_rows_to_judge_by_there_are_no_trees(df):
+    """What nobody could prove is not believed."""
+    model = InformerRegressor("load", early_stopping=False, **P).fit(df[:1560])
+    assert (model.judged_.tabular, model.trust_) == (None, 1.0)
+
+
+def test_any_regressor_is_fitted_as_a_clone_and_named(df):
+    """However few the rows: it was asked for."""
+    base = make_pipeline(StandardScaler(), Ridge(alpha=5.0))
+    model = InformerRegressor("load", base=base, **P).fit(df[:900])
+    assert not hasattr(base[-1], "coef_")
+    assert model.base_blend_["Ridge"] > 0.3
+    assert model.judged_.tabular.members[0].regressor.regressor[-1].alpha == 5.0
+
+
+def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
+    """Two fits are equal, another seed is another forest."""
+    base = RandomForestRegressor(n_estimators=3, max_depth=4)
+    parameters = P | {"base": base}
+    one, two = (InformerRegressor("load", **parameters).fit(df[:900]) for _ in range(2))
+    np.testing.assert_array_equal(one.predict(df[:900]), two.predict(df[:900]))
+    other = InformerRegressor("load", **parameters | {"random_state": 1}).fit(df[:900])
+    forests = [m.judged_.tabular.members[0].regressor.regressor for m in (one, other)]
+    assert forests[0].estimators_[0].random_state != forests[1].estimators_[0].random_state
+
+
+def test_a_search_finds_the_regressor_and_its_parameters(df):
+    """`base` is an estimator within an estimator, as scikit-learn knows them."""
+    model = InformerRegressor("load", base=Ridge(), **P)
+    assert clone(model).get_params()["base__alpha"] == 1.0
+    grid = {"base__alpha": [1.0, 100.0]}
+    search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=48)).fit(df[:700])
+    assert search.best_params_["base__alpha"] in grid["base__alpha"]
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (Ridge, r"base=Ridge is a class: pass an instance, Ridge\(\)."),
+        (LogisticRegression(), r"base=LogisticRegression\(\) forecasts no numbers: pass a regr"),
+        ("trees", "The 'base' parameter of InformerRegressor must be"),
+    ],
+)
+def test_what_is_no_regressor_is_refused(df, base, message):
+    """Before anything is fitted."""
+    with pytest.raises(ValueError, match=message):
+        InformerRegressor("load", base=base, **P).fit(df)
+
+
+# --- what it is judged by, and fitted to -------------------------------------------------------
+
+
+def spied_fits(df, **parameters):
+    """Give the row from which on each fit saw no truth, and the columns that it was told of."""
+    fits = []
+    fit = tabular_path.fit_tabular
+
+    def spy(timeline, columns, **options):
+        stop = options["stop"]
+        fits.append((None if stop is None else int(stop[0]), options["plain"]))
+        return fit(timeline, columns, **options)
+
+    with mock.patch.object(tabular_path, "fit_tabular", spy):
+        InformerRegressor("load", base=Ridge(), **P, **parameters).fit(df)
+    return fits
+
+
+def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
+    """Then fitted to all; with early_stopping=True no forecaster has seen the last rows."""
+    assert spied_fits(df[:1000]) == [(900, None), (None, ())]
+    assert spied_fits(df[:1000], early_stopping=True) == [(900, None)]
+
+
+def test_truths_that_were_missing_are_not_learnt(df):
+    """Held values in their place would be."""
+    holes = df[:1000].copy()
+    holes.iloc[300:330] = np.nan
+    seen = []
+    fit = tabular_path.fit_tabular
+    with mock.patch.object(
+        tabular_path, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
+    ):
+        InformerRegressor("load", base=Ridge(), **P).fit(holes)
+    assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
+
+
+def test_each_step_ahead_has_its_own_share():
+    """The last values tell the next one, and little of what comes after a day."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    noise = np.zeros(n)
+    for t in range(1, n):
+        noise[t] = 0.9 * noise[t - 1] + rng.normal()
+    frame = weekly(n) + noise[:, None]
+    model = InformerRegressor("load", **P | {"pred_len": 48}).fit(frame)
+    share = model.judged_.shares.tabular[0, :, 0]
+    assert share[0] < share[-1] - 0.2
+    assert share.shape == (48,)
+
+
+def test_a_regressor_that_errs_has_no_share(df):
+    """And is not kept, nor fitted again."""
+
+    class Wrong(Ridge):
+        def predict(self, X):
+            return 100 - super().predict(X)
+
+    model = InformerRegressor("load", base=Wrong(), **P).fit(df[:1560])
+    assert model.judged_.tabular is None
+    assert model.base_blend_.get("Wrong", 0) == 0
+
+
+def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
+    """What it costs goes by what it can bring; without a bound none is set."""
+    drawn = {}
+    train = "skinformer.estimators.base.train"
+    for max_windows in (10_000, None):
+        with (
+            mock.patch(train, side_effect=KeyboardInterrupt) as spy,
+            pytest.raises(KeyboardInterrupt),
+        ):
+            InformerRegressor("load", max_windows=max_windows, **P).fit(df[:1560])
+        drawn[max_windows] = spy.call_args.kwargs["training"].n_drawn
+    assert drawn[None] == 1560 - 156 - 24 - 6 + 1
+    assert drawn[10_000] == 1000 < drawn[None]
+
+
+# --- forecasts -------------------------------------------------------------------------------
+
+
+def test_forecasts_look_back_further_than_the_window(fitted, df):
+    """Four weeks of hours, which the history holds; X brings no more than a day."""
+    assert fitted.judged_.look_back == 4 * 168 + 1
+    later = df[1560:1590]
+    together = fitted.predict(df)[1560:1590]
+    np.testing.assert_allclose(fitted.predict(later), together, rtol=1e-6)
+
+
+def test_a_forecast_depends_on_no_other_that_is_asked_for(fitted, df):
+    """Nor on the order of rows."""
+    later = df[1560:].copy()
+    whole = fitted.predict(later)
+    for part in (later[:7], later[7:9], later[::-1]):
+        place = later.index.get_indexer(part.index)
+        np.testing.assert_array_equal(fitted.predict(part)[place < 6], whole[place[place < 6]])
+
+
+def test_no_forecast_changes_with_what_comes_after_its_origin(fitted, df):
+    """Four weeks of lags must not make one of them a step of the future."""
+    later = df[1560:1578].copy()
+    before = fitted.predict(later)
+    for row in range(18):
+        changed = later.copy()
+        changed.iloc[row] += 40
+        after = fitted.predict(changed)
+        block = row // 6 * 6 + 6
+        np.testing.assert_array_equal(after[:block], before[:block])
+        if block < 18:
+            assert (after[block:] != before[block:]).any()
+
+
+def test_rows_that_update_brings_are_looked_back_at(fitted, df):
+    """`update` then `forecast` is `forecast` of the same rows, and of `predict`."""
+    model = pickle.loads(pickle.dumps(fitted))
+    later = df[1560:1584]
+    told = model.forecast(later)
+    np.testing.assert_allclose(model.update(later).forecast(), told, rtol=1e-6)
+    rows = pd.concat([later, df[1584:1590] * np.nan])
+    np.testing.assert_allclose(fitted.predict(rows)[-6:], told["load"], rtol=1e-6)
+
+
+def test_a_panel_shares_one_regressor(df):
+    """Each series by what it proves; a new one by the panel's share."""
+    parts = {name: weekly(400, seed) * 10.0**name for name, seed in ((0, 1), (1, 2), (2, 3))}
+    panel = pd.concat(parts, names=["site", "time"])
+    base = HistGradientBoostingRegressor(max_iter=20)
+    model = InformerRegressor("load", base=base, **P).fit(panel)
+    assert model.series_blend_["HistGradientBoostingRegressor"].max() > 0.2
+    new = pd.concat({9: weekly(400, 9)[:300]}, names=["site", "time"])
+    truth = weekly(400, 9)["load"][300:306]
+    assert np.abs(model.forecast(new)["load"].to_numpy() - truth).mean() < 10
+
+
+def test_covariates_gaps_and_a_wild_value(df):
+    """A gauge that once says 9831, holes in the target: as good as without."""
+    base = HistGradientBoostingRegressor(max_iter=60)
+    rng = np.random.default_rng(1)
+    rain = rng.exponential(size=len(df))
+    frame = df.assign(load=df["load"] + 3 * rain, rain=rain)
+    messy = frame.copy()
+    messy.iloc[700, 1] = 9831.0
+    messy.iloc[300:330, 0] = np.nan
+    errors = []
+    for rows in (frame, messy):
+        model = InformerRegressor("load", known_future=["rain"], base=base, **P).fit(rows[:1560])
+        errors.append(np.abs(model.predict(frame)[1560:] - frame["load"][1560:]).mean())
+    assert errors[0] < 1.5  # the rain alone moves the load by 3
+    assert errors[1] < 1.1 * errors[0] + 0.05
