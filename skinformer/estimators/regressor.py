@@ -53,21 +53,24 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What targets become before they are standardised; forecasts are back in their units. "auto"
         takes logarithms of those series and targets that are above zero throughout, where ridges
         on them forecast the validation rows better; never without such rows or without
-        `linear_path`. "log" takes them of all, which have to be above zero in training; a later
+        ``base``. "log" takes them of all, which have to be above zero in training; a later
         value below a hundredth of the least one counts as that. A transformer of scikit-learn,
         such as ``PowerTransformer()``, is cloned and fitted to each target's training rows, all
         series together. With ``loss="mse"`` forecasts of logarithms are made means by Duan's
         smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
-    linear_path : bool, default=True
-        Start from a blend of ridges in closed form, which compete on stretches of time in `fit`,
-        and let the Informer correct it; see `base_blend_`. Panels whose median series holds
-        fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer than 8, are
-        forecast together with classical forecasters (smoothing, drift, Theta, seasons, small
-        ridges), by shares that each series proves at its end; panels below 2.5 windows and one
-        series without a whole one by these alone. Without it the Informer forecasts alone, as its
-        authors had it.
+    base : {"auto", "linear"}, regressor or None, default="auto"
+        What is fitted beside the Informer and shares the forecast by what it proves on validation
+        rows. "linear": a blend of ridges in closed form, which compete on stretches of time in
+        `fit` and which the Informer corrects. "auto": these, and from 1500 truths on boosted trees
+        (`HistGradientBoostingRegressor`) on features of each step ahead: lags, the same phase of
+        four seasons of each length whatever `seq_len` is, means, the calendar, columns known ahead
+        around the step. A regressor of scikit-learn takes the trees' place, and is cloned. None:
+        the Informer alone, as its authors had it. Quantiles have no trees. Panels whose median
+        series holds fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer
+        than 8, are forecast together with classical forecasters (smoothing, drift, Theta, seasons,
+        small ridges); panels below 2.5 windows and one series without a whole one by these alone.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts.
