@@ -98,6 +98,7 @@ from skinformer.validation.rows import (
     warn_of_other_static,
     warn_of_single_row,
 )
+from skinformer.validation.targets import warn_of_last_column, warn_of_scaled_targets
 from skinformer.validation.transforms import (
     check_increasing,
     check_inverse,
@@ -206,6 +207,7 @@ __all__ = [
     "truth_weight",
     "warn_of_held_values",
     "warn_of_idle_series",
+    "warn_of_last_column",
     "warn_of_leaks",
     "warn_of_lost_index",
     "warn_of_new_values",
@@ -213,6 +215,7 @@ __all__ = [
     "warn_of_no_network",
     "warn_of_one_series",
     "warn_of_other_static",
+    "warn_of_scaled_targets",
     "warn_of_single_row",
     "warn_of_wild_values",
 ]
