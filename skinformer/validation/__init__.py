@@ -41,6 +41,7 @@ from skinformer.validation.index import (
     time_labels,
     warn_of_no_calendar,
 )
+from skinformer.validation.naive import warn_of_better_naive
 from skinformer.validation.parameters import (
     ATTENTION_CONSTRAINTS,
     BLOCK_CONSTRAINTS,
@@ -205,6 +206,7 @@ __all__ = [
     "score_weight",
     "time_labels",
     "truth_weight",
+    "warn_of_better_naive",
     "warn_of_held_values",
     "warn_of_idle_series",
     "warn_of_last_column",

@@ -56,6 +56,8 @@ def _scaler_of(column: npt.NDArray[Any]) -> str | None:
         return None
     values = column[~np.isnan(column)].astype(np.float64)
     low, high = values.min(), values.max()
+    if max(-low, high) > np.sqrt(len(values)) + 1:
+        return None  # no standardised value is larger, and squares of large ones overflow
     if not ((values > low) & (values < high)).any():
         return None  # two values are a yes and a no
     if max(abs(values.mean()), abs(values.std() - 1)) < _ROUNDING:

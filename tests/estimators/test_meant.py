@@ -143,6 +143,7 @@ def test_raw_columns_are_not_taken_for_scaled_ones(small):
         "counts": rng.integers(0, 2, size=400),
         "noise": rng.normal(size=400),
         "constant": np.zeros(400),
+        "huge": 1e200 * rng.normal(size=400),
     }
     for name, values in raw.items():
         assert messages_of(small(), pd.DataFrame({name: values}, hours)) == [], name
