@@ -10,6 +10,7 @@ import pandas as pd
 from skinformer.estimators.batches import WindowSource, predict_windows
 from skinformer.estimators.fitting import FitBatches, FitRows
 from skinformer.estimators.hybrid import choose_trust, load_linear
+from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
 from skinformer.estimators.settings import FitSettings
 from skinformer.estimators.shares import Shares, judge, judging_origins
 from skinformer.estimators.simple_path import SimplePath, fit_simple_path, label_rows
@@ -186,12 +187,34 @@ def join(
     if settings.simple_path and not settings.linear_path:
         return Judged(0.0, simple=_classical(rows))
     if final is None or not isinstance(module, Corrected):
+        _compare(module, batches, rows, settings)
         return Judged(1.0)
     judged = _judged(module, batches, rows, settings, challenger)
     trust = judged.trust if judged.shares is None else judged.shares.trust[:-1].mean()
     module.trust.fill_(trust)
+    if judged.shares is None or challenger is not None:  # else the shares were compared
+        _compare(module, batches, rows, settings, challenger)  # final ridges know the tail
     load_linear(module.path, final)
     return judged
+
+
+def _compare(
+    module: Informer | Corrected,
+    batches: FitBatches,
+    rows: FitRows,
+    settings: FitSettings,
+    challenger: Challenger | None = None,
+) -> None:
+    """Warn if what forecasts a long table is worse than a repeated season."""
+    head, held_out = settings.head, batches.validation
+    if rows.tail is None or held_out is None or head.outputs or not head.on_path:
+        return  # nothing to compare on, or no forecast of what came
+    origins = some_of_tail(rows.tails)
+    forecast = predict_windows(module, held_out.source, origins)
+    if challenger is not None:
+        beside = forecast_windows(challenger.fit, rows, origins)
+        forecast += challenger.share[:, None].astype(np.float32) * (beside - forecast)
+    compare_with_naive(forecast, origins, rows.timeline, rows.tail, seq_len=rows.sizes.seq_len)
 
 
 def _judged(
@@ -260,6 +283,10 @@ def _weights(
         series,
         n_series=timeline.n_series,
     )
+    if rows.tail is not None and not settings.head.outputs:
+        each = np.stack(list(forecasts.values()), axis=-1)
+        joint = (each * weights[series, None]).sum(axis=-1, dtype=np.float32)
+        compare_with_naive(joint, origins, timeline, rows.tail, seq_len=rows.sizes.seq_len)
     out = np.zeros((*weights.shape[:2], 4))
     out[..., list(forecasts)] = weights
     if tabular is not None:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from skinformer import validation
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import group_rows
-from skinformer.reading.targets import find_targets, read_truth
+from skinformer.reading.targets import find_known, find_targets, read_truth
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["SeasonalNaive"]
@@ -94,6 +94,10 @@ class SeasonalNaive(RegressorMixin, BaseEstimator):
         rows = read_rows(self, X, reset=True)
         truth = None if y is None else read_truth(y)
         targets = find_targets(self.target, rows.names, named=rows.named, truth=truth)
+        if truth is None and self.target is None:
+            known = find_known(rows.names, (), targets)
+            others = [name for name in rows.names if name not in (*targets, *known)]
+            validation.warn_of_last_column(targets[0], others, named=rows.named)
         self.targets_ = [rows.names.index(name) for name in targets]
         self._one_dimensional = not isinstance(self.target, list)
         if truth is not None:

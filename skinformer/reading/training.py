@@ -135,7 +135,10 @@ def read_training(
     weight = None if weight is None else weight[rows.order]
     table = Table(ordered, len(targets), rows.series, steps, clock, weight)
     digest = content_digest(X) if columns.index is None else b""
-    return TrainingRows(*_with_static(table, roles, settings), rows.names, digest)
+    table, roles = _with_static(table, roles, settings)
+    if truth is None:
+        _warn_of_targets(columns, roles, settings)
+    return TrainingRows(table, roles, rows.names, digest)
 
 
 def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettings) -> Roles:
@@ -156,6 +159,14 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
         columns=names,
         by_name=columns.named,
     )
+
+
+def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
+    """Warn of targets that were not named, and of those in a scaler's units."""
+    if settings.target is None:
+        validation.warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
+    targets = {name: columns.values[name] for name in roles.targets}
+    validation.warn_of_scaled_targets(targets, named=columns.named)
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:

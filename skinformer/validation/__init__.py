@@ -41,6 +41,7 @@ from skinformer.validation.index import (
     time_labels,
     warn_of_no_calendar,
 )
+from skinformer.validation.naive import warn_of_better_naive
 from skinformer.validation.parameters import (
     ATTENTION_CONSTRAINTS,
     BLOCK_CONSTRAINTS,
@@ -98,6 +99,7 @@ from skinformer.validation.rows import (
     warn_of_other_static,
     warn_of_single_row,
 )
+from skinformer.validation.targets import warn_of_last_column, warn_of_scaled_targets
 from skinformer.validation.transforms import (
     check_increasing,
     check_inverse,
@@ -204,8 +206,10 @@ __all__ = [
     "score_weight",
     "time_labels",
     "truth_weight",
+    "warn_of_better_naive",
     "warn_of_held_values",
     "warn_of_idle_series",
+    "warn_of_last_column",
     "warn_of_leaks",
     "warn_of_lost_index",
     "warn_of_new_values",
@@ -213,6 +217,7 @@ __all__ = [
     "warn_of_no_network",
     "warn_of_one_series",
     "warn_of_other_static",
+    "warn_of_scaled_targets",
     "warn_of_single_row",
     "warn_of_wild_values",
 ]

@@ -42,6 +42,7 @@ __all__ = [
     "check_same_weights",
     "check_target",
     "check_target_transform",
+    "first_names",
     "part_constraint",
     "warn_of_idle_series",
     "warn_of_no_network",
@@ -354,14 +355,14 @@ def warn_of_idle_series(
     """Warn of the series of a panel that training learns nothing from."""
     if names is not None and len(trained) > 1 and not trained.all():
         warn_user(
-            f"series {_first_names(names[~trained])} take no part in training: before "
+            f"series {first_names(names[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={seq_len} + "
             f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
             "forecast by what the others teach.",
         )
 
 
-def _first_names(names: pd.Index) -> str:
+def first_names(names: pd.Index) -> str:
     """Write a handful of names, and how many more there are."""
     more = len(names) - _NAMED
     return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,156 @@
+"""Whether a fit is worth its forecasts: they are compared with a repeated season.
+
+The season is chosen by the rows before the validation tail, as a user would choose it; then it and
+what was fitted forecast the same windows of the tail.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer import validation
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import Origins, window_rows
+
+__all__ = ["compare_with_naive", "some_of_tail"]
+
+#: Windows of a tail that are forecast once more for the comparison at most. PERF: two passes
+#: through the network; 1024 windows before the tail choose the season, in a few milliseconds.
+_WINDOWS, _WINDOWS_BEFORE = 64, 1024
+#: What is said to be worse has so much more error, on the mean of the logs, which is believed as
+#: far as there are more than so many forecasts that do not overlap.
+_MARGIN, _DOUBT = np.log(1.05), 4
+#: Error, standardised, below which all are as good, and log of the ratio beyond which a series says
+#: no more: those of `shares.judge`.
+_SMALL, _FARTHEST = 0.01, 1.5
+
+
+class _Windows(NamedTuple):
+    """Windows of a timeline, and what came in them."""
+
+    timeline: Timeline
+    origins: IntArray
+    series: IntArray
+    truth: Float32Array
+    weight: Float64Array
+    """Shape (n_windows, pred_len, n_targets); 0 where the truth is missing."""
+
+
+def some_of_tail(tails: Origins) -> IntArray:
+    """
+    Choose windows for the comparison.
+
+    Parameters
+    ----------
+    tails : Origins
+        Those of the validation tails.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_windows,)
+        At most 64, spread over them.
+    """
+    return tails.thinned(_WINDOWS)
+
+
+def compare_with_naive(
+    forecast: Float32Array, origins: IntArray, timeline: Timeline, tail: IntArray, *, seq_len: int
+) -> None:
+    """
+    Warn if repeating a season forecasts the validation tail clearly better.
+
+    Parameters
+    ----------
+    forecast : ndarray of float32, shape (n_windows, pred_len, n_targets)
+        Standardised, of all that will forecast, fitted before the tail.
+    origins : ndarray of int64, shape (n_windows,)
+        Windows of the tail.
+    timeline : Timeline
+        Rows of the fit.
+    tail : ndarray of int64, shape (n_series,)
+        The row at which each series' validation tail begins.
+    seq_len : int
+        How far the forecasts look back.
+
+    Warns
+    -----
+    UserWarning
+        If the mean absolute error is more than 5 % greater, on the mean of series and targets, or
+        16 % where two forecasts fill the tail, and greater in either half of it, too: one bad day
+        proves nothing.
+    """
+    pred_len, n_targets = forecast.shape[1:]
+    tested = _windows(timeline, origins, pred_len, n_targets)
+    season = _season(timeline, tail, pred_len, n_targets)
+    naive, known = _repeat(tested, season)
+    middle = (tail + timeline.first_row[1:] - pred_len + 1) // 2
+    late = origins >= middle[tested.series]
+    excess = [
+        _log_ratio(forecast, naive, tested._replace(weight=known * half[:, None, None]))
+        for half in (np.ones(len(late), dtype=bool), ~late, late)
+    ]
+    length = (timeline.first_row[1:] - tail)[np.unique(tested.series)]
+    n_forecasts = (length // pred_len).sum()
+    if excess[0] * n_forecasts / (n_forecasts + _DOUBT) > _MARGIN and min(excess) > 0:
+        n_rows = int(np.median(np.diff(timeline.first_row)))
+        worse = float(np.expm1(excess[0]))
+        validation.warn_of_better_naive(worse, season, seq_len=seq_len, n_rows=n_rows)
+
+
+def _windows(timeline: Timeline, origins: IntArray, pred_len: int, n_targets: int) -> _Windows:
+    ahead = window_rows(origins, pred_len)
+    weight = np.ones((*ahead.shape, n_targets))
+    if timeline.weight is not None:
+        weight *= timeline.weight[ahead]
+    truth = timeline.values[ahead, :n_targets]
+    return _Windows(timeline, origins, timeline.series_of(origins), truth, weight)
+
+
+def _season(timeline: Timeline, tail: IntArray, pred_len: int, n_targets: int) -> int:
+    """Find the season whose repetition forecasts the rows before the tail best."""
+    before = Origins(timeline.first_row[:-1] + 1, tail - pred_len).thinned(_WINDOWS_BEFORE)
+    windows = _windows(timeline, before, pred_len, n_targets)
+    last, seen = _repeat(windows, 1)
+    scores = {1: 0.0}
+    for season in likely_seasons(timeline.clock):
+        naive, known = _repeat(windows, season)
+        if (known > 0).mean() > 0.5:  # a season of fewer rows could not be seen by anyone
+            both = windows._replace(weight=known * (seen > 0))
+            scores[season] = _log_ratio(naive, last, both)
+    return min(scores, key=lambda season: scores[season])
+
+
+def _repeat(windows: _Windows, season: int) -> tuple[Float32Array, Float64Array]:
+    """Forecast windows by the last season before each; weights are 0 where nothing is known."""
+    timeline, pred_len = windows.timeline, windows.truth.shape[1]
+    rows = windows.origins[:, None] - season + np.arange(pred_len) % season
+    begin = timeline.first_row[windows.series][:, None]
+    weight = windows.weight * (rows >= begin)[:, :, None]
+    rows = np.maximum(rows, begin)
+    if timeline.weight is not None:
+        weight = weight * (timeline.weight[rows] > 0)
+    return timeline.values[rows, : windows.truth.shape[2]], weight
+
+
+def _log_ratio(forecast: Float32Array, other: Float32Array, windows: _Windows) -> float:
+    """Compare mean absolute errors: the mean over series and targets of the logs of ratios."""
+    mine, others = (_errors(guess, windows) for guess in (forecast, other))
+    judged = np.isfinite(mine) & (np.maximum(mine, others) > _SMALL)
+    if not judged.any():
+        return 0.0
+    ratio = np.maximum(mine[judged], _SMALL) / np.maximum(others[judged], _SMALL)
+    return float(np.clip(np.log(ratio), -_FARTHEST, _FARTHEST).mean())
+
+
+def _errors(forecast: Float32Array, windows: _Windows) -> Float64Array:
+    """Give the mean absolute error of each series and target; NaN where there is no truth."""
+    n_series, weight = windows.timeline.n_series, windows.weight
+    total, known = np.zeros((2, n_series, weight.shape[2]))
+    error = np.abs(forecast.astype(np.float64) - windows.truth) * weight
+    np.add.at(total, windows.series, error.sum(axis=1))
+    np.add.at(known, windows.series, weight.sum(axis=1))
+    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)

@@ -1,0 +1,312 @@
+"""A fit that repeating a season would beat says so, and no other fit does."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyRegressor
+
+from skinformer import InformerRegressor
+from skinformer.estimators import joining, naive_check
+from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
+from skinformer.timeline.clock import clock_for
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import Origins, window_rows
+
+N, TAIL, PRED_LEN = 1400, 1120, 24
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+HOURS = pd.date_range("2024-01-01", periods=N, freq="h")
+MESSAGE = (
+    "the validation rows are forecast with 49% more mean absolute error than by repeating {}. "
+    "{}; compare by backtest, and keep SeasonalNaive(season={}) if it stays ahead."
+)
+
+
+def weeks(seed=0, n=N):
+    """Give hours whose days of the week differ, with noise that no forecast knows."""
+    rng = np.random.default_rng(seed)
+    week = rng.normal(size=168)
+    return (week[np.arange(n) % 168] + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def timeline_of(*series, weight=None):
+    values = np.concatenate(series)[:, None]
+    first_row = np.concatenate([[0], np.cumsum([len(part) for part in series])])
+    clock = clock_for(HOURS, HOURS.freq)
+    return Timeline(values, weight, first_row, np.zeros(len(series), dtype=np.int64), clock)
+
+
+def tail_of(timeline):
+    """Give each series' tail, and all windows of it."""
+    tail = timeline.first_row[:-1] + TAIL
+    origins = np.concatenate(
+        [
+            np.arange(low, high - PRED_LEN + 1)
+            for low, high in zip(tail, timeline.first_row[1:], strict=True)
+        ]
+    )
+    return tail, origins
+
+
+def compared(timeline, forecast, tail, origins, *, seq_len=336):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compare_with_naive(forecast.astype(np.float32), origins, timeline, tail, seq_len=seq_len)
+    return [str(w.message) for w in caught]
+
+
+def with_error(timeline, origins, factor, season=168):
+    """Give forecasts whose absolute errors are so many times those of a repeated season."""
+    rows = window_rows(origins, PRED_LEN)
+    truth = timeline.values[rows]
+    naive = timeline.values[rows - season]
+    return truth + np.reshape(factor, (-1, 1, 1)) * (naive - truth)
+
+
+# --- the comparison -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seq_len", "advice"),
+    [
+        (96, "seq_len=96 does not reach back so far: pass seq_len=168 or more"),
+        (
+            168,
+            "Pass more rows, columns that are known ahead (known_future), or a longer seq_len",
+        ),
+    ],
+)
+def test_the_season_that_the_rows_before_the_tail_have_is_named(seq_len, advice):
+    """A day of hours would be the first guess, and it is wrong here."""
+    timeline = timeline_of(weeks())
+    tail, origins = tail_of(timeline)
+    forecast = with_error(timeline, origins, 1.49)
+    assert compared(timeline, forecast, tail, origins, seq_len=seq_len) == [
+        MESSAGE.format("what came 168 rows before", advice, 168)
+    ]
+
+
+def test_without_seasons_the_last_value_is_repeated():
+    """A random walk has nothing else."""
+    walk = np.cumsum(np.random.default_rng(0).normal(size=N)).astype(np.float32)
+    timeline = timeline_of(walk)
+    tail, origins = tail_of(timeline)
+    rows = window_rows(origins, PRED_LEN)
+    truth, last = walk[rows][..., None], walk[origins - 1][:, None, None]
+    advice = "Pass more rows, columns that are known ahead (known_future), or a longer seq_len"
+    assert compared(timeline, truth + 1.49 * (last - truth), tail, origins) == [
+        MESSAGE.format("the last value", advice, 1)
+    ]
+
+
+def test_a_season_longer_than_a_forecast_or_shorter_is_repeated_row_by_row():
+    """The naive loop: of each step the last row before the origin that has its phase."""
+    timeline = timeline_of(weeks())
+    _, origins = tail_of(timeline)
+    windows = naive_check._windows(timeline, origins, PRED_LEN, 1)
+    for season in (1, 5, 24, 168):
+        repeated, weight = naive_check._repeat(windows, season)
+        for i in (0, 57, len(origins) - 1):
+            for h in range(PRED_LEN):
+                row = origins[i] + h
+                while row >= origins[i]:
+                    row -= season
+                assert repeated[i, h, 0] == timeline.values[row, 0]
+        assert (weight == 1).all()
+
+
+def test_what_is_as_good_or_hardly_worse_gets_no_warning():
+    """Nor does what is much worse on one half of the tail: that may be one bad week."""
+    timeline = timeline_of(weeks())
+    tail, origins = tail_of(timeline)
+    late = np.arange(len(origins)) >= len(origins) // 2
+    for factor in (0.5, 1.04, np.where(late, 3.0, 0.9), np.where(late, 0.9, 3.0)):
+        assert compared(timeline, with_error(timeline, origins, factor), tail, origins) == []
+    assert len(compared(timeline, with_error(timeline, origins, 1.08), tail, origins)) == 1
+
+
+def test_a_short_tail_has_to_be_worse_to_be_believed():
+    """Two forecasts of one series prove little; the same of nine series prove more."""
+    for n_series, n_messages in ((1, 0), (9, 1)):
+        timeline = timeline_of(*(weeks(seed)[: TAIL + 2 * PRED_LEN] for seed in range(n_series)))
+        tail, origins = tail_of(timeline)
+        forecast = with_error(timeline, origins, 1.12)
+        assert len(compared(timeline, forecast, tail, origins)) == n_messages
+
+
+def test_one_window_proves_nothing():
+    """It has no second half."""
+    timeline = timeline_of(weeks())
+    tail, origins = tail_of(timeline)
+    forecast = with_error(timeline, origins[:1], 9.0)
+    assert compared(timeline, forecast, tail, origins[:1]) == []
+
+
+def test_missing_truths_count_neither_as_truth_nor_as_what_is_repeated():
+    """Held values in their place would be errors of the one or the other."""
+    values, weight = weeks(), np.ones((N, 1), dtype=np.float32)
+    missing = np.random.default_rng(1).random(N) < 0.2
+    clean = timeline_of(values)
+    tail, origins = tail_of(clean)
+    good, bad = (with_error(clean, origins, factor) for factor in (0.9, 1.49))
+    weight[missing] = 0
+    held = timeline_of(np.where(missing, np.float32(50), values), weight=weight)
+    assert compared(held, good, tail, origins) == []
+    assert len(compared(held, bad, tail, origins)) == 1
+    nothing = timeline_of(values, weight=np.zeros((N, 1), dtype=np.float32))
+    assert compared(nothing, bad, tail, origins) == []
+
+
+def test_no_series_of_a_panel_speaks_for_the_others():
+    """Neither by going wild nor by its size; a series without a season's rows says nothing."""
+    parts = [weeks(seed) for seed in range(9)]
+    parts[0] = parts[0] * 1e6
+    timeline = timeline_of(*parts)
+    tail, origins = tail_of(timeline)
+    first = origins < timeline.first_row[1]
+    good = with_error(timeline, origins, np.where(first, 100.0, 0.8))
+    bad = with_error(timeline, origins, np.where(first, 0.01, 1.6))
+    assert compared(timeline, good, tail, origins) == []
+    assert len(compared(timeline, bad, tail, origins)) == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "told"),
+    [
+        (
+            120,
+            r"(last value|24 rows before)\. Pass more rows",
+        ),  # none has seen a week
+        (240, r"(last value|24 rows before)\. Pass more rows"),  # a few have
+        (600, r"what came 168 rows before\. Pass more rows"),  # none has seen many
+        (700, r"what came 168 rows before\. seq_len=96 does not reach back so far"),
+    ],
+)
+def test_a_season_is_named_and_reached_for_where_rows_hold_it(n, told):
+    """A week cannot be repeated by who has not seen one, nor learnt from three."""
+    timeline = timeline_of(weeks()[:n])
+    tail = np.array([n - 60])
+    origins = np.arange(tail[0], n - PRED_LEN + 1)
+    forecast = np.full((len(origins), PRED_LEN, 1), 5.0)
+    (message,) = compared(timeline, forecast, tail, origins, seq_len=96)
+    assert re.search(told, message)
+
+
+def test_few_windows_are_compared():
+    """The comparison must not be felt beside a fit."""
+    assert len(some_of_tail(Origins(np.array([0]), np.array([10**6])))) == 64
+
+
+# --- in a fit -----------------------------------------------------------------------------------
+
+
+def daily(n=600):
+    rng = np.random.default_rng(0)
+    load = np.sin(2 * np.pi * np.arange(n) / 24) + 0.05 * rng.normal(size=n)
+    return pd.DataFrame({"load": load}, index=HOURS[:n])
+
+
+def told_of_naive(estimator, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X)
+    return [str(w.message) for w in caught if re.match("the validation rows", str(w.message))]
+
+
+def test_a_network_that_has_learnt_nothing_is_told_of():
+    """The user would put it to work."""
+    untrained = InformerRegressor(**P, base=None, learning_rate=1e-9)
+    df = daily()
+    assert len(told_of_naive(untrained, df)) == 1
+    df.iloc[::9] = np.nan
+    assert len(told_of_naive(untrained, df)) == 1
+    assert len(told_of_naive(untrained, df.to_numpy())) == 1
+    panel = pd.concat({"a": df, "b": 100 * df}, names=["site", "time"])
+    assert len(told_of_naive(untrained, panel)) == 1
+
+
+def test_good_fits_and_fits_without_a_tail_or_a_mean_are_not():
+    """A quantile is not what comes, and without validation rows nothing can be compared."""
+    df = daily()
+    assert told_of_naive(InformerRegressor(**P), df) == []
+    assert told_of_naive(InformerRegressor(**P), df[:120]) == []
+    assert told_of_naive(InformerRegressor(**P, loss=0.95), df) == []
+    untrained = InformerRegressor(**P, base=None, learning_rate=1e-9, early_stopping=False)
+    assert told_of_naive(untrained, df) == []
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Give what a fit does at its end, in order, with what it compared."""
+    seen = []
+    load, compare, predict = (
+        joining.load_linear,
+        joining.compare_with_naive,
+        joining.predict_windows,
+    )
+
+    def loads(*args):
+        seen.append("final ridges")
+        load(*args)
+
+    def compares(forecast, *args, **kwargs):
+        seen.extend([forecast, "compared"])
+        compare(forecast, *args, **kwargs)
+
+    def predicts(module, *args, **kwargs):
+        seen.append(float(getattr(module, "trust", -1)))
+        return predict(module, *args, **kwargs)
+
+    monkeypatch.setattr(joining, "load_linear", loads)
+    monkeypatch.setattr(joining, "compare_with_naive", compares)
+    monkeypatch.setattr(joining, "predict_windows", predicts)
+    return seen
+
+
+def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeypatch, calls):
+    """The network alone would be blamed for what it is not trusted with; final ridges know all."""
+    monkeypatch.setattr(joining, "choose_trust", lambda *args, **kwargs: 0.25)
+    InformerRegressor(**P, base="linear").fit(daily())
+    assert calls[:1] + calls[2:] == [0.25, "compared", "final ridges"]
+
+
+def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkeypatch, calls):
+    """What it saves must not be missing, nor count in full."""
+    judge = joining.judge_tabular
+    share = np.linspace(0.1, 0.6, P["pred_len"])
+
+    def judges(*args):
+        return judge(*args)._replace(share=share)
+
+    def repeat(value):
+        def forecasts(fit, rows, origins):
+            return np.full((len(origins), P["pred_len"], 1), value, dtype=np.float32)
+
+        return forecasts
+
+    monkeypatch.setattr(joining, "judge_tabular", judges)
+    for value in (0.0, 5.0):
+        monkeypatch.setattr(joining, "forecast_windows", repeat(value))
+        InformerRegressor(**P, base=DummyRegressor()).fit(daily())
+    without, beside = (call for call in calls if isinstance(call, np.ndarray))
+    gained = (beside - without)[..., 0]
+    np.testing.assert_allclose(gained, np.tile(5 * share, (len(gained), 1)), atol=1e-4)
+    assert [call for call in calls if isinstance(call, str)] == 2 * ["compared", "final ridges"]
+
+
+def test_a_short_table_is_compared_by_its_shares_before_the_final_ridges(monkeypatch, calls):
+    """What one forecaster alone does is forecast for nobody."""
+    given = []
+
+    def judges(forecasts, *args, n_series, **kwargs):
+        given.extend(forecasts)
+        weights = np.arange(len(forecasts)) / np.arange(len(forecasts)).sum()
+        return np.broadcast_to(weights, (n_series + 1, 1, len(weights))).copy()
+
+    monkeypatch.setattr(joining, "judge", judges)
+    InformerRegressor(**P).fit(daily(150))
+    assert [call for call in calls if isinstance(call, str)] == ["compared", "final ridges"]
+    joint = sum(i * forecast for i, forecast in enumerate(given)) / sum(range(len(given)))
+    np.testing.assert_allclose(calls[-3], joint, rtol=1e-5, atol=1e-6)
