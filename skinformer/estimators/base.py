@@ -405,6 +405,14 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         return self.judged_.series_blend(self.series_, self.roles_.target_labels)
 
     @property
+    def weak_covariates_(self) -> list[Any]:
+        """Columns known ahead of which trees see no more than the value at the step."""
+        validation.check_fitted(self)
+        tabular = self.judged_.tabular
+        plain = () if tabular is None else tabular.maker.plain
+        return [self.roles_.known[i] for i in plain]
+
+    @property
     def _network(self) -> Informer:
         """The network, without what it corrects."""
         return self.module_.network if isinstance(self.module_, Corrected) else self.module_

@@ -175,14 +175,18 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     base_blend_ : dict of str to float
-        Mean weight of each ridge, and of each classical forecaster that counts, in the path that
-        the network corrects; empty with ``base=None``.
+        Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
+        what is forecast without the network; empty with ``base=None``.
     series_blend_ : DataFrame or None
-        Weights of classical forecasters, "ridges", and "ridges and network" for each series of a
-        panel, and on a short table; rows have the sum 1, but for what hardly counts.
+        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and "ridges
+        and network" for each series of a panel, on a short table, and where trees take part; rows
+        have the sum 1, but for what hardly counts.
+    weak_covariates_ : list
+        Columns known ahead that told the trees nothing on later training rows: of these they see
+        the value at the step alone, not its changes, neighbours and means.
     judged_ : Judged
-        Who forecasts, with the shares of each series (``judged_.shares``) and the classical
-        forecasters (``judged_.simple``), where they count.
+        Who forecasts, with the shares of each series (``judged_.shares``), the classical
+        forecasters (``judged_.simple``) and the trees (``judged_.tabular``), where they count.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
         the linear path alone. 1 without validation rows, for quantiles, and with

@@ -17,7 +17,7 @@ from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
-from skinformer.ridge.fit import known_effect
+from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import join_series

@@ -8,7 +8,7 @@ import numpy as np
 
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["Stretch", "choose_strengths", "choose_weights"]
+__all__ = ["Stretch", "choose_strengths", "choose_weights", "mixed_errors"]
 
 Ints = IntArray
 
@@ -140,3 +140,41 @@ def _descend(errors: Float64Array, first: Float64Array) -> Float64Array:
         if done:
             break
     return weights
+
+
+def mixed_errors(
+    stretches: list[Stretch], weights: Float64Array, chosen: Ints, n_strengths: int
+) -> Float64Array:
+    """
+    Give the error of a mixture of candidates on each stretch.
+
+    Parameters
+    ----------
+    stretches : list of Stretch
+        At least one.
+    weights : ndarray of shape (n_candidates,)
+        Of the candidates.
+    chosen : ndarray of int64, shape (n_candidates,)
+        Numbers of their strengths.
+    n_strengths : int
+        Forecasts of a candidate.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_stretches,)
+        Mean squared errors.
+
+    Examples
+    --------
+    >>> stretch = Stretch(np.diag([4.0, 1.0]), np.array([1.0, 1.0]), truth=1.0)
+    >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
+    array([0.])
+    """
+    place = np.arange(len(weights)) * n_strengths + chosen
+    errors = [
+        weights @ s.products[np.ix_(place, place)] @ weights
+        - 2 * weights @ s.cross[place]
+        + s.truth
+        for s in stretches
+    ]
+    return np.maximum(errors, 0) + _FLOOR

@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights
+from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
+from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["LinearFit", "fit_linear_path", "known_effect", "mixed_rows"]
+__all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]
 
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
 _WINDOWS_PER_STRETCH = 256  # that are forecast there, spread over it; fewer where they are large
 _VALUES_PER_STRETCH = 1_000_000  # of all these forecasts together
-_MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
 _ENOUGH_COMPLETE = 4  # windows for each row of a window
-_EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
 _NEGLIGIBLE = 1e-6  # weight of a candidate that is left out
 # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
 _NOISE = 0.5
 _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
+_EFFECT_JUDGES = 10_000  # windows by which an effect of columns known ahead is judged
 _FARTHEST = 10.0  # times the largest value before the tail, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
@@ -99,7 +99,45 @@ def fit_linear_path(
     usable = _usable(problem, origins)
     origins, steps = origins[usable], steps[usable]
     n_training = _before(steps, tail, problem.pred_len)
-    problem = problem._replace(effect=known_effect(problem, origins[:n_training]))
+    effect = known_effect(problem, origins[:n_training])
+    if effect.any() and not _helps(effect, problem, origins, steps, tail):
+        effect = np.zeros_like(effect)
+    problem = problem._replace(effect=effect)
+    competition, stretches, sizes = _compete(problem, origins, steps, tail)
+    weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    before = after = _blend(competition, *weights)
+    if refit and n_training < len(origins):
+        _learn(competition, _like_before(problem, origins, n_training))
+        after = _blend(competition, *weights)
+    return before, after
+
+
+def _helps(
+    effect: Float64Array, problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+) -> bool:
+    """Tell whether ridges forecast better beside an effect of columns known ahead than without.
+
+    It explains changes since the origin, and so does whatever has the same cycle: the temperature
+    of another city explains when people are in the street, as long as no ridge has seen the day
+    before.
+    """
+    some = spread_places(len(origins), _EFFECT_JUDGES)
+    errors = []
+    for each in (effect, np.zeros_like(effect)):
+        part = problem._replace(effect=each)
+        competition, stretches, sizes = _compete(part, origins[some], steps[some], tail)
+        if not stretches:
+            return True
+        weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+        errors.append(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
+    return bool(np.log(errors[0] / errors[1]).mean() <= 0)
+
+
+def _compete(
+    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+) -> tuple[Competition, list[Stretch], list[int]]:
+    """Let all candidates forecast stretches, each fitted before them, and learn up to the tail."""
+    n_training = _before(steps, tail, problem.pred_len)
     competition = Competition(problem)
     n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
     n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
@@ -117,12 +155,7 @@ def fit_linear_path(
                 stretches.append(stretch)
                 sizes.append(len(held_out))
     _learn(competition, origins[n_learnt:n_training])
-    weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
-    before = after = _blend(competition, *weights)
-    if refit and n_training < len(origins):
-        _learn(competition, _like_before(problem, origins, n_training))
-        after = _blend(competition, *weights)
-    return before, after
+    return competition, stretches, sizes
 
 
 def mixed_rows(fit: LinearFit, n_columns: int) -> int:
@@ -290,62 +323,3 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in pairs}
     return LinearFit(own, mixed, problem.effect, blend)
-
-
-def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
-    """
-    Regress the targets' changes since the origin on those of the columns known ahead.
-
-    Changes, not levels: two series that both rise are no effect of one on the other, and the
-    maps forecast changes. The strength is chosen on the newer half of the windows.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows; its own effect is not read.
-    origins : ndarray of int64, shape (n_windows,)
-        Windows to learn from, the older ones first.
-
-    Returns
-    -------
-    ndarray of shape (n_known, n_targets)
-        0 where no effect forecasts better than none.
-    """
-    n_known = len(problem.effect)
-    if not n_known or len(origins) < 2:
-        return np.zeros_like(problem.effect)
-    drawn = _thinned(origins, _MAX_EFFECT_WINDOWS)
-    older, newer = (_change_sums(problem, part) for part in np.array_split(drawn, 2))
-    effects = [_effect(*older, strength=strength) for strength in _EFFECT_STRENGTHS]
-    errors = [_unexplained(*newer, effect) for effect in effects]
-    best = _EFFECT_STRENGTHS[int(np.argmin(errors))]
-    return _effect(*_change_sums(problem, drawn), strength=best)
-
-
-def _change_sums(problem: Problem, origins: IntArray) -> tuple[Float64Array, Float64Array]:
-    """Give mean products of known columns' changes with themselves and with the targets'."""
-    n_known, n_targets, n_columns = len(problem.effect), problem.n_targets, problem.values.shape[1]
-    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
-    gram, cross = np.zeros((n_known, n_known)), np.zeros((n_known, n_targets))
-    n_steps, weights = 0, np.zeros(n_targets)
-    for windows in gather(everything, origins):
-        changes = windows.future.reshape(-1, n_columns)
-        known = changes[:, -n_known:]
-        weight = windows.weight.reshape(len(changes), -1)[:, :n_targets]
-        gram += known.T @ known
-        cross += known.T @ (changes[:, :n_targets] * weight)
-        n_steps += len(changes)
-        weights += weight.sum(axis=0)
-    return gram / n_steps, cross / np.where(weights > 0, weights, 1)
-
-
-def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Float64Array:
-    if np.isinf(strength):
-        return np.zeros_like(cross)
-    effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
-    return effect.astype(np.float64, copy=False)
-
-
-def _unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
-    """Give the mean squared change that an effect leaves, less a constant."""
-    return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())

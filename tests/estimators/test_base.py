@@ -276,3 +276,14 @@ def test_covariates_gaps_and_a_wild_value(df):
         errors.append(np.abs(model.predict(frame)[1560:] - frame["load"][1560:]).mean())
     assert errors[0] < 1.5  # the rain alone moves the load by 3
     assert errors[1] < 1.1 * errors[0] + 0.05
+
+
+def test_columns_that_tell_nothing_are_named(df):
+    """Of noise the value at the step is enough."""
+    long, rng = weekly(3000), np.random.default_rng(2)
+    rain, noise = rng.exponential(size=(2, len(long)))
+    frame = long.assign(load=long["load"] + 3 * rain, noise=noise, rain=rain)
+    base = HistGradientBoostingRegressor(max_iter=30)
+    model = InformerRegressor("load", known_future=["noise", "rain"], base=base, **P).fit(frame)
+    assert model.weak_covariates_ == ["noise"]
+    assert InformerRegressor("load", base="linear", **P).fit(df[:300]).weak_covariates_ == []

@@ -9,6 +9,7 @@ from skinformer.ridge import candidates
 from skinformer.ridge import fit as fitting
 from skinformer.ridge.blend import Stretch
 from skinformer.ridge.candidates import STRENGTHS, Competition
+from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem, gather
 
@@ -711,3 +712,19 @@ def test_a_series_that_explodes_in_the_tail_does_not_spoil_the_maps_of_all():
     )
     assert not np.array_equal(before.own, after.own)
     np.testing.assert_allclose(after.own, before.own, atol=0.2)
+
+
+@pytest.mark.parametrize(("cycle", "true_effect"), [(1.0, 0.0), (0.0, 1.5)])
+def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_effect):
+    """Temperature explains when streets are full as long as nothing has seen the day before."""
+    rng = np.random.default_rng(0)
+    t = np.arange(1500)
+    day = np.sin(t * 2 * np.pi / 24)
+    weather = np.repeat(rng.normal(size=len(t) // 24 + 1), 24)[: len(t)]
+    temperature = cycle * day + weather
+    load = 3 * day + true_effect * temperature + 0.3 * rng.normal(size=len(t))
+    problem = Problem(np.column_stack([load, temperature]), None, None, 1, 48, 12, np.zeros((1, 1)))
+    origins = np.arange(48, len(t) - 11)
+    assert abs(known_effect(problem, origins)[0, 0]) > 0.5
+    fit, _ = fit_linear_path(problem, origins, origins, tail=1300, refit=False)
+    assert fit.effect[0, 0] == pytest.approx(true_effect, abs=0.03)
