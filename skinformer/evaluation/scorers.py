@@ -75,7 +75,7 @@ def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Float64Ar
     ... )
     >>> scaler = StandardScaler().set_output(transform="pandas")
     >>> model = make_pipeline(scaler, small).fit(df[:180], df["load"][:180])
-    >>> predict_interval(model, df[180:]).shape  # doctest: +SKIP
+    >>> predict_interval(model, df[180:]).shape
     (20, 2)
     """
     rows, last = _rows_for_last(estimator, X, "predict_interval")
@@ -114,7 +114,7 @@ def predict_quantiles(estimator: Any, X: Any, levels: Sequence[float]) -> Float6
     >>> model = InformerRegressor(
     ...     "load", seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
     ... )
-    >>> predict_quantiles(model.fit(df[:180]), df[180:], [0.1, 0.5, 0.9]).shape  # doctest: +SKIP
+    >>> predict_quantiles(model.fit(df[:180]), df[180:], [0.1, 0.5, 0.9]).shape
     (20, 3)
     """
     rows, last = _rows_for_last(estimator, X, "predict_quantiles")

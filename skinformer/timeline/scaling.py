@@ -205,6 +205,23 @@ class Scaler:
             return self
         return replace(self, targets=self.targets.after(columns, first_row))
 
+    def of_series(self, chosen: IntArray) -> Scaler:
+        """
+        Keep the numbers of some series.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (n,)
+            Which.
+
+        Returns
+        -------
+        Scaler
+            The series numbered anew.
+        """
+        targets = None if self.targets is None else self.targets.of_series(chosen)
+        return Scaler(self.mean[chosen], self.scale[chosen], targets)
+
     def with_unseen(self) -> Scaler:
         """
         Append the scale of a series that training did not hold: the mean over all series.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,15 @@ __all__ = [
     "check_forecast_shape",
     "check_levels",
     "check_no_forecast_missing",
+    "check_range_levels",
+    "check_ranges",
     "check_score_name",
     "raise_no_ranges",
     "raise_no_training_truth",
     "raise_no_truth",
 ]
+
+T = TypeVar("T")
 
 
 def check_levels(levels: Any) -> Float64Array:
@@ -46,6 +50,29 @@ def check_coverage(coverage: Any) -> float:
             "is to lie within, such as 0.9."
         )
     return float(coverage)
+
+
+def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
+    """Give the levels that are asked for, None for none; raise if they are asked for twice."""
+    if coverage is not None and levels is not None:
+        raise ValueError(
+            f"coverage={coverage!r} and levels={levels!r} ask for quantiles twice: pass one of "
+            "them; a coverage of 0.9 is levels=[0.05, 0.95]."
+        )
+    if coverage is not None:
+        tail = (1 - check_coverage(coverage)) / 2
+        return np.array([tail, 1 - tail])
+    return None if levels is None else check_levels(levels)
+
+
+def check_ranges(ranges: T | None) -> T:
+    """Give what is known of errors, or raise if nothing is."""
+    if ranges is None:
+        raise ValueError(
+            "ranges need errors of earlier forecasts, and no row of the fit could be forecast from "
+            "rows before it. Fit on more rows: two forecasts long, at least."
+        )
+    return ranges
 
 
 def check_forecast_shape(
