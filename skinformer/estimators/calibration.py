@@ -282,7 +282,8 @@ def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None
     else:
         return np.empty((0, sizes.n_targets))
     plain = replace(forecaster, head=StandardHead("mse"))
-    forecast, _ = forecast_origins(plain, runs.origins, horizon)
+    steps = np.full(len(runs.origins), horizon)
+    forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
     errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
     known = ~np.isnan(errors)
     mean = np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)

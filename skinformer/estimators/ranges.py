@@ -14,7 +14,7 @@ import numpy as np
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.head import Head, PointHead
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.rolling import Forecaster, Layout, Observed, Rows
+from skinformer.estimators.rolling import Forecaster, Observed, Rows
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.runs import N_TRAILING, trailing_origins, trailing_sizes
 from skinformer.ranges.spread import Spread
@@ -368,11 +368,10 @@ class RangeForecaster(StepForecaster):
             **(same | {"head": RangeHead("mse")}), ranges=ranges, inner=forecaster.head, given=given
         )
 
-    def _layout(self) -> Layout:
-        """Keep rows for the windows before, too."""
-        layout = super()._layout()
-        reach = layout.seq_len + N_TRAILING * self.ranges.distance
-        return layout._replace(seq_len=reach)
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that a forecast and those before it are made from."""
+        return super().look_back + N_TRAILING * self.ranges.distance
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         inner = super()._window_forecaster(place, clock)

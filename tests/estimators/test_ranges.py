@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -317,9 +318,21 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
     np.testing.assert_array_equal(seen[0], origins)
 
 
+def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, frame):
+    """A tree grown to its leaves has no error on the rows that it was fitted to."""
+    df = frame(900)
+    noise = 5 * np.random.default_rng(1).normal(size=900)
+    df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
+    tree = RandomForestRegressor(10, random_state=0)
+    model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
+    assert model.judged_.shares.tabular.max() > 0.5
+    assert model.ranges_.optimism[0] > 1.3
+    assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
+
+
 def test_a_network_alone_is_judged_by_rows_that_it_was_not_trained_on(small, rows):
     """It may know the others by heart."""
-    model = small(seq_len=24, pred_len=6, linear_path=False).fit(rows[:600])
+    model = small(seq_len=24, pred_len=6, base=None).fit(rows[:600])
     windows = len(model.ranges_.residuals.errors)
     assert windows < 100
     assert interval_coverage(rows["load"][600:], model.predict_interval(rows[600:], 0.8)) > 0.75
