@@ -45,6 +45,8 @@ __all__ = ["Calibration"]
 
 #: Windows by which ranges are found, and by which the forecaster's optimism is.
 _N_WINDOWS, _N_TAIL = 1024, 256
+#: How much fewer these are where trees forecast, a window of which costs twenty of the others.
+_FEWER = 4
 #: Series of a panel by which the latter is.
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
@@ -200,7 +202,9 @@ def before_refit(
     if judged.shares is not None:
         judged = replace(judged, shares=judged.shares.of_series(chosen))
     other = replace(forecaster, history=some, scaler=scaler, judged=judged, module=module)
-    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(_N_TAIL)
+    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(
+        _N_TAIL // _cost(forecaster)
+    )
     owner = np.searchsorted(chosen, timeline.series_of(origins))
     return HeldOut(other, origins, origins + begin[owner])
 
@@ -232,7 +236,8 @@ def calibrate(
     timeline, sizes = forecaster.history, forecaster.sizes
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
     distance = run_distance(sizes.pred_len, season)
-    runs, n_windows, n_alike = _choose(timeline, sizes.seq_len, sizes.pred_len, distance, tail)
+    n_most = _N_WINDOWS // _cost(forecaster)
+    runs, n_windows, n_alike = _choose(forecaster, n_most, distance, tail)
     if not len(runs.origins):
         return None
     outputs, errors = _errors(forecaster, runs.origins)
@@ -272,11 +277,12 @@ def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
     timeline, sizes, typical = forecaster.history, forecaster.sizes, ranges.spread.typical
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
+    n_far = _N_FAR // _cost(forecaster)
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
         low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
         low = low if tail is None else np.maximum(low, tail)
-        runs, count = choose_runs(low, end - horizon, distance=ranges.distance, n_most=_N_FAR)
+        runs, count = choose_runs(low, end - horizon, distance=ranges.distance, n_most=n_far)
         if count >= _FEWEST:
             break
     else:
@@ -350,16 +356,22 @@ def _sample(relative: Float64Array) -> Float32Array:
     return relative[kept].astype(np.float32)
 
 
+def _cost(forecaster: StepForecaster) -> int:
+    return 1 if forecaster.judged.tabular is None else _FEWER
+
+
 def _choose(
-    timeline: Timeline, seq_len: int, pred_len: int, distance: int, tail: IntArray | None
+    forecaster: StepForecaster, n_windows_most: int, distance: int, tail: IntArray | None
 ) -> tuple[Runs, int, int]:
     """Choose the windows, whole ones if there are any; tell how many are independent."""
+    timeline, seq_len = forecaster.history, forecaster.sizes.seq_len
+    pred_len = forecaster.sizes.pred_len
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
     low = earliest_origins(begin, end, seq_len=seq_len, pred_len=pred_len)
     low = low if tail is None else np.maximum(low, tail)
     for last in (end - pred_len, end - 1):
         count = int(np.maximum((last - low) // distance + 1, 0).sum())
-        n_most = min(_N_WINDOWS, _OVERLAP * count)
+        n_most = min(n_windows_most, _OVERLAP * count)
         runs, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
         if n_windows:
             break

@@ -380,7 +380,8 @@ class RangeForecaster(StepForecaster):
         def forecast(rows: Rows, origins: IntArray) -> Float32Array:
             if not seen:
                 seen.append(self._known_rows(rows, place))
-            return self._with_sizes(inner, rows, origins, place, *seen[0])
+            on_clock = clock == self.history.clock
+            return self._with_sizes(inner, rows, origins, place, *seen[0], on_clock)
 
         return forecast
 
@@ -392,6 +393,7 @@ class RangeForecaster(StepForecaster):
         place: Placement,
         known: BoolArray,
         known_until: IntArray,
+        on_clock: bool,
     ) -> Float32Array:
         ranges, pred_len = self.ranges, self.sizes.pred_len
         until, begin = known_until[origins], rows.begin[rows.track[origins]]
@@ -401,7 +403,7 @@ class RangeForecaster(StepForecaster):
         own, earlier = where[: len(origins)], where[len(origins) :]
         points = self.inner.point(inner(rows, asked)).astype(np.float64)
         log_size = self._log_sizes(points, rows, asked, place, known_until[asked])
-        errors = self._errors(points, rows, asked, place, known)
+        errors = self._errors(points, rows, asked, place, known, on_clock)
         sizes = mean_size(np.abs(errors) * np.exp(-ranges.spread.typical - log_size))
         recent = np.full((*before.shape, points.shape[2]), np.nan)
         recent[before >= 0] = sizes[earlier]
@@ -435,16 +437,15 @@ class RangeForecaster(StepForecaster):
         origins: IntArray,
         place: Placement,
         known: BoolArray,
+        on_clock: bool,
     ) -> Float64Array:
         """Give errors of earlier windows, as they would be on rows that the fit did not see."""
         ahead = np.minimum(window_rows(origins, self.sizes.pred_len), len(known) - 1)
         truth = rows.values[ahead, : self.sizes.n_targets].astype(np.float64)
         errors = np.where(known[ahead][..., None], truth - points, np.nan)
-        track = rows.track[origins]
-        series = place.series[track]
-        stored = place.stored[track] & (series < len(self.ranges.fitted_until))
-        end = self.ranges.fitted_until[np.where(stored, series, 0)]
-        fitted = stored & (rows.steps[origins] < end)
+        series, until = place.series[rows.track[origins]], self.ranges.fitted_until
+        known_series = on_clock & (series < len(until))
+        fitted = known_series & (rows.steps[origins] < until[np.where(known_series, series, 0)])
         errors[fitted] *= self.ranges.optimism
         return errors
 

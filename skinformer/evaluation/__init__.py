@@ -2,6 +2,7 @@
 
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
+from skinformer.evaluation.comparison import compare, summary
 from skinformer.evaluation.metrics import skip_missing
 from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
 from skinformer.evaluation.scores import (
@@ -22,6 +23,7 @@ __all__ = [
     "ForecastScorer",
     "SeasonalNaive",
     "backtest",
+    "compare",
     "crps_of_quantiles",
     "crps_of_samples",
     "interval_coverage",
@@ -33,6 +35,7 @@ __all__ = [
     "rmsse",
     "skip_missing",
     "smape",
+    "summary",
     "wape",
     "weighted_quantile_loss",
     "winkler_score",
