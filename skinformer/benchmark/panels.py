@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.benchmark import peak_memory
+from skinformer.evaluation.scores import seasonal_change
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = [
@@ -238,18 +239,10 @@ def _errors(panel: Panel, forecast: Float64Array) -> dict[str, float]:
     error = np.abs(forecast - panel.truth)
     size = np.abs(forecast) + np.abs(panel.truth)
     percent = 200 * error / np.where(size == 0, 1, size)
-    scale = np.array([_scale(rows, panel.period) for rows in panel.train])
+    scale = np.array([seasonal_change(rows, panel.period) for rows in panel.train])
     known = ~np.isnan(panel.truth).all(axis=1)
     mase = np.nanmean(error[known], axis=1) / scale[known]
     return {
         "MASE": float(np.nanmean(mase)),
         "sMAPE": float(np.nanmean(percent[known], axis=1).mean()),
     }
-
-
-def _scale(rows: Float64Array, period: int) -> float:
-    """Give the mean absolute seasonal change of rows; NaN where there is none."""
-    lag = period if len(rows) > period else 1
-    change = np.abs(rows[lag:] - rows[:-lag])
-    change = change[~np.isnan(change)]
-    return float(change.mean()) if len(change) and change.any() else float("nan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from skinformer import validation
 from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from skinformer.estimators.building import model_sizes
+from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
@@ -31,10 +33,10 @@ from skinformer.estimators.hybrid import linear_fit, start_module
 from skinformer.estimators.joining import Judged, find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
+from skinformer.estimators.ranging import AskedSteps, RangesMixin, names_with_levels
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
 from skinformer.estimators.simple_path import for_rows
-from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
 from skinformer.estimators.wild import without_wild_values
@@ -52,7 +54,7 @@ from skinformer.training.trainer import train
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
+class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {
@@ -178,11 +180,22 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
+        return self._forecaster.forecast(*self._asked_rows(X)[:5])
+
+    def _asked_rows(self, X: Any) -> AskedSteps:
+        """Place the rows of X."""
         forecaster, table = self._forecaster, read_prediction(self, X, fitted_rows(self))
         place, observed = forecaster.place(table, forecaster.observe(table))
-        return forecaster.forecast(observed, observed.track, table.steps, place, table.clock)
+        return AskedSteps(observed, observed.track, table.steps, place, table.clock)
 
-    def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
+    def forecast(
+        self,
+        X: Any = None,
+        horizon: int | None = None,
+        *,
+        coverage: float | None = None,
+        levels: Sequence[float] | None = None,
+    ) -> pd.DataFrame:
         """
         Forecast the steps after the history.
 
@@ -194,19 +207,37 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         horizon : int, default=None
             Steps to forecast, at least 1. None: the rows of X after the history, else
             `pred_len`.
+        coverage : float, default=None
+            Share of the truth that is to lie between two columns more.
+        levels : sequence of float, default=None
+            Levels of quantiles, one column more each; not together with `coverage`.
 
         Returns
         -------
-        DataFrame of shape (horizon, n_targets)
+        DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
             Forecasts with their timestamps, in the index's time zone and frequency; for several
-            series (those of X, if X is given) horizon rows each, under a MultiIndex.
+            series (those of X, if X is given) horizon rows each, under a MultiIndex. Behind each
+            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9.
 
         Raises
         ------
         ValueError
-            If a column known ahead lacks a value at one of the steps.
+            If a column known ahead lacks a value at one of the steps, or if the rows of the fit
+            were too few for ranges.
         """
         validation.check_fitted(self)
+        wanted = validation.check_range_levels(coverage, levels)
+        asked = self._asked_ahead(X, horizon)
+        values = self.head_.point(self._forecaster.forecast(*asked[:5]))
+        names = self.roles_.target_labels
+        if wanted is not None:
+            quantiles = self._quantiles(asked, wanted)
+            values = np.concatenate([values[..., None], quantiles], axis=2).reshape(len(values), -1)
+            names = names_with_levels(names, wanted)
+        return pd.DataFrame(values, index=asked.labels, columns=names)
+
+    def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
+        """Place the steps after the history, or after that of X."""
         if horizon is not None:
             validation.check_horizon(horizon)
         validation.check_rows_not_horizon(X)
@@ -228,9 +259,8 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
         )
         track = np.repeat(wanted, horizon)
         steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
-        values = self.head_.point(forecaster.forecast(observed, track, steps, place, clock))
         labels = join_series(names, place.series[track], clock.labels(steps))
-        return pd.DataFrame(values, index=labels, columns=self.roles_.target_labels)
+        return AskedSteps(observed, track, steps, place, clock, labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -391,6 +421,7 @@ class BaseInformer(FittedState, CallbackSupportMixin, BaseEstimator):
             self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
         )
         rows = replace(rows, scaler=self.scaler_)
+        self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
         final = None if linear is None else linear[1]
         self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
         self.trust_ = self.judged_.trust

@@ -15,7 +15,15 @@ from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.rolling import Forecaster, Layout, Observed, Rows, fill_truths, roll
+from skinformer.estimators.rolling import (
+    Forecaster,
+    HeldValues,
+    Layout,
+    Observed,
+    Rows,
+    fill_truths,
+    roll,
+)
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -61,6 +69,11 @@ class StepForecaster:
     device: str
     head: Head
     judged: Judged
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that its forecast is made from."""
+        return max(self.sizes.seq_len, self.judged.look_back)
 
     def observe(self, table: Table) -> Observed:
         """
@@ -139,6 +152,35 @@ class StepForecaster:
         ndarray of float64, shape (n, n_targets, *head.outputs)
             In the truth's units.
         """
+        values, held = self.rolled(observed, track, steps, place, clock)
+        if held.past:
+            validation.warn_of_held_values("past-only columns", self.roles.past, held.past)
+        if held.known:
+            validation.warn_of_held_values("columns known ahead", self.roles.known, held.known)
+        return values
+
+    def rolled(
+        self, observed: Observed, track: IntArray, steps: IntArray, place: Placement, clock: Clock
+    ) -> tuple[Float64Array, HeldValues]:
+        """
+        Forecast steps, and tell what had to be held without a warning.
+
+        Parameters
+        ----------
+        observed : Observed
+            What X gives.
+        track, steps : ndarray of int64, shape (n,)
+            The steps.
+        place : Placement
+            The tracks.
+        clock : Clock
+            What the steps count.
+
+        Returns
+        -------
+        tuple of ndarray of float64, shape (n, n_targets, *head.outputs), and HeldValues
+            In the truth's units.
+        """
         result = roll(
             observed,
             track,
@@ -148,14 +190,9 @@ class StepForecaster:
             layout=self._layout(),
             forecast=self._window_forecaster(place, clock),
         )
-        if result.held.past:
-            names = self.roles.past
-            validation.warn_of_held_values("past-only columns", names, result.held.past)
-        if result.held.known:
-            names = self.roles.known
-            validation.warn_of_held_values("columns known ahead", names, result.held.known)
         series = np.minimum(place.series[track], self.history.n_series)
-        return self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
+        values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
+        return values, result.held
 
     def appended(self, table: Table) -> Timeline:
         """
@@ -239,7 +276,7 @@ class StepForecaster:
             n_targets=sizes.n_targets,
             n_past=sizes.n_past,
             n_static=sizes.n_static,
-            seq_len=max(sizes.seq_len, self.judged.look_back),
+            seq_len=self.look_back,
             pred_len=sizes.pred_len,
             hold=not self.sizes.may_miss,
             head=self.head,

@@ -45,12 +45,15 @@ class Judged:
         The classical forecasters, where they count.
     tabular : TabularFit or None
         The regressor on features, where it counts.
+    earlier : TabularFit or None
+        The same as it was before it was fitted to the validation tail.
     """
 
     trust: float
     shares: Shares | None = None
     simple: SimplePath | None = None
     tabular: TabularFit | None = None
+    earlier: TabularFit | None = None
 
     @property
     def look_back(self) -> int:
@@ -241,9 +244,12 @@ def _judged(
     simple = None
     if shares.classical.any():
         simple = _classical(rows, before_tail=not refit)
-    if tabular is not None and refit and shares.tabular.any():
-        tabular = fit_tabular_path(rows, settings, plain=tabular.maker.plain)
-    return Judged(shares.mean_trust, shares, simple, tabular if shares.tabular.any() else None)
+    if tabular is None or not shares.tabular.any():
+        return Judged(shares.mean_trust, shares, simple)
+    final = tabular
+    if refit:
+        final = fit_tabular_path(rows, settings, plain=tabular.maker.plain)
+    return Judged(shares.mean_trust, shares, simple, final, tabular)
 
 
 def _unjudged(rows: FitRows, settings: FitSettings) -> Judged:

@@ -187,6 +187,8 @@ class InformerRegressor(RegressorMixin, BaseInformer):
     judged_ : Judged
         Who forecasts, with the shares of each series (``judged_.shares``), the classical
         forecasters (``judged_.simple``) and the trees (``judged_.tabular``), where they count.
+    ranges_ : Ranges or None
+        How far forecasts are off, found when it is first asked for; None where rows are too few.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
         the linear path alone. 1 without validation rows, for quantiles, and with

@@ -88,6 +88,23 @@ class Shares:
         """Share of the ridges, with the network or without it, of the shape of `tabular`."""
         return np.maximum(1.0 - self.classical[:, None] - self.tabular, 0.0)
 
+    def of_series(self, chosen: IntArray) -> Shares:
+        """
+        Keep the shares of some series, and those of new ones.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (n,)
+            Which.
+
+        Returns
+        -------
+        Shares
+            The series numbered anew.
+        """
+        kept = np.append(chosen, -1)
+        return Shares(self.classical[kept], self.tabular[kept], self.trust[kept])
+
     @property
     def mean_trust(self) -> float:
         """Mean share of the network's correction in the forecasts of the fitted series."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skinformer.estimators.building import ModelSizes
+    from skinformer.estimators.calibration import Calibration
     from skinformer.estimators.head import Head
     from skinformer.estimators.joining import Judged
     from skinformer.model.corrected import Corrected
@@ -37,6 +38,7 @@ class FittedState(Parameters):
     module_: Informer | Corrected
     head_: Head
     judged_: Judged
+    calibration_: Calibration
     trust_: float
     base_blend_: dict[str, float]
     history_: pd.DataFrame

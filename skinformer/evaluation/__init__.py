@@ -2,6 +2,41 @@
 
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
+from skinformer.evaluation.comparison import compare, summary
 from skinformer.evaluation.metrics import skip_missing
+from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
+from skinformer.evaluation.scores import (
+    crps_of_quantiles,
+    crps_of_samples,
+    interval_coverage,
+    interval_width,
+    mase,
+    pinball_loss,
+    rmsse,
+    smape,
+    wape,
+    weighted_quantile_loss,
+    winkler_score,
+)
 
-__all__ = ["SeasonalNaive", "backtest", "skip_missing"]
+__all__ = [
+    "ForecastScorer",
+    "SeasonalNaive",
+    "backtest",
+    "compare",
+    "crps_of_quantiles",
+    "crps_of_samples",
+    "interval_coverage",
+    "interval_width",
+    "mase",
+    "pinball_loss",
+    "predict_interval",
+    "predict_quantiles",
+    "rmsse",
+    "skip_missing",
+    "smape",
+    "summary",
+    "wape",
+    "weighted_quantile_loss",
+    "winkler_score",
+]

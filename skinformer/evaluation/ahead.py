@@ -13,7 +13,9 @@ from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 
-__all__ = ["ForecastingModel", "PredictingModel", "take_apart"]
+__all__ = ["CallingModel", "ForecastingModel", "PredictingModel", "take_apart"]
+
+_NONE = np.empty(0)
 
 
 class PredictingModel:
@@ -24,6 +26,8 @@ class PredictingModel:
     ----------
     estimator : BaseEstimator
         Fitted.
+    levels : ndarray of shape (n_levels,), default=none
+        Of quantiles; the estimator must have `predict_quantiles` then.
 
     Examples
     --------
@@ -31,11 +35,13 @@ class PredictingModel:
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
     >>> model = PredictingModel(DummyRegressor().fit(shown[:2], shown["load"][:2]))
     >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
-    array([[2.]])
+    array([[[2.]]])
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    def __init__(self, estimator: Any, levels: Float64Array = _NONE) -> None:
+        self.estimator, self.levels = estimator, levels
+        if len(levels) and not hasattr(estimator, "predict_quantiles"):
+            validation.raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """
@@ -73,11 +79,62 @@ class PredictingModel:
 
         Returns
         -------
-        ndarray of float64, shape (n_ahead, n_targets)
-            Their forecasts.
+        ndarray of float64, shape (n_ahead, n_targets, 1 + n_levels)
+            Their forecasts and quantiles.
         """
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
-        return forecast.reshape(len(shown), -1)[ahead]
+        points = forecast.reshape(len(shown), -1, 1)[ahead]
+        if not len(self.levels):
+            return points
+        quantiles = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
+        found = quantiles.reshape(len(shown), -1, len(self.levels))[ahead]
+        return np.concatenate([points, found], axis=2)
+
+
+class CallingModel(PredictingModel):
+    """
+    A function of the rows before an origin and of those to forecast.
+
+    Parameters
+    ----------
+    estimator : callable
+        ``function(history, future)`` gives an array with a row for each of `future`.
+    levels : ndarray of shape (n_levels,), default=none
+        None may be asked of a function.
+
+    Examples
+    --------
+    >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
+    >>> model = CallingModel(lambda history, future: history["load"].mean() + 0 * future.index)
+    >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
+    array([[[2.]]])
+    """
+
+    def forecast(
+        self,
+        shown: pd.DataFrame,
+        rows: IntArray,  # noqa: ARG002 – for models that count steps
+        ahead: BoolArray,
+    ) -> Float64Array:
+        """
+        Call the function.
+
+        Parameters
+        ----------
+        shown : DataFrame of shape (n, n_features)
+            Rows of X, hidden where nothing is known.
+        rows : ndarray of int64, shape (n,)
+            Not used.
+        ahead : ndarray of bool, shape (n,)
+            Which to forecast.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ahead, n_targets, 1)
+            Their forecasts.
+        """
+        forecast = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
+        return forecast.reshape(int(ahead.sum()), -1, 1)
 
 
 class ForecastingModel:
@@ -92,6 +149,8 @@ class ForecastingModel:
         Fitted.
     time, labels : Index of shape (n,)
         X's labels of time and of series (None for one), sorted by series and time.
+    levels : ndarray of shape (n_levels,), default=none
+        Of quantiles.
 
     Examples
     --------
@@ -103,13 +162,18 @@ class ForecastingModel:
     ... )
     >>> model = ForecastingModel([], informer.fit(df[:40]), days[40:], None)
     >>> model.forecast(df[40:] * np.nan, np.arange(2), np.ones(2, dtype=bool)).shape
-    (2, 1)
+    (2, 1, 1)
     """
 
     def __init__(
-        self, transformers: list[Any], model: Any, time: pd.Index, labels: pd.Index | None
+        self,
+        transformers: list[Any],
+        model: Any,
+        time: pd.Index,
+        labels: pd.Index | None,
+        levels: Float64Array = _NONE,
     ) -> None:
-        self.transformers, self.model = transformers, model
+        self.transformers, self.model, self.levels = transformers, model, levels
         history = model.timeline_
         places = RowPlaces(history.clock, model.series_, int(history.end_step[0]), b"")
         found = places.find(None, time, labels, len(time))
@@ -165,15 +229,15 @@ class ForecastingModel:
 
         Returns
         -------
-        ndarray of float64, shape (n_ahead, n_targets)
-            Their forecasts.
+        ndarray of float64, shape (n_ahead, n_targets, 1 + n_levels)
+            Their forecasts and quantiles.
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
         if self.model.series_ is None:
             return self._forecast_alike(shown, rows, ahead)
         group = self._steps_to_forecast(shown, rows)
-        out = np.empty((len(rows), len(self.model.roles_.targets)))
+        out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(self.levels)))
         for number in np.unique(group):
             alike = group == number
             wanted = alike & ahead
@@ -181,9 +245,10 @@ class ForecastingModel:
         return out[ahead]
 
     def _forecast_alike(self, shown: Any, rows: IntArray, ahead: BoolArray) -> Float64Array:
-        forecast = self.model.forecast(shown)
+        options = {"levels": list(self.levels)} if len(self.levels) else {}
+        forecast = self.model.forecast(shown, **options)
         values: Float64Array = forecast.loc[self._index[rows[ahead]]].to_numpy()
-        return values
+        return values.reshape(len(values), -1, 1 + len(self.levels))
 
     def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """

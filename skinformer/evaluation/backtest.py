@@ -1,4 +1,4 @@
-"""Rolling-origin evaluation: many forecasts of a fitted model, each from its own past alone."""
+"""Rolling-origin evaluation: many forecasts, each from its own past alone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import delayed
+from sklearn.base import clone
 
 from skinformer import validation
 from skinformer.evaluation.ahead import (
+    CallingModel,
     ForecastingModel,
     PredictingModel,
     take_apart,
 )
+from skinformer.evaluation.folds import Fold, refit_folds, shared
+from skinformer.evaluation.origins import OriginsModel, after_updates
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_truth
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -35,21 +40,27 @@ def backtest(
     horizon: int | None = None,
     step: int | None = None,
     known_future: Sequence[Any] = (),
+    refit: bool | int = False,
+    levels: Sequence[float] | None = None,
+    coverage: float | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> pd.DataFrame:
     """
-    Forecast later rows of a fitted estimator from one origin after the other.
+    Forecast later rows from one origin after the other.
 
     At each origin the estimator gets the rows of X before it and, behind them, `horizon` rows
     in which every column is hidden (NaN) but those known ahead. So no forecast can come from
-    what was not known then, whatever the estimator does. Nothing is trained again; to train
-    again at each origin use `sklearn.model_selection.TimeSeriesSplit`.
+    what was not known then, whatever the estimator does.
 
     Parameters
     ----------
-    estimator : InformerRegressor, Pipeline or any regressor
-        Fitted on the rows before X. An `InformerRegressor`, alone, as the last step of a
-        Pipeline or as the best one of a search, forecasts from the origin itself; of others
-        `predict` is asked, whose features may reach back no less than `horizon` rows
+    estimator : InformerRegressor, Pipeline, any regressor, or a function
+        Fitted on the rows before X, but with `refit`. A function gets the rows before the origin
+        and those to forecast, and gives an array of one forecast a row. An `InformerRegressor`,
+        alone, as the last step of a Pipeline or as the best one of a search, forecasts from the
+        origin itself; of others `predict` is asked, whose features may reach back no less than
+        `horizon` rows
         (``SlidingWindow(lag=horizon)``). On a panel it gets the rows of many series at once.
     X : DataFrame, Series or array-like of shape (n_samples, n_features)
         Rows that follow the training rows, of one series or of a panel, in any order. Rows
@@ -67,6 +78,18 @@ def backtest(
     known_future : list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
         knows by its own parameter and those that `CalendarFeatures` makes.
+    refit : bool or int, default=False
+        Whether a clone of the estimator is fitted to all rows of X before an origin: at each
+        (True), or at every so many. X then begins with the training rows, and `start` says where
+        the first origin is; `estimator` need not be fitted.
+    levels : sequence of float, default=None
+        Quantiles to forecast, too; the estimator must have `predict_quantiles`.
+    coverage : float, default=None
+        The same for the two bounds of an interval.
+    n_jobs : int or None, default=None
+        Processes that share refits, or origins; None is one.
+    verbose : int, default=0
+        Above 0: a progress bar of ``rich``.
 
     Returns
     -------
@@ -74,7 +97,8 @@ def backtest(
         One row for each origin, row ahead and target: ``origin`` (label of the first row
         forecast; only rows before it were seen), ``time`` (label of the row), ``ahead``
         (1 … `horizon`), ``target``, ``actual`` and ``forecast`` in the truth's units; of a panel
-        the ``series`` before them. The last origin may have fewer than `horizon` rows.
+        the ``series`` before them. Quantiles follow as ``q0.05`` and so on. The last origin may
+        have fewer than `horizon` rows; a shorter horizon is ``result[result["ahead"] <= 6]``.
 
     Raises
     ------
@@ -87,11 +111,16 @@ def backtest(
     See Also
     --------
     SeasonalNaive : What a model must beat.
+    summary : Errors by step ahead, series or hour.
+    compare : Several results side by side.
 
     Notes
     -----
-    The rows shown at an origin are copied, some half a million at a time (a series is never
-    split); all series of a panel that have an origin there are forecast by one call, or a few.
+    An `InformerRegressor` forecasts from all origins at once, as if rows were given to `update`
+    one after the other: cost and memory are linear in the origins. For others, and behind the
+    transformers of a Pipeline, the rows shown at an origin are copied, some half a million at a
+    time (a series is never split); all series of a panel that have an origin there are forecast
+    by one call, or a few.
 
     Examples
     --------
@@ -103,28 +132,140 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    validation.check_fitted(estimator)
+    asked = validation.check_range_levels(coverage, levels)
+    asked = np.empty(0) if asked is None else asked
+    options: dict[str, Any] = {
+        "horizon": horizon,
+        "step": step,
+        "known_future": known_future,
+        "levels": asked,
+    }
+    if refit is not False:
+        every = 1 if refit is True else validation.check_row_count("refit", refit)
+        horizon = _horizon(estimator, horizon)
+        options |= {"horizon": horizon, "step": _step(step, horizon)}
+        folds = refit_folds(X, y, start, every=every, horizon=horizon, step=options["step"])
+        return _with_refits(estimator, folds, options, every, n_jobs=n_jobs, verbose=verbose)
+    return _of_fitted(estimator, X, y, start=start, n_jobs=n_jobs, verbose=verbose, **options)
+
+
+def _horizon(estimator: Any, horizon: int | None) -> int:
+    last = take_apart(estimator)[1]
+    return validation.check_row_count(
+        "horizon", _fitted_horizon(last) if horizon is None else horizon
+    )
+
+
+def _step(step: int | None, horizon: int) -> int:
+    return validation.check_row_count("step", horizon if step is None else step)
+
+
+def _of_fitted(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    start: Any = None,
+    horizon: int | None,
+    step: int | None,
+    known_future: Sequence[Any],
+    levels: Float64Array,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> pd.DataFrame:
+    """Forecast from all origins by one fitted estimator."""
+    validation.check_forecasts(estimator)
     transformers, last = take_apart(estimator)
     roles: Roles | None = getattr(last, "roles_", None)
     validation.check_truth_reaches(roles, y)
-    horizon = validation.check_row_count(
-        "horizon", _fitted_horizon(last) if horizon is None else horizon
-    )
-    step = validation.check_row_count("step", horizon if step is None else step)
+    horizon = _horizon(estimator, horizon)
+    step = _step(step, horizon)
     X = validation.labelled_rows(X, _row_after(last))
     truth = _read_truth(roles, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
-    forecaster: ForecastingModel | PredictingModel
+    quick: OriginsModel | None = None
+    forecaster: ForecastingModel | PredictingModel | CallingModel
     if hasattr(last, "forecast"):
-        forecaster = model = ForecastingModel(transformers, last, rows.time, rows.labels)
-        model.check_origins(first[first < rows.ends[1:]])
+        forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+        forecaster.check_origins(first[first < rows.ends[1:]])
+        quick = None if transformers else after_updates(last, rows.frame)
+    elif hasattr(last, "predict"):
+        forecaster = PredictingModel(estimator, levels)
     else:
-        forecaster = PredictingModel(estimator)
-    parts: list[tuple[IntArray, IntArray, Float64Array]] = []
-    for origin in _origins(first, rows.ends[1:], step):
-        parts += _forecast_origins(forecaster, rows, origin, horizon)
-    return _as_table(rows, *(np.concatenate(part) for part in zip(*parts, strict=True)))
+        forecaster = CallingModel(estimator, levels)
+    origins = list(_origins(first, rows.ends[1:], step))
+    parts = []
+    if quick is not None:
+        parts = _forecast_quickly(quick, rows, origins, horizon, levels)
+        origins = [_without(origin, quick.after_truth, rows.ends[1:]) for origin in origins]
+    origins = [origin for origin in origins if (origin < rows.ends[1:]).any()]
+    calls = [delayed(_listed)(forecaster, rows, origin, horizon) for origin in origins]
+    for part in shared(calls, n_jobs=n_jobs, verbose=verbose, what="origins"):
+        parts += part
+    return _as_table(rows, levels, *(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _forecast_quickly(
+    quick: OriginsModel,
+    rows: _SortedRows,
+    origins: list[IntArray],
+    horizon: int,
+    levels: Float64Array,
+) -> list[tuple[IntArray, IntArray, Float64Array]]:
+    """Forecast from all origins that a truth lies before, in one go."""
+    chosen, lengths = [], []
+    for origin in origins:
+        begun = origin < rows.ends[1:]
+        some, stop = origin[begun], rows.ends[1:][begun]
+        known = quick.after_truth[some]
+        chosen.append(some[known])
+        lengths.append(np.minimum(horizon, stop - some)[known])
+    starts, steps = np.concatenate(chosen), np.concatenate(lengths)
+    if not len(starts):
+        return []
+    forecast = quick.forecast(starts, steps, levels)
+    validation.check_target_count(forecast.shape[1], rows.truth.shape[1])
+    return [(origins_between(starts, starts + steps - 1), np.repeat(starts, steps), forecast)]
+
+
+def _without(origin: IntArray, done: BoolArray, ends: IntArray) -> IntArray:
+    """Leave out the origins that are done."""
+    inside = np.minimum(origin, len(done) - 1)
+    return np.where((origin < ends) & done[inside], ends, origin)
+
+
+def _listed(
+    forecaster: Any, rows: _SortedRows, origin: IntArray, horizon: int
+) -> list[tuple[IntArray, IntArray, Float64Array]]:
+    return list(_forecast_origins(forecaster, rows, origin, horizon))
+
+
+def _with_refits(
+    estimator: Any,
+    folds: list[Fold],
+    options: dict[str, Any],
+    every: int,
+    *,
+    n_jobs: int | None,
+    verbose: int,
+) -> pd.DataFrame:
+    """Fit a clone before each stretch of origins, and put their results together."""
+    calls = [delayed(_of_fold)(estimator, fold, options, every) for fold in folds]
+    tables = shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits")
+    table = pd.concat(tables, ignore_index=True)
+    keys = [key for key in ("series", "origin", "target", "time") if key in table]
+    ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
+    return ordered
+
+
+def _of_fold(estimator: Any, fold: Fold, options: dict[str, Any], every: int) -> pd.DataFrame:
+    fitted = clone(estimator).fit(*fold.training)
+    table = _of_fitted(fitted, *fold.later, **options)
+    origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
+    place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
+    kept: pd.DataFrame = table[place <= every]
+    return kept
 
 
 #: Rows that one call holds at most, unless a series has more: bounds the memory of panels.
@@ -236,7 +377,7 @@ def _origins(first: IntArray, ends: IntArray, step: int) -> Iterator[IntArray]:
 
 
 def _forecast_origins(
-    forecaster: ForecastingModel | PredictingModel,
+    forecaster: ForecastingModel | PredictingModel | CallingModel,
     rows: _SortedRows,
     origin: IntArray,
     horizon: int,
@@ -257,7 +398,11 @@ def _forecast_origins(
 
 
 def _as_table(
-    rows: _SortedRows, row: IntArray, origin: IntArray, forecast: Float64Array
+    rows: _SortedRows,
+    levels: Float64Array,
+    row: IntArray,
+    origin: IntArray,
+    forecast: Float64Array,
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     n_targets = forecast.shape[1]
@@ -273,8 +418,10 @@ def _as_table(
         "ahead": row - origin + 1,
         "target": names[target],
         "actual": rows.truth.to_numpy()[row, target],
-        "forecast": forecast.ravel()[order],
     }
+    flat = forecast.reshape(-1, 1 + len(levels))[order]
+    names_of_levels = [f"q{level:g}" for level in levels]
+    table |= dict(zip(["forecast", *names_of_levels], flat.T, strict=True))
     if rows.labels is not None:
         table = {"series": rows.labels[row], **table}
     return pd.DataFrame(table)

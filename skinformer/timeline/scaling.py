@@ -142,6 +142,27 @@ class Scaler:
         out += self.mean[series, :k]
         return out if self.targets is None else self.targets.inverse(out, series)
 
+    def restored(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
+        """
+        Put standardised targets back into their units as they were, or their quantiles.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_targets)
+            In deviations from the mean.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_targets)
+            As `inverse` gives, but for what makes means of exponentials: quantiles need none.
+        """
+        if self.targets is None:
+            return self.inverse(values, series)
+        plain = replace(self.targets, smear=np.zeros_like(self.targets.smear))
+        return replace(self, targets=plain).inverse(values, series)
+
     def straight(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
         """
         Give the means and deviations that put targets into units on a straight line.
@@ -183,6 +204,23 @@ class Scaler:
         if self.targets is None:
             return self
         return replace(self, targets=self.targets.after(columns, first_row))
+
+    def of_series(self, chosen: IntArray) -> Scaler:
+        """
+        Keep the numbers of some series.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (n,)
+            Which.
+
+        Returns
+        -------
+        Scaler
+            The series numbered anew.
+        """
+        targets = None if self.targets is None else self.targets.of_series(chosen)
+        return Scaler(self.mean[chosen], self.scale[chosen], targets)
 
     def with_unseen(self) -> Scaler:
         """

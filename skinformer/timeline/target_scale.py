@@ -69,6 +69,12 @@ class FittedTransformer:
             raise ValueError(self._refusal(given[far]))
         return out
 
+    @property
+    def falls(self) -> bool:
+        """Tell whether what it gives falls where values rise."""
+        low, high = self.inverse(np.array([self.low, self.high]))
+        return bool(high < low)
+
     def _refusal(self, values: Float64Array) -> str:
         return (
             f"target_transform={self.transformer!r} has no finite answer to a target among "
@@ -162,6 +168,11 @@ class TargetScale:
         """Where values are transformed, shape (n_series, n_targets)."""
         return np.ones_like(self.logs) if self.transformers else self.logs
 
+    @property
+    def falls(self) -> BoolArray:
+        """Where a transformer falls as the target rises, shape (n_targets,)."""
+        return np.array([each.falls for each in self.transformers] or [False] * self.n_targets)
+
     def with_logs(self, logs: BoolArray) -> TargetScale:
         """
         Take logarithms.
@@ -231,6 +242,28 @@ class TargetScale:
                 raised = values[rows, j] + self.smear[series[rows], j]
                 values[rows, j] = np.exp(np.clip(raised, -_FARTHEST, _FARTHEST))
         return np.maximum(values, self.floor[series, : values.shape[1]])
+
+    def of_series(self, chosen: IntArray) -> TargetScale:
+        """
+        Keep the numbers of some series.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (n,)
+            Which.
+
+        Returns
+        -------
+        TargetScale
+            The series numbered anew.
+        """
+        return replace(
+            self,
+            floor=self.floor[chosen],
+            low=self.low[chosen],
+            logs=self.logs[chosen],
+            smear=self.smear[chosen],
+        )
 
     def with_unseen(self) -> TargetScale:
         """

@@ -206,6 +206,30 @@ class Timeline:
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, values=self.values[rows], weight=weight, first_row=first_row)
 
+    def of_series(self, chosen: IntArray) -> Timeline:
+        """
+        Keep some series.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (n,)
+            Their numbers.
+
+        Returns
+        -------
+        Timeline
+            A copy, the series numbered anew.
+        """
+        first, stop = self.first_row[chosen], self.first_row[chosen + 1]
+        rows = origins_between(first, stop - 1)
+        return replace(
+            self,
+            values=self.values[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            first_row=np.concatenate([[0], np.cumsum(stop - first)]),
+            first_step=self.first_step[chosen],
+        )
+
     def appended(self, other: Timeline) -> Timeline:
         """
         Continue each series with the rows of another timeline.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date
 from numbers import Integral
 from typing import Any
@@ -14,16 +14,23 @@ from sklearn.utils import check_array
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.validation.columns import check_known_future
+from skinformer.validation.parameters import check_fitted
 
 __all__ = [
     "check_after_training",
     "check_ahead",
+    "check_compared",
+    "check_forecasts",
+    "check_group",
     "check_metric",
+    "check_refit_rows",
+    "check_refit_start",
     "check_row_count",
     "check_truth_names",
     "check_truth_reaches",
     "find_start",
     "labelled_rows",
+    "progress_bar",
 ]
 
 
@@ -132,3 +139,65 @@ def check_metric(metric: Any) -> None:
             f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
             "sklearn.metrics, such as mean_absolute_error."
         )
+
+
+def check_forecasts(estimator: Any) -> None:
+    """Raise if an estimator is not fitted, or is none and no function either."""
+    if hasattr(estimator, "fit"):
+        check_fitted(estimator)
+    elif not callable(estimator):
+        raise TypeError(
+            f"estimator={estimator!r} must be a fitted regressor, or a function of the rows before "
+            "an origin and of those to forecast."
+        )
+
+
+def check_refit_start(start: Any) -> None:
+    """Raise if nothing says where training ends."""
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+
+
+def check_refit_rows(n_before: int) -> None:
+    """Raise if there is nothing to fit to."""
+    if not n_before:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
+
+
+def check_compared(reference: Any, labels: Mapping[str, pd.DataFrame]) -> None:
+    """Raise if results are of different rows, or the one to compare with is missing."""
+    if reference not in labels:
+        raise ValueError(f"reference={reference!r} must be one of {sorted(labels)}.")
+    for name, table in labels.items():
+        if not table.equals(labels[reference]):
+            raise ValueError(
+                f"results of {name!r} and {reference!r} are of different rows: run both backtests "
+                "on the same X with the same start, horizon and step."
+            )
+
+
+def check_group(name: Any, columns: list[Any], times: pd.Index) -> None:
+    """Raise if a result cannot be grouped by a name."""
+    if not hasattr(times, str(name)):
+        raise ValueError(
+            f"by={name!r} is neither a column of the result, {columns}, nor a field of its times, "
+            "such as 'hour'. Pass one of these, or a function of the times."
+        )
+
+
+def progress_bar() -> Callable[..., Any]:
+    """Give rich's progress bar, or raise if it is not installed."""
+    try:
+        from rich.progress import track
+    except ImportError as error:
+        raise ImportError(
+            "verbose=1 shows a progress bar of rich, which is not installed: pip install rich, "
+            "or pass verbose=0."
+        ) from error
+    return track

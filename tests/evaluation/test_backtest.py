@@ -303,6 +303,8 @@ def test_the_number_of_calls_does_not_grow_with_the_number_of_series(monkeypatch
     model = informer(seq_len=12, pred_len=3).fit(before)
     calls = counted(monkeypatch, InformerRegressor, "forecast")
     assert len(backtest(model, later)) == 8 * 6
+    assert calls == []  # from all origins at once
+    assert len(backtest(make_pipeline("passthrough", model), later)) == 8 * 6
     assert len(calls) == 2
     naive = SeasonalNaive(target="load").fit(before)
     calls = counted(monkeypatch, SeasonalNaive, "predict")

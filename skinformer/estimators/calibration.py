@@ -1,0 +1,424 @@
+"""Ranges of a fit: its errors on windows of the history, made as large as those on unseen rows.
+
+Windows of all seasons are needed, and few rows were held out: so the final forecaster's errors on
+the rows that it was fitted to are multiplied by what they gain there. That is found on the
+validation tail, which the same forecasters forecast before they were fitted to it.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.origins import forecast_origins
+from skinformer.estimators.placement import after_history
+from skinformer.estimators.ranges import (
+    QUIET,
+    RangeForecaster,
+    Ranges,
+    Situation,
+    StandardHead,
+    earliest_origins,
+    features_of,
+    mean_size,
+    volatility,
+)
+from skinformer.estimators.rolling import Observed, Rows
+from skinformer.estimators.settings import FitSettings
+from skinformer.estimators.simple_path import fit_simple_path
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
+from skinformer.ranges.residuals import Residuals
+from skinformer.ranges.runs import N_TRAILING, Runs, choose_runs, run_distance, trailing_sizes
+from skinformer.ranges.spread import fit_spread
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import Origins, spread_places, window_rows
+
+__all__ = ["Calibration"]
+
+#: Windows by which ranges are found, and by which the forecaster's optimism is.
+_N_WINDOWS, _N_TAIL = 1024, 256
+#: How much fewer these are where trees forecast, a window of which costs twenty of the others.
+_FEWER = 4
+#: Series of a panel by which the latter is.
+_N_SERIES = 256
+#: Held-out windows by which they are believed half.
+_DOUBT = 30.0
+#: Series of a panel that tell as much as one: what happens to one happens to others.
+_ALIKE, _FEWEST = 3, 6
+#: Windows that are forecast far ahead, and how many times `pred_len` that is.
+_N_FAR, _N_BLOCKS = 96, 4
+#: Windows that share a row, at most, where they are few.
+_OVERLAP = 4
+#: Numbers in the sample of errors, and errors' optimism, at most.
+_MOST_VALUES, _MOST_OPTIMISM = 2_000_000, 4.0
+#: Rows of a season beyond which it has no profile: each phase would be seen too seldom.
+_LONGEST_SEASON = 200
+#: Power by which sizes grow at most: that of a random walk.
+_MOST_GROWTH = 0.5
+
+
+class HeldOut(NamedTuple):
+    """
+    A forecaster that was not fitted to some windows.
+
+    Parameters
+    ----------
+    forecaster : StepForecaster
+        With a history of its own.
+    origins, own_origins : ndarray of int64, shape (n,)
+        The windows, by rows of the whole history and of its own.
+    """
+
+    forecaster: StepForecaster
+    origins: IntArray
+    own_origins: IntArray
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """
+    What a fit keeps to find out, once somebody asks, how far its forecasts are off.
+
+    Parameters
+    ----------
+    path : LinearPath or None
+        As it was before it was fitted again; None without one.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins.
+    alone : bool
+        Whether the network speaks alone: rows before the tail it may know by heart.
+    n_rows : ndarray of int64, shape (n_series,)
+        Rows of each series that the fit saw.
+    """
+
+    path: LinearPath | None
+    tail: IntArray | None
+    alone: bool
+    n_rows: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        module: Informer | Corrected,
+        timeline: Timeline,
+        tail: IntArray | None,
+        settings: FitSettings,
+    ) -> Calibration:
+        """
+        Keep what a fit is about to change.
+
+        Parameters
+        ----------
+        module : Informer or Corrected
+            Trained, its path not fitted again yet.
+        timeline : Timeline
+            The rows of the fit.
+        tail : ndarray of int64, shape (n_series,), or None
+            The row at which each series' validation tail begins.
+        settings : FitSettings
+            Who takes part.
+
+        Returns
+        -------
+        Calibration
+            With a copy of the path, on the CPU.
+        """
+        path = copy.deepcopy(module.path).cpu() if isinstance(module, Corrected) else None
+        alone = settings.train_network and not settings.linear_path
+        return cls(path, tail, alone, np.diff(timeline.first_row))
+
+    def ranges(self, forecaster: StepForecaster) -> Ranges | None:
+        """
+        Find how far forecasts are off.
+
+        Parameters
+        ----------
+        forecaster : StepForecaster
+            Of the fit; what `update` has brought since is not looked at.
+
+        Returns
+        -------
+        Ranges or None
+            None where no window has a truth. Cost: forecasts of some 1,500 windows; where
+            classical forecasters take part, a fit of them to 256 series at most.
+        """
+        history = forecaster.history
+        if (np.diff(history.first_row) != self.n_rows).any():
+            history = history.head(history.first_row[:-1] + self.n_rows)
+        forecaster = replace(forecaster, history=history)
+        if self.alone:
+            return calibrate(forecaster, None, tail=self.tail)
+        if self.tail is None and forecaster.judged.simple is None:
+            return calibrate(forecaster, None)
+        module = copy.deepcopy(forecaster.module)
+        if isinstance(module, Corrected) and self.path is not None:
+            module.path = copy.deepcopy(self.path).to(forecaster.device)
+        return calibrate(forecaster, before_refit(forecaster, module, self.tail))
+
+
+def before_refit(
+    forecaster: StepForecaster, module: Informer | Corrected, tail: IntArray | None
+) -> HeldOut:
+    """
+    Give the forecaster as it was before it was fitted to the last rows, and windows of these.
+
+    Parameters
+    ----------
+    forecaster : StepForecaster
+        The final one.
+    module : Informer or Corrected
+        As it was trained, with the final trust.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins; None for the last `pred_len` rows.
+
+    Returns
+    -------
+    HeldOut
+        With the same shares. Classical forecasters compete anew, before the tail, on some of the
+        series: it is by the choice among them that they know their last rows.
+    """
+    timeline, judged, sizes = forecaster.history, forecaster.judged, forecaster.sizes
+    first, end = timeline.first_row[:-1], timeline.first_row[1:]
+    if tail is None:
+        tail = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
+    chosen = np.arange(timeline.n_series)
+    if judged.simple is not None and not sizes.n_series:  # vectors of series have their places
+        chosen = spread_places(timeline.n_series, _N_SERIES)
+    some, scaler = timeline.of_series(chosen), forecaster.scaler.of_series(chosen)
+    begin = some.first_row[:-1] - first[chosen]
+    if judged.simple is not None:
+        head = some.head((tail - first)[chosen] + some.first_row[:-1])
+        judged = replace(judged, simple=fit_simple_path(head, sizes, scaler))
+    if judged.tabular is not None:
+        judged = replace(judged, tabular=judged.earlier)
+    if judged.shares is not None:
+        judged = replace(judged, shares=judged.shares.of_series(chosen))
+    other = replace(forecaster, history=some, scaler=scaler, judged=judged, module=module)
+    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(
+        _N_TAIL // _cost(forecaster)
+    )
+    owner = np.searchsorted(chosen, timeline.series_of(origins))
+    return HeldOut(other, origins, origins + begin[owner])
+
+
+def calibrate(
+    forecaster: StepForecaster,
+    held_out: HeldOut | None,
+    *,
+    tail: IntArray | None = None,
+) -> Ranges | None:
+    """
+    Find how far forecasts are off.
+
+    Parameters
+    ----------
+    forecaster : StepForecaster
+        Of the fit, with its history.
+    held_out : HeldOut or None
+        What was not fitted to some windows; None where there is none.
+    tail : ndarray of int64, shape (n_series,), or None
+        Rows before these were learnt by heart: their errors say nothing.
+
+    Returns
+    -------
+    Ranges or None
+        None where no window has a truth. Cost: forecasts of some 1,500 windows, and those of
+        `held_out`.
+    """
+    timeline, sizes = forecaster.history, forecaster.sizes
+    season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
+    distance = run_distance(sizes.pred_len, season)
+    n_most = _N_WINDOWS // _cost(forecaster)
+    runs, n_windows, n_alike = _choose(forecaster, n_most, distance, tail)
+    if not len(runs.origins):
+        return None
+    outputs, errors = _errors(forecaster, runs.origins)
+    points = forecaster.head.point(outputs)
+    optimism = np.ones(errors.shape[2])
+    if held_out is not None:
+        optimism = _optimism(forecaster, held_out)
+    errors *= optimism
+    if np.isnan(errors).all():
+        return None
+    series = timeline.series_of(runs.origins)
+    begin = timeline.first_row[series]
+    changes = volatility(timeline.values, begin, runs.origins, sizes.n_targets)
+    quiet = QUIET * np.nan_to_num(np.nanmean(changes, axis=0)) + 1e-9
+    situation = Situation(timeline.values, begin, series, timeline.steps_of(runs.origins))
+    scaler = forecaster.scaler.with_unseen()
+    found = features_of(situation, runs.origins, points, quiet=quiet, scaler=scaler)
+    steps = situation.steps[:, None] + np.arange(sizes.pred_len)
+    spread = fit_spread(errors, found, steps, season=season, n_windows=n_windows)
+    relative = errors * np.exp(-spread.typical - spread.log_size(found, steps))
+    relative /= _recent(mean_size(np.abs(relative)), runs.run)[:, None]
+    ranges = Ranges(
+        spread=spread,
+        residuals=Residuals(_sample(relative), n_alike),
+        quiet=quiet,
+        far=np.empty((0, sizes.n_targets)),
+        growth=_growth(spread.typical),
+        optimism=optimism,
+        distance=distance,
+        fitted_until=timeline.end_step,
+    )
+    ranges = ranges if held_out is None else _recalibrated(ranges, held_out)
+    return replace(ranges, far=_far_sizes(forecaster, ranges, tail))
+
+
+def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None) -> Float64Array:
+    """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
+    timeline, sizes, typical = forecaster.history, forecaster.sizes, ranges.spread.typical
+    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
+    n_far = _N_FAR // _cost(forecaster)
+    for n_blocks in range(_N_BLOCKS, 1, -1):
+        horizon = n_blocks * sizes.pred_len
+        low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
+        low = low if tail is None else np.maximum(low, tail)
+        runs, count = choose_runs(low, end - horizon, distance=ranges.distance, n_most=n_far)
+        if count >= _FEWEST:
+            break
+    else:
+        return np.empty((0, sizes.n_targets))
+    plain = replace(forecaster, head=StandardHead("mse"))
+    steps = np.full(len(runs.origins), horizon)
+    forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
+    errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
+    known = ~np.isnan(errors)
+    mean = np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    logs = np.log(np.maximum(mean, 1e-12))
+    near = slice(sizes.pred_len * 3 // 4, sizes.pred_len)
+    logs += (typical[near] - logs[near]).mean(axis=0)
+    width = sizes.pred_len // 2
+    far = [
+        logs[max(step - width, sizes.pred_len) : step + width + 1].mean(axis=0)
+        for step in range(sizes.pred_len, horizon)
+    ]
+    sizes_far: Float64Array = np.maximum(far, typical.mean(axis=0))
+    return sizes_far
+
+
+def _truth(timeline: Timeline, origins: IntArray, horizon: int, n_targets: int) -> Float64Array:
+    """Give the standardised truth of windows, NaN where it is unknown."""
+    ahead = window_rows(origins, horizon)
+    inside = ahead < timeline.first_row[timeline.series_of(origins) + 1][:, None]
+    ahead = np.minimum(ahead, len(timeline.values) - 1)
+    truth = timeline.values[ahead, :n_targets].astype(np.float64)
+    truth[~inside] = np.nan
+    if timeline.weight is not None:
+        truth[timeline.weight[ahead] == 0] = np.nan
+    return truth
+
+
+def _recalibrated(ranges: Ranges, held_out: HeldOut) -> Ranges:
+    """Let the windows that were held out say how large errors are, as far as they are many."""
+    forecaster, origins = held_out.forecaster, held_out.own_origins
+    timeline = forecaster.history
+    if not len(origins):
+        return ranges
+    first = timeline.end_step.copy()
+    np.minimum.at(first, timeline.series_of(origins), timeline.steps_of(origins))
+    nothing = np.empty(0, dtype=np.int64)
+    given = Observed(timeline.values[:0], nothing, nothing)
+    other = RangeForecaster.of(forecaster, replace(ranges, fitted_until=first), given)
+    outputs, errors = _errors(other, origins)
+    relative = np.abs(errors) * np.exp(-outputs[..., 1] - ranges.spread.typical)
+    before = np.abs(ranges.residuals.errors.astype(np.float64))
+    n_windows = _independent(origins, ranges.distance)
+    share = n_windows / (n_windows + _DOUBT)
+    shift = np.zeros(relative.shape[2])
+    for j in range(len(shift)):
+        sizes = [float(np.nanmean(part[..., j])) for part in (relative, before)]
+        if min(sizes) > 0:
+            shift[j] = share * np.log(sizes[0] / sizes[1])
+    spread = replace(ranges.spread, typical=ranges.spread.typical + shift)
+    return replace(ranges, spread=spread)
+
+
+def _independent(origins: IntArray, distance: int) -> int:
+    """Count windows that share no row, at most."""
+    origins, count, last = np.sort(origins), 0, -distance
+    for origin in origins:
+        if origin >= last + distance:
+            count, last = count + 1, origin
+    return count
+
+
+def _sample(relative: Float64Array) -> Float32Array:
+    kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
+    return relative[kept].astype(np.float32)
+
+
+def _cost(forecaster: StepForecaster) -> int:
+    return 1 if forecaster.judged.tabular is None else _FEWER
+
+
+def _choose(
+    forecaster: StepForecaster, n_windows_most: int, distance: int, tail: IntArray | None
+) -> tuple[Runs, int, int]:
+    """Choose the windows, whole ones if there are any; tell how many are independent."""
+    timeline, seq_len = forecaster.history, forecaster.sizes.seq_len
+    pred_len = forecaster.sizes.pred_len
+    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
+    low = earliest_origins(begin, end, seq_len=seq_len, pred_len=pred_len)
+    low = low if tail is None else np.maximum(low, tail)
+    for last in (end - pred_len, end - 1):
+        count = int(np.maximum((last - low) // distance + 1, 0).sum())
+        n_most = min(n_windows_most, _OVERLAP * count)
+        runs, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
+        if n_windows:
+            break
+    # At one time the series of a panel go through the same.
+    each = np.maximum((last - low) // distance + 1, 0)
+    return runs, n_windows, min(n_windows, max(_ALIKE * int(each.max()), _FEWEST))
+
+
+def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:
+    """Forecast windows of the history: outputs, and how far off they are; NaN is unknown."""
+    timeline, sizes = forecaster.history, forecaster.sizes
+    forecast = forecaster._window_forecaster(after_history(timeline), timeline.clock)
+    rows = Rows(timeline.values, timeline.series, timeline.steps, timeline.first_row[:-1])
+    outputs = forecast(rows, origins).astype(np.float64)
+    points = forecaster.head.point(outputs)
+    truth = _truth(timeline, origins, sizes.pred_len, sizes.n_targets)
+    return outputs, truth - points
+
+
+def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
+    """Compare errors of the same windows before and after they were fitted to."""
+    out = np.ones(forecaster.sizes.n_targets)
+    if not len(held_out.origins):
+        return out
+    before = np.abs(_errors(held_out.forecaster, held_out.own_origins)[1])
+    after = np.abs(_errors(forecaster, held_out.origins)[1])
+    known = ~np.isnan(before)
+    total = [np.where(known, part, 0.0).sum(axis=(0, 1)) for part in (before, after)]
+    some = total[1] > 0
+    out[some] = np.clip(total[0][some] / total[1][some], 1.0, _MOST_OPTIMISM)
+    return out
+
+
+def _recent(sizes: Float64Array, run: IntArray) -> Float64Array:
+    """Average the sizes of the windows before each, of its run."""
+    earlier = np.arange(len(run))[:, None] - np.arange(1, N_TRAILING + 1)
+    place = np.maximum(earlier, 0)
+    same = (earlier >= 0) & (run[place] == run[:, None])
+    return trailing_sizes(np.where(same[..., None], sizes[place], np.nan))
+
+
+def _growth(typical: Float64Array) -> Float64Array:
+    """Tell the power of the step by which sizes grew over the later steps."""
+    first = len(typical) // 4
+    if len(typical) - first < 3:
+        return np.full(typical.shape[1], _MOST_GROWTH / 2)
+    logs = np.log(np.arange(first + 1.0, len(typical) + 1))
+    logs -= logs.mean()
+    slope: Float64Array = logs @ typical[first:] / (logs @ logs)
+    return np.clip(slope, 0.0, _MOST_GROWTH)

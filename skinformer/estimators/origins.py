@@ -1,0 +1,73 @@
+"""Forecasts from many origins at once, each from its own past alone, however far they reach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.placement import Placement
+from skinformer.estimators.ranges import RangeForecaster
+from skinformer.estimators.rolling import HeldValues, Observed
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.windows import origins_between
+
+__all__ = ["forecast_origins"]
+
+#: Rows that are laid out at a time.
+_MOST_ROWS = 1 << 18
+
+
+def forecast_origins(
+    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
+) -> tuple[Float64Array, HeldValues]:
+    """
+    Forecast the steps after many rows of the history.
+
+    Parameters
+    ----------
+    forecaster : StepForecaster
+        Whose history holds the rows; it is not looked at from an origin on, but for columns that
+        are known ahead.
+    origins : ndarray of int64, shape (n,)
+        The row of each first step.
+    horizon : ndarray of int64, shape (n,)
+        Steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
+
+    Returns
+    -------
+    tuple of ndarray of float64, shape (n_steps, n_targets, *outputs), and HeldValues
+        In the truth's units, origin after origin, and how many steps lacked a value that was held
+        at its last one. Cost: linear in the origins.
+    """
+    size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
+    parts = [
+        _forecast_some(forecaster, origins[i : i + size], horizon[i : i + size])
+        for i in range(0, len(origins), size)
+    ]
+    held = HeldValues(*(sum(counts) for counts in zip(*(part[1] for part in parts), strict=True)))
+    return np.concatenate([part[0] for part in parts]), held
+
+
+def _forecast_some(
+    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
+) -> tuple[Float64Array, HeldValues]:
+    """Let each origin have a track of its own, that holds its context and what is known ahead."""
+    history, sizes = forecaster.history, forecaster.sizes
+    series = history.series_of(origins)
+    first = np.maximum(origins - forecaster.look_back, history.first_row[series])
+    stop = np.minimum(origins + horizon, history.first_row[series + 1])
+    rows = origins_between(first, stop - 1)
+    track = np.repeat(np.arange(len(origins)), stop - first)
+    offset = history.first_step - history.first_row[:-1]
+    values = history.values[rows].copy()
+    values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
+    given = Observed(values, track, rows + offset[series[track]])
+    start = origins + offset[series]
+    place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
+    asked = np.repeat(np.arange(len(origins)), horizon)
+    wanted = origins_between(start, start + horizon - 1)
+    if isinstance(forecaster, RangeForecaster):
+        forecaster = replace(forecaster, given=given)
+    return forecaster.rolled(given, asked, wanted, place, history.clock)

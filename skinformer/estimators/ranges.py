@@ -1,0 +1,475 @@
+"""How far the forecasts of an estimator are off, as far as an origin tells: for any forecaster.
+
+Windows of the history are forecast, and so are the windows that ended before an origin: their
+errors say how wild the times are. What makes the forecasts does not matter here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.head import Head, PointHead
+from skinformer.estimators.placement import Placement
+from skinformer.estimators.rolling import Forecaster, Observed, Rows
+from skinformer.ranges.residuals import Residuals
+from skinformer.ranges.runs import N_TRAILING, trailing_origins, trailing_sizes
+from skinformer.ranges.spread import Spread
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.windows import window_rows
+
+__all__ = [
+    "RangeForecaster",
+    "Ranges",
+    "Situation",
+    "earliest_origins",
+    "features_of",
+    "mean_size",
+    "volatility",
+]
+
+#: Rows by which volatility is told, and share of the usual one that is added: none has none.
+_WIDTH, QUIET = 48, 0.1
+#: Level, in means of the series, that is added: an error at level zero is not zero.
+_LOW_LEVEL = 0.05
+#: Rows before the first window of a series.
+_FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """
+    What a fit found out about its errors.
+
+    Parameters
+    ----------
+    spread : Spread
+        Their sizes, by step ahead and by what is known at the origin.
+    residuals : Residuals
+        What they are in such sizes: a sample of whole forecasts.
+    quiet : ndarray of shape (n_targets,)
+        Volatility that is added to that of a window.
+    far : ndarray of shape (n_far, n_targets)
+        Logs of the sizes of the steps after `pred_len`, which are forecast from forecasts.
+    growth : ndarray of shape (n_targets,)
+        Power of the step by which sizes grow beyond these.
+    optimism : ndarray of shape (n_targets,)
+        By how much errors are larger on rows that the forecaster was not fitted to.
+    distance : int
+        Rows between windows that tell of each other.
+    fitted_until : ndarray of int64, shape (n_series,)
+        The step after the last row that the fit saw.
+    """
+
+    spread: Spread
+    residuals: Residuals
+    quiet: Float64Array
+    far: Float64Array
+    growth: Float64Array
+    optimism: Float64Array
+    distance: int
+    fitted_until: IntArray
+
+    def quantiles(
+        self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
+        """
+        Give quantiles of rows.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, n_targets, 3)
+            From `RangeForecaster.forecast`.
+        levels : ndarray of shape (n_levels,)
+            In (0, 1).
+        scaler : Scaler
+            Of the fit, and of series that it did not hold.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets, n_levels)
+            In the truth's units, ascending with the level.
+        """
+        table = self.residuals.quantiles(levels)
+        if scaler.targets is not None and scaler.targets.falls.any():
+            turned = self.residuals.quantiles(1 - levels)
+            table = np.where(scaler.targets.falls, turned, table)
+        point, size, ahead = self._parts(outputs)
+        targets = np.arange(point.shape[1])
+        each = (point + size * quantiles[ahead, targets] for quantiles in table)
+        return np.stack([scaler.restored(values, series) for values in each], axis=2)
+
+    def paths(
+        self, outputs: Float64Array, windows: IntArray, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
+        """
+        Give one draw of each row.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, n_targets, 3)
+            From `RangeForecaster.forecast`.
+        windows : ndarray of int64, shape (n,)
+            Whose errors each row gets.
+        scaler : Scaler
+            Of the fit, and of series that it did not hold.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets)
+            In the truth's units.
+        """
+        point, size, ahead = self._parts(outputs)
+        errors = self.residuals.paths(windows, ahead[:, 0])
+        return scaler.restored(point + size * errors, series)
+
+    def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
+        """Take outputs apart: the forecast, the size of its error, and which errors are like it."""
+        point, log_size, ahead = (outputs[..., i] for i in range(3))
+        sizes = np.concatenate([self.spread.typical, self.far])
+        step = np.minimum(ahead, len(sizes) - 1).astype(np.int64)
+        beyond = np.log(np.maximum((ahead + 1) / len(sizes), 1.0)) * self.growth
+        size = np.exp(log_size + beyond + sizes[step, np.arange(point.shape[1])])
+        return point, size, np.minimum(step, len(self.spread.typical) - 1)
+
+
+class Situation(NamedTuple):
+    """
+    Windows of rows, and what is known of these.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, n_columns)
+        Standardised rows, the targets first.
+    begin : ndarray of int64, shape (n,)
+        The first row of each window's series.
+    series : ndarray of int64, shape (n,)
+        The series of each window.
+    steps : ndarray of int64, shape (n,)
+        The step of each window's first forecast row.
+    """
+
+    values: Float32Array
+    begin: IntArray
+    series: IntArray
+    steps: IntArray
+
+
+def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int) -> IntArray:
+    """
+    Give the first rows from which forecasts tell something of errors.
+
+    Parameters
+    ----------
+    begin, end : ndarray of int64, shape (n,)
+        The first row of each series, and the one after its last.
+    seq_len, pred_len : int
+        Rows of a context and of a forecast.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        With a whole context before them, or half of the rows where these are few.
+
+    Examples
+    --------
+    >>> earliest_origins(np.array([0, 0]), np.array([900, 50]), seq_len=96, pred_len=10)
+    array([96, 20])
+    """
+    half = np.maximum((end - begin - pred_len) // 2, _FEWEST_ROWS)
+    earliest: IntArray = begin + np.minimum(seq_len, half)
+    return earliest
+
+
+def features_of(
+    situation: Situation,
+    known_until: IntArray,
+    points: Float64Array,
+    *,
+    quiet: Float64Array,
+    scaler: Scaler,
+) -> Float64Array:
+    """
+    Tell what errors may go by.
+
+    Parameters
+    ----------
+    situation : Situation
+        The windows.
+    known_until : ndarray of int64, shape (n,)
+        The row after the last known one before each.
+    points : ndarray of shape (n, pred_len, n_targets)
+        Forecasts, standardised.
+    quiet : ndarray of shape (n_targets,)
+        Volatility that is added.
+    scaler : Scaler
+        Of the fit, and of series that it did not hold.
+
+    Returns
+    -------
+    ndarray of shape (n, pred_len, n_targets, 2)
+        Logs of volatility and level; NaN where there is none.
+    """
+    out = np.empty((*points.shape, 2))
+    changes = volatility(situation.values, situation.begin, known_until, points.shape[2])
+    out[..., 0] = np.log(changes + quiet)[:, None]
+    out[..., 1] = _levels(points, scaler, situation.series)
+    return out
+
+
+def volatility(
+    values: Float32Array, begin: IntArray, known_until: IntArray, n_targets: int
+) -> Float64Array:
+    """
+    Tell how much targets changed from row to row.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n_rows, n_columns)
+        Standardised rows, the targets first.
+    begin, known_until : ndarray of int64, shape (n,)
+        Rows before which each window's changes are seen, and from which.
+    n_targets : int
+        Number of first columns.
+
+    Returns
+    -------
+    ndarray of shape (n, n_targets)
+        Mean absolute changes of the last 48 rows at most; NaN where there are not two.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [2.0], [2.0]], dtype=np.float32)
+    >>> volatility(rows, np.array([0, 2]), np.array([3, 3]), 1).ravel()
+    array([ 1., nan])
+    """
+    places = np.maximum(known_until[:, None] + np.arange(-_WIDTH, 0), begin[:, None])
+    past = values[np.minimum(places, len(values) - 1), :n_targets].astype(np.float64)
+    total = np.abs(np.diff(past, axis=1)).sum(axis=1)
+    count = np.minimum(known_until - begin, _WIDTH)[:, None] - 1.0
+    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
+
+
+def mean_size(sizes: Float64Array) -> Float64Array:
+    """
+    Average the sizes of a window's errors.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n, pred_len, n_targets)
+        NaN is unknown.
+
+    Returns
+    -------
+    ndarray of shape (n, n_targets)
+        NaN where all are unknown.
+
+    Examples
+    --------
+    >>> mean_size(np.array([[[1.0], [np.nan], [2.0]], [[np.nan]] * 3])).ravel()
+    array([1.5, nan])
+    """
+    known = ~np.isnan(sizes)
+    count = known.sum(axis=1)
+    total = np.where(known, sizes, 0.0).sum(axis=1)
+    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
+
+
+def _levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    """Give logs of forecasts in means of their series, where these are counts or amounts."""
+    out = np.zeros(points.shape)
+    if scaler.targets is None:
+        return out
+    k = points.shape[2]
+    mean, scale = scaler.mean[series, :k], scaler.scale[series, :k]
+    amounts = (scaler.targets.floor[series, :k] == 0) & ~scaler.targets.shaped[series, :k]
+    amounts &= mean > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = points * (scale / mean)[:, None] + 1.0
+    return np.where(amounts[:, None], np.log(np.maximum(level, 0.0) + _LOW_LEVEL), out)
+
+
+@dataclass(frozen=True)
+class StandardHead(PointHead):
+    """One value that stays standardised."""
+
+    def to_units(
+        self,
+        outputs: Float32Array,
+        scaler: Scaler,  # noqa: ARG002 – as every head
+        series: IntArray,  # noqa: ARG002
+    ) -> Float64Array:
+        """Give outputs as they are."""
+        return outputs.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class RangeHead(StandardHead):
+    """Three values: the forecast, the log of its error's size by what is known, steps ahead."""
+
+    outputs: ClassVar[tuple[int, ...]] = (3,)
+
+    def point(self, outputs: Any) -> Any:
+        """Give the forecast."""
+        return outputs[..., 0]
+
+
+@dataclass(frozen=True)
+class RangeForecaster(StepForecaster):
+    """
+    A forecaster that says with each forecast how far it may be off; its head is a `RangeHead`.
+
+    Parameters
+    ----------
+    ranges : Ranges
+        Of the fit.
+    inner : Head
+        What the outputs of the module are.
+    given : Observed
+        What X brings.
+    """
+
+    ranges: Ranges
+    inner: Head
+    given: Observed
+
+    @classmethod
+    def of(cls, forecaster: StepForecaster, ranges: Ranges, given: Observed) -> RangeForecaster:
+        """
+        Let a forecaster tell of its errors.
+
+        Parameters
+        ----------
+        forecaster : StepForecaster
+            Any.
+        ranges : Ranges
+            What is known of its errors.
+        given : Observed
+            What X brings.
+
+        Returns
+        -------
+        RangeForecaster
+            It makes the same forecasts.
+        """
+        same = {part.name: getattr(forecaster, part.name) for part in fields(StepForecaster)}
+        return cls(
+            **(same | {"head": RangeHead("mse")}), ranges=ranges, inner=forecaster.head, given=given
+        )
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that a forecast and those before it are made from."""
+        return super().look_back + N_TRAILING * self.ranges.distance
+
+    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
+        inner = super()._window_forecaster(place, clock)
+        seen: list[tuple[BoolArray, IntArray]] = []
+
+        def forecast(rows: Rows, origins: IntArray) -> Float32Array:
+            if not seen:
+                seen.append(self._known_rows(rows, place))
+            on_clock = clock == self.history.clock
+            return self._with_sizes(inner, rows, origins, place, *seen[0], on_clock)
+
+        return forecast
+
+    def _with_sizes(
+        self,
+        inner: Forecaster,
+        rows: Rows,
+        origins: IntArray,
+        place: Placement,
+        known: BoolArray,
+        known_until: IntArray,
+        on_clock: bool,
+    ) -> Float32Array:
+        ranges, pred_len = self.ranges, self.sizes.pred_len
+        until, begin = known_until[origins], rows.begin[rows.track[origins]]
+        earliest = earliest_origins(begin, until, seq_len=self.sizes.seq_len, pred_len=pred_len)
+        before = trailing_origins(until, earliest, ranges.distance)
+        asked, where = np.unique(np.append(origins, before[before >= 0]), return_inverse=True)
+        own, earlier = where[: len(origins)], where[len(origins) :]
+        points = self.inner.point(inner(rows, asked)).astype(np.float64)
+        log_size = self._log_sizes(points, rows, asked, place, known_until[asked])
+        errors = self._errors(points, rows, asked, place, known, on_clock)
+        sizes = mean_size(np.abs(errors) * np.exp(-ranges.spread.typical - log_size))
+        recent = np.full((*before.shape, points.shape[2]), np.nan)
+        recent[before >= 0] = sizes[earlier]
+        out = np.empty((len(origins), *points.shape[1:], 3), dtype=np.float32)
+        out[..., 0] = points[own]
+        out[..., 1] = log_size[own] + np.log(trailing_sizes(recent))[:, None]
+        out[..., 2] = ((origins - until)[:, None] + np.arange(pred_len))[..., None]
+        return out
+
+    def _log_sizes(
+        self,
+        points: Float64Array,
+        rows: Rows,
+        origins: IntArray,
+        place: Placement,
+        known_until: IntArray,
+    ) -> Float64Array:
+        """Tell the sizes of errors of windows, by what is known of these."""
+        track, first = rows.track[origins], rows.steps[origins]
+        series = np.minimum(place.series[track], len(self.scaler.mean))
+        situation = Situation(rows.values, rows.begin[track], series, first)
+        scaler = self.scaler.with_unseen()
+        found = features_of(situation, known_until, points, quiet=self.ranges.quiet, scaler=scaler)
+        steps = first[:, None] + np.arange(self.sizes.pred_len)
+        return self.ranges.spread.log_size(found, steps)
+
+    def _errors(
+        self,
+        points: Float64Array,
+        rows: Rows,
+        origins: IntArray,
+        place: Placement,
+        known: BoolArray,
+        on_clock: bool,
+    ) -> Float64Array:
+        """Give errors of earlier windows, as they would be on rows that the fit did not see."""
+        ahead = np.minimum(window_rows(origins, self.sizes.pred_len), len(known) - 1)
+        truth = rows.values[ahead, : self.sizes.n_targets].astype(np.float64)
+        errors = np.where(known[ahead][..., None], truth - points, np.nan)
+        series, until = place.series[rows.track[origins]], self.ranges.fitted_until
+        known_series = on_clock & (series < len(until))
+        fitted = known_series & (rows.steps[origins] < until[np.where(known_series, series, 0)])
+        errors[fitted] *= self.ranges.optimism
+        return errors
+
+    def _known_rows(self, rows: Rows, place: Placement) -> tuple[BoolArray, IntArray]:
+        """Tell which rows were observed, and for each one where what is known before it ends."""
+        history, k = self.history, self.sizes.n_targets
+        owner = place.series[rows.track]
+        stored = place.stored[rows.track] & (owner < history.n_series)
+        owner = np.where(stored, owner, 0)
+        inside = rows.steps - history.first_step[owner]
+        stored &= (inside >= 0) & (inside < np.diff(history.first_row)[owner])
+        known = stored.copy()
+        if history.weight is not None:
+            places = (history.first_row[owner] + inside)[stored]
+            known[stored] = (history.weight[places] > 0).all(axis=1)
+        first = np.searchsorted(rows.track, np.arange(len(place.series)))
+        seen = ~np.isnan(self.given.values[:, :k]).any(axis=1)
+        track, steps = self.given.track[seen], self.given.steps[seen]
+        start = np.minimum(first[track], len(rows.track) - 1)
+        row = start + steps - rows.steps[start]
+        there = (row >= start) & (row < len(rows.track))
+        there[there] = rows.track[row[there]] == track[there]
+        known[row[there]] = True
+        numbers = np.arange(len(known))
+        last = np.maximum.accumulate(np.where(known, numbers, -1))
+        before = np.append(-1, last[:-1]) + 1
+        return known, np.maximum(before, first[rows.track])

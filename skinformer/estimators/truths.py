@@ -1,0 +1,37 @@
+"""The truth that a fitted estimator keeps, in the units and under the labels it came with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.estimators.state import FittedState
+from skinformer.timeline.clock import join_series
+
+__all__ = ["stored_truth"]
+
+
+def stored_truth(model: FittedState) -> pd.DataFrame:
+    """
+    Give the targets of all rows that `fit` and `update` saw.
+
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_targets)
+        In the truth's units, series after series; NaN where it was missing. Rounded to single
+        precision, in which rows are kept.
+    """
+    validation.check_fitted(model)
+    timeline, k = model.timeline_, model.sizes_.n_targets
+    series = timeline.series
+    values = model.scaler_.restored(timeline.values[:, :k], series)
+    if timeline.weight is not None:
+        values[timeline.weight == 0] = np.nan
+    labels = join_series(model.series_, series, timeline.clock.labels(timeline.steps))
+    return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)

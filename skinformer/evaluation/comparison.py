@@ -1,0 +1,198 @@
+"""Tables of what backtests show: by any group, and one method beside another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.evaluation.scores import pinball_loss
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["compare", "summary"]
+
+_KEYS = ["series", "origin", "time", "ahead", "target"]
+
+
+def summary(
+    result: pd.DataFrame, by: str | Callable[[Any], Any] | Sequence[Any] = "ahead"
+) -> pd.DataFrame:
+    """
+    Average the errors of a backtest by groups.
+
+    Parameters
+    ----------
+    result : DataFrame
+        From `backtest`.
+    by : str, callable, or list of these, default="ahead"
+        Columns of the result ("ahead", "series", "target", "origin"), fields of its time ("hour",
+        "dayofweek", "month"), or functions of the index of times.
+
+    Returns
+    -------
+    DataFrame
+        A row for each group: ``n`` known truths, ``mae``, ``rmse``, ``bias`` (mean of forecast
+        less truth); with quantiles ``pinball``, and ``coverage`` and ``width`` between the lowest
+        and the highest.
+
+    See Also
+    --------
+    compare : Several backtests side by side.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.evaluation import SeasonalNaive, backtest, summary
+    >>> df = pd.DataFrame({"load": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]})
+    >>> result = backtest(SeasonalNaive().fit(df[:2]), df[2:], df["load"][2:], horizon=2)
+    >>> summary(result)["mae"].tolist()
+    [1.0, 2.0]
+    """
+    known = result[result["actual"].notna()]
+    keys = [_key(known, each) for each in ([by] if isinstance(by, str) or callable(by) else by)]
+    names, rows = [], []
+    for name, part in known.groupby(keys, sort=True):
+        names.append(name)
+        rows.append(_errors(part))
+    index = pd.MultiIndex.from_tuples(names, names=[key.name for key in keys])
+    return pd.DataFrame(rows, index=index if len(keys) > 1 else index.get_level_values(0))
+
+
+def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None) -> pd.DataFrame:
+    """
+    Put backtests of the same rows side by side.
+
+    Parameters
+    ----------
+    results : mapping of str to DataFrame
+        From `backtest`, by name.
+    reference : str, default=None
+        What the others are measured by, such as a seasonal naive forecast; None is the first.
+
+    Returns
+    -------
+    DataFrame
+        A row for each: ``mae``, ``rmse``, ``bias`` (and what quantiles add), ``skill`` (share of
+        the reference's mae that is saved), ``dm`` (Diebold's and Mariano's statistic, below zero
+        where errors are smaller than the reference's) and its two-sided ``p_value``.
+
+    Raises
+    ------
+    ValueError
+        If the results are of different rows.
+
+    Notes
+    -----
+    The test compares mean absolute errors origin by origin, with autocovariances as far as
+    forecasts overlap, Harvey's correction for few origins and Student's law [1]_. Where the
+    corrected variance is not above zero, there is no statistic.
+
+    References
+    ----------
+    .. [1] Harvey, Leybourne and Newbold (1997), Testing the equality of prediction mean squared
+       errors, International Journal of Forecasting 13.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.evaluation import SeasonalNaive, backtest, compare
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(60.0) * np.pi / 6)})
+    >>> results = {
+    ...     str(season): backtest(
+    ...         SeasonalNaive(season).fit(df[:24]), df[24:], df["load"][24:], horizon=3
+    ...     )
+    ...     for season in (1, 12)
+    ... }
+    >>> compare(results)["skill"].round(2).tolist()
+    [0.0, 1.0]
+    """
+    tables = {name: _ordered(table) for name, table in results.items()}
+    first = next(iter(tables)) if reference is None else reference
+    validation.check_compared(first, {name: _labels(table) for name, table in tables.items()})
+    yardstick = tables[first]
+    rows = {}
+    for name, table in tables.items():
+        errors = _errors(table[table["actual"].notna()])
+        dm, p_value = _diebold_mariano(table, yardstick)
+        base = _errors(yardstick[yardstick["actual"].notna()])["mae"]
+        skill = 1 - errors["mae"] / base if base else float("nan")
+        rows[name] = errors | {"skill": skill, "dm": dm, "p_value": p_value}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _key(result: pd.DataFrame, by: Any) -> pd.Series:
+    if isinstance(by, str) and by in result:
+        return result[by]
+    times = pd.Index(result["time"])
+    if callable(by):
+        return pd.Series(by(times), index=result.index, name=getattr(by, "__name__", "group"))
+    validation.check_group(by, list(result.columns), times)
+    return pd.Series(getattr(times, by), index=result.index, name=by)
+
+
+def _errors(part: pd.DataFrame) -> dict[str, float]:
+    error = (part["forecast"] - part["actual"]).to_numpy()
+    out = {
+        "n": len(part),
+        "mae": float(np.abs(error).mean()),
+        "rmse": float(np.sqrt((error**2).mean())),
+        "bias": float(error.mean()),
+    }
+    names = {float(str(name)[1:]): name for name in part if _is_level(name)}
+    if names:
+        actual, levels = part["actual"].to_numpy(), sorted(names)
+        quantiles = part[[names[level] for level in levels]].to_numpy()
+        out["pinball"] = pinball_loss(actual, quantiles, levels=levels)
+        low, high = quantiles[:, 0], quantiles[:, -1]
+        out["coverage"] = float(((low <= actual) & (actual <= high)).mean())
+        out["width"] = float((high - low).mean())
+    return out
+
+
+def _is_level(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith("q0.")
+
+
+def _ordered(table: pd.DataFrame) -> pd.DataFrame:
+    keys = [key for key in _KEYS if key in table]
+    return table.sort_values(keys, ignore_index=True)
+
+
+def _labels(table: pd.DataFrame) -> pd.DataFrame:
+    return table[[key for key in _KEYS if key in table]]
+
+
+def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:
+    """Test whether errors differ: the statistic with Harvey's correction, and its p-value."""
+    apart = (one["forecast"] - one["actual"]).abs() - (other["forecast"] - other["actual"]).abs()
+    by_origin = apart.groupby(one["origin"], sort=True).mean().dropna().to_numpy()
+    origins = np.sort(one["origin"].unique())
+    last = one.groupby("origin", sort=True)["time"].max().to_numpy()
+    overlap = int(max((origins[i:] <= end).sum() for i, end in enumerate(last)))
+    n, h = len(by_origin), overlap
+    if n < 3 or h >= n or not by_origin.any():
+        return float("nan"), float("nan")
+    centred = by_origin - by_origin.mean()
+    covariance = [float(centred[k:] @ centred[: n - k]) / n for k in range(h)]
+    variance = (covariance[0] + 2 * sum(covariance[1:])) / n
+    harvey = (n + 1 - 2 * h + h * (h - 1) / n) / n
+    if variance <= 0 or harvey <= 0:
+        return float("nan"), float("nan")
+    statistic = by_origin.mean() / math.sqrt(variance) * math.sqrt(harvey)
+    return statistic, _two_sided(abs(statistic), n - 1)
+
+
+def _two_sided(statistic: float, freedom: int) -> float:
+    """Give the chance of so large a value by Student's law, by Simpson's rule."""
+    angle = math.atan(statistic / math.sqrt(freedom))
+    places: Float64Array = np.linspace(angle, math.pi / 2, 2001)
+    density = np.cos(places) ** (freedom - 1)
+    weights = np.tile([2.0, 4.0], 1001)[:2001]
+    weights[[0, -1]] = 1.0
+    area = float(density @ weights) * (places[1] - places[0]) / 3
+    log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    return float(min(1.0, 2 * area * math.exp(log_scale) / math.sqrt(math.pi)))

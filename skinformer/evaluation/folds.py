@@ -1,0 +1,114 @@
+"""Fits of a backtest: which rows each is fitted to, and processes that share them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel
+
+from skinformer import validation
+from skinformer.reading.places import sort_rows
+from skinformer.timeline.arrays import BoolArray
+
+__all__ = ["Fold", "refit_folds", "shared"]
+
+
+class Fold(NamedTuple):
+    """
+    Rows of one fit: X, and y if there is one.
+
+    Parameters
+    ----------
+    training : tuple
+        Rows before the first origin.
+    later : tuple
+        Rows from there on, up to the last one that is forecast; with None for no y.
+    """
+
+    training: tuple[Any, ...]
+    later: tuple[Any, Any]
+
+
+def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int) -> list[Fold]:
+    """
+    Part rows into stretches of origins, each with the rows before it.
+
+    Parameters
+    ----------
+    X : DataFrame, Series or array-like of shape (n, n_features)
+        All rows.
+    y : Series, DataFrame or array-like, or None
+        Their truth.
+    start : label of time
+        The first origin.
+    every : int
+        Origins of a stretch.
+    horizon, step : int
+        Rows of a forecast and between origins.
+
+    Returns
+    -------
+    list of Fold
+        Series of a panel are cut at the same times.
+
+    Raises
+    ------
+    ValueError
+        If there is no start.
+    """
+    validation.check_refit_start(start)
+    X = validation.labelled_rows(X, 0)
+    time, labels = validation.time_labels(X.index)
+    order = sort_rows(time, labels, len(X)).order
+    X, time = X.iloc[order], time[order]
+    y = None if y is None else _rows(y, order)
+    moments = time.unique().sort_values()
+    first = int(moments.get_loc(validation.find_start(time, start)))
+    validation.check_refit_rows(first)
+    folds = []
+    for begin in range(first, len(moments), every * step):
+        stop = begin + (every - 1) * step + horizon
+        before = np.asarray(time < moments[begin])
+        later = ~before & (np.asarray(time < moments[stop]) if stop < len(moments) else True)
+        truth = (None, None) if y is None else (_where(y, before), _where(y, later))
+        training = (X[before],) if y is None else (X[before], truth[0])
+        folds.append(Fold(training, (X[later], truth[1])))
+    return folds
+
+
+def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> Iterator[Any]:
+    """
+    Make calls, in several processes if asked to, and show how far they are.
+
+    Parameters
+    ----------
+    calls : list of joblib's delayed calls
+        In their order.
+    n_jobs : int or None
+        Processes.
+    verbose : int
+        Above 0: a progress bar, where ``rich`` is installed.
+    what : str
+        What is counted.
+
+    Yields
+    ------
+    object
+        What each call gives, in order.
+    """
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    if verbose and len(calls) > 1:
+        track = validation.progress_bar()
+        results = track(results, total=len(calls), description=f"backtest, {what}")
+    yield from results
+
+
+def _rows(y: Any, order: Any) -> Any:
+    return y.iloc[order] if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)[order]
+
+
+def _where(y: Any, rows: BoolArray) -> Any:
+    return y[rows]

@@ -1,0 +1,133 @@
+"""All origins of a backtest at once: each a track of its own, at a cost linear in the origins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.origins import forecast_origins
+from skinformer.estimators.ranges import RangeForecaster
+from skinformer.estimators.reading import fitted_rows
+from skinformer.estimators.rolling import Observed
+from skinformer.reading.prediction import read_prediction
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.timeline import Table, Timeline, runs
+
+__all__ = ["OriginsModel", "after_updates"]
+
+
+@dataclass(frozen=True)
+class OriginsModel:
+    """
+    An InformerRegressor to which all later rows were given, and which forgets them at each origin.
+
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted.
+    forecaster : StepForecaster
+        Its own, with the later rows in the history.
+    rows : ndarray of int64, shape (n,)
+        Where each later row lies there.
+    after_truth : ndarray of bool, shape (n,)
+        Whether the row before each was observed: else its forecast begins farther back.
+    """
+
+    model: Any
+    forecaster: StepForecaster
+    rows: IntArray
+    after_truth: BoolArray
+
+    def forecast(self, origins: IntArray, horizon: IntArray, levels: Float64Array) -> Float64Array:
+        """
+        Forecast from many origins.
+
+        Parameters
+        ----------
+        origins : ndarray of int64, shape (n_origins,)
+            Numbers of later rows.
+        horizon : ndarray of int64, shape (n_origins,)
+            Steps of each.
+        levels : ndarray of shape (n_levels,)
+            Of quantiles.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_steps, n_targets, 1 + n_levels)
+            The forecast and its quantiles, origin after origin: those of `update` up to the
+            origin and `forecast` after it.
+        """
+        forecaster, starts = self.forecaster, self.rows[origins]
+        values, held = forecast_origins(forecaster, starts, horizon)
+        roles = forecaster.roles
+        if held.past:
+            validation.warn_of_held_values("past-only columns", roles.past, held.past)
+        if held.known:
+            validation.warn_of_held_values("columns known ahead", roles.known, held.known)
+        points: Float64Array = forecaster.head.point(values)[..., None]
+        if not len(levels):
+            return points
+        ranges = validation.check_ranges(self.model.ranges_)
+        nothing = np.empty(0, dtype=np.int64)
+        given = Observed(forecaster.history.values[:0], nothing, nothing)
+        ranged = RangeForecaster.of(forecaster, ranges, given)
+        outputs, _ = forecast_origins(ranged, starts, horizon)
+        series = np.repeat(forecaster.history.series_of(starts), horizon)
+        quantiles = ranges.quantiles(outputs, levels, forecaster.scaler.with_unseen(), series)
+        return np.concatenate([points, quantiles], axis=2)
+
+
+def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
+    """
+    Give later rows to a model, if `update` could take them.
+
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted; it stays as it is.
+    frame : DataFrame of shape (n, n_features)
+        Later rows.
+
+    Returns
+    -------
+    OriginsModel or None
+        None where rows do not follow the history of known series directly, where covariates are
+        missing, or where a value below zero would change the bounds of forecasts on the way.
+    """
+    table = read_prediction(model, frame, fitted_rows(model))
+    history, scaler = model.timeline_, model.scaler_
+    if table.clock != history.clock or (table.series >= history.n_series).any():
+        return None
+    order = np.lexsort((table.steps, table.series))
+    table = table.take(order)
+    first_row = runs(table.series, history.n_series)
+    inside = np.arange(len(order)) - first_row[table.series]
+    if (table.steps != history.end_step[table.series] + inside).any() or _lacks(table):
+        return None
+    if _bounds_change(scaler, scaler.after(table.columns, first_row)):
+        return None
+    known, weight = np.ones(len(order), dtype=bool), None
+    if table.missing is not None:
+        known = np.asarray(~table.missing.any(axis=1))
+        weight = (~table.missing).astype(np.float64)
+    extended: Timeline = model._forecaster.appended(replace(table, weight=weight))
+    places = extended.first_row[table.series] + np.diff(history.first_row)[table.series] + inside
+    rows, after_truth = np.empty_like(order), np.empty(len(order), dtype=bool)
+    rows[order] = places
+    after_truth[order] = np.append(True, known[:-1]) | (inside == 0)
+    return OriginsModel(model, replace(model._forecaster, history=extended), rows, after_truth)
+
+
+def _lacks(table: Table) -> bool:
+    """Tell whether a covariate is missing somewhere."""
+    covariates = table.columns[table.n_targets :]
+    return any(column is None or np.isnan(column).any() for column in covariates)
+
+
+def _bounds_change(before: Any, after: Any) -> bool:
+    return before.targets is not None and bool((before.targets.floor != after.targets.floor).any())

@@ -1,0 +1,482 @@
+"""Scores of forecasts and of ranges: missing truths left out, targets and series weighed alike.
+
+The truth has shape (n,) or (n, n_targets); a NaN in it is a value that nobody measured, and has no
+part in any score. Point forecasts have its shape; quantiles have one axis more behind it, samples
+one before it. Every score is averaged over the rows of a target, then over targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer import validation
+from skinformer.timeline.arrays import Float64Array, IntArray
+
+__all__ = [
+    "crps_of_quantiles",
+    "crps_of_samples",
+    "interval_coverage",
+    "interval_width",
+    "mase",
+    "pinball_loss",
+    "rmsse",
+    "seasonal_change",
+    "smape",
+    "wape",
+    "weighted_quantile_loss",
+    "winkler_score",
+]
+
+
+def pinball_loss(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Measure quantiles by the loss that each is lowest for.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean over levels; in units of the truth, the lower the better.
+
+    Examples
+    --------
+    >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
+    0.35
+    """
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    return _mean(_pinball(truth, forecast, levels).mean(axis=2), sample_weight)
+
+
+def weighted_quantile_loss(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Measure quantiles by twice their pinball losses over the size of the truth.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean over levels, free of units, the lower the better; for the median alone it is `wape`.
+
+    Examples
+    --------
+    >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
+    0.175
+    """
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    loss = 2 * _pinball(truth, forecast, levels).mean(axis=2)
+    return _ratio(loss, np.abs(truth), sample_weight)
+
+
+def crps_of_quantiles(
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
+) -> float:
+    """
+    Estimate the continuous ranked probability score from quantiles.
+
+    It is twice the integral of the pinball loss over all levels: each level given stands for those
+    that lie nearest to it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
+        Forecasts of its quantiles.
+    levels : array-like of shape (n_levels,)
+        Their levels, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In units of the truth, the lower the better; for a forecast that is sure, its absolute
+        error.
+
+    Examples
+    --------
+    >>> crps_of_quantiles([3.0], [[2.0, 2.0, 2.0]], levels=[0.25, 0.5, 0.75])
+    1.0
+    """
+    levels = validation.check_levels(levels)
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(levels))
+    order = np.argsort(levels)
+    between = (levels[order][1:] + levels[order][:-1]) / 2
+    width = np.empty(len(levels))
+    width[order] = np.diff(between, prepend=0.0, append=1.0)
+    return _mean(2 * _pinball(truth, forecast, levels) @ width, sample_weight)
+
+
+def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
+    """
+    Estimate the continuous ranked probability score from samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_samples : array-like of shape (n, n_samples) or (n, n_targets, n_samples)
+        Draws, such as `InformerRegressor.sample` gives.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In units of the truth, the lower the better. The distance between two draws is averaged
+        over pairs of different ones, so that few draws are no disadvantage.
+
+    Examples
+    --------
+    >>> crps_of_samples([3.0], [[2.0, 4.0]])
+    0.0
+    """
+    samples = np.asarray(y_samples, dtype=np.float64)
+    n = samples.shape[-1]
+    truth, draws = _truth_and(y_true, samples, behind=n)
+    ordered = np.sort(draws, axis=2)
+    pairs = ordered @ (2 * np.arange(n) - n + 1.0) / max(n * (n - 1), 1)
+    return _mean(np.abs(draws - truth[..., None]).mean(axis=2) - pairs, sample_weight)
+
+
+def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
+    """
+    Tell which share of the truth lies within its interval.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds; a truth on a bound is covered.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> interval_coverage([1.0, 2.0, float("nan")], [[0, 1], [0, 1], [0, 1]])
+    0.5
+    """
+    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    inside = (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
+    return _mean(np.where(np.isnan(truth), np.nan, inside), sample_weight)
+
+
+def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
+    """
+    Tell how wide intervals are.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth: rows without it have no part, as in the other scores.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean width, in units of the truth.
+
+    Examples
+    --------
+    >>> interval_width([1.0, 2.0], [[0, 1], [0, 2]])
+    1.5
+    """
+    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    width = bounds[..., 1] - bounds[..., 0]
+    return _mean(np.where(np.isnan(truth), np.nan, width), sample_weight)
+
+
+def winkler_score(
+    y_true: Any, y_interval: Any, *, coverage: float, sample_weight: Any = None
+) -> float:
+    """
+    Measure intervals by their width, and by how far the truth lies outside.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_interval : array-like of shape (n, 2) or (n, n_targets, 2)
+        Lower and upper bounds.
+    coverage : float
+        What they are meant to cover, in (0, 1).
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Mean of the width plus 2 / (1 - coverage) times the distance outside; in units of the
+        truth, the lower the better.
+
+    Examples
+    --------
+    >>> round(winkler_score([1.0, 3.0], [[0, 2], [0, 2]], coverage=0.8), 6)
+    7.0
+    """
+    validation.check_coverage(coverage)
+    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    low, high = bounds[..., 0], bounds[..., 1]
+    outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+    return _mean(high - low + 2 / (1 - coverage) * outside, sample_weight)
+
+
+def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """
+    Divide the sum of absolute errors by the sum of the truth's sizes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_pred : array-like of the same shape
+        Forecasts of it.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Free of units, the lower the better.
+
+    Examples
+    --------
+    >>> wape([1.0, 3.0, float("nan")], [2.0, 3.0, 9.0])
+    0.25
+    """
+    truth, forecast = _truth_and(y_true, y_pred)
+    return _ratio(np.abs(forecast - truth), np.abs(truth), sample_weight)
+
+
+def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """
+    Measure absolute errors in percent of the mean size of truth and forecast.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth.
+    y_pred : array-like of the same shape
+        Forecasts of it.
+    sample_weight : array-like of shape (n,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        From 0 to 200, as in the M competitions; zero forecast as zero has no error.
+
+    Examples
+    --------
+    >>> smape([1.0, 0.0], [3.0, 0.0])
+    50.0
+    """
+    truth, forecast = _truth_and(y_true, y_pred)
+    size = np.abs(forecast) + np.abs(truth)
+    return _mean(200 * np.abs(forecast - truth) / np.where(size == 0, 1, size), sample_weight)
+
+
+def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
+    """
+    Measure absolute errors in units of each series' own seasonal changes in training.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth; under an index of (series, time) that of a panel.
+    y_pred : array-like of the same shape
+        Forecasts of it.
+    y_train : array-like of shape (n_train,) or (n_train, n_targets)
+        The training rows in time order, labelled as `y_true` is.
+    season : int, default=1
+        Rows of a season; 1 where it is unknown or there is none.
+
+    Returns
+    -------
+    float
+        Mean over series; 1 is as good as the seasonal naive forecast was in training, the lower
+        the better. A series that never changed, or that training did not hold, is left out.
+
+    Examples
+    --------
+    >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
+    0.5
+    """
+    truth, forecast = _truth_and(y_true, y_pred)
+    return _scaled(y_true, np.abs(forecast - truth), y_train, season, power=1)
+
+
+def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
+    """
+    Measure root mean squared errors in units of each series' seasonal changes in training.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, n_targets)
+        The truth; under an index of (series, time) that of a panel.
+    y_pred : array-like of the same shape
+        Forecasts of it.
+    y_train : array-like of shape (n_train,) or (n_train, n_targets)
+        The training rows in time order, labelled as `y_true` is.
+    season : int, default=1
+        Rows of a season.
+
+    Returns
+    -------
+    float
+        Mean over series of the root of mean squared errors over mean squared changes, the lower
+        the better.
+
+    Examples
+    --------
+    >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
+    2.0
+    """
+    truth, forecast = _truth_and(y_true, y_pred)
+    return _scaled(y_true, (forecast - truth) ** 2, y_train, season, power=2)
+
+
+def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
+    """
+    Average how much a series changes from one season to the next.
+
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (n,)
+        Values in time order; NaN is missing.
+    season : int
+        Rows of a season; a series no longer than it is compared row by row.
+    power : int, default=1
+        Of each absolute change.
+
+    Returns
+    -------
+    float
+        NaN where nothing ever changes.
+
+    Examples
+    --------
+    >>> seasonal_change(np.array([1.0, 5.0, 2.0, 6.0]), 2)
+    1.0
+    """
+    lag = season if len(rows) > season else 1
+    change = np.abs(rows[lag:] - rows[:-lag]) ** power
+    change = change[~np.isnan(change)]
+    return float(change.mean()) if len(change) and change.any() else float("nan")
+
+
+def _truth_and(
+    y_true: Any, forecast: Any, *, behind: int | None = None
+) -> tuple[Float64Array, Float64Array]:
+    """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
+    truth = validation.numeric_truth(y_true)
+    forecast = np.asarray(forecast, dtype=np.float64)
+    validation.check_forecast_shape(truth.shape, forecast.shape, behind)
+    truth = truth.reshape(len(truth), -1)
+    forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
+    known = ~np.isnan(truth)
+    validation.check_any_truth(int(known.sum()))
+    validation.check_no_forecast_missing(forecast[known])
+    return truth, forecast
+
+
+def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
+    apart, level = truth[..., None] - forecast, np.asarray(levels)
+    loss: Float64Array = np.maximum(level * apart, (level - 1) * apart)
+    return loss
+
+
+def _mean(errors: Float64Array, sample_weight: Any) -> float:
+    """Average over the rows that are known, then over the targets that have any."""
+    return _ratio(errors, np.where(np.isnan(errors), np.nan, 1.0), sample_weight)
+
+
+def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
+    weight = validation.score_weight(sample_weight, len(errors))
+    weight = np.ones(len(errors)) if weight is None else weight
+    known = ~np.isnan(errors)
+    total = weight @ np.where(known, errors, 0.0)
+    size = weight @ np.where(known, sizes, 0.0)
+    some = known.any(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float((total[some] / size[some]).mean())
+
+
+def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
+    """Average errors over each series' own changes, then over series and targets."""
+    validation.check_row_count("season", season)
+    trained = validation.numeric_truth(y_train)
+    trained = trained.reshape(len(trained), -1)
+    validation.check_target_count(errors.shape[1], trained.shape[1])
+    names, codes = _series_of(y_true, len(errors))
+    train_names, train_codes = _series_of(y_train, len(trained))
+    place = train_names.get_indexer(names)
+    scores = np.full((*errors.shape[1:], len(names)), np.nan)
+    for j in range(errors.shape[1]):
+        scale = _by_series(
+            trained[:, j], train_codes, lambda rows: seasonal_change(rows, season, power=power)
+        )
+        error = _by_series(errors[:, j], codes, _known_mean)
+        scores[j] = error / np.where(place >= 0, scale[place], np.nan)
+    validation.check_any_change(bool(np.isfinite(scores).any()))
+    return float(np.nanmean(scores ** (1 / power)))
+
+
+def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
+    """Give the names of series, and the number of each row's; one for rows without names."""
+    index = getattr(rows, "index", None)
+    if not isinstance(index, pd.MultiIndex):
+        return pd.Index([0]), np.zeros(n, dtype=np.int64)
+    codes, names = pd.factorize(index.get_level_values(0))
+    return pd.Index(names), np.asarray(codes, dtype=np.int64)
+
+
+def _by_series(
+    values: Float64Array, codes: IntArray, function: Callable[[Float64Array], float]
+) -> Float64Array:
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(values[order], np.flatnonzero(np.diff(codes[order])) + 1)
+    return np.array([function(part) for part in parts])
+
+
+def _known_mean(values: Float64Array) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,93 @@
+"""Quantiles and paths from a sample of errors, each a whole forecast's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+
+__all__ = ["Residuals"]
+
+#: Errors from which quantiles of a step are taken: of the steps beside it, too, where windows are
+#: fewer.
+_ENOUGH = 400
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """
+    Errors of forecasts, in sizes that were to be expected.
+
+    Parameters
+    ----------
+    errors : ndarray of float32, shape (n_windows, pred_len, n_targets)
+        One forecast a row; NaN is unknown.
+    n_windows : float
+        How many independent forecasts they amount to.
+    """
+
+    errors: Float32Array
+    n_windows: float
+
+    def quantiles(self, levels: Float64Array) -> Float64Array:
+        """
+        Give quantiles by step ahead.
+
+        Parameters
+        ----------
+        levels : ndarray of shape (n_levels,)
+            In (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n_levels, pred_len, n_targets)
+            Ascending with the level. The i-th of n errors is the quantile i / (n + 1), and that of
+            few independent forecasts lies farther from the median, by what Student's law adds to
+            the normal one: their own size is known no better.
+        """
+        n, pred_len, k = self.errors.shape
+        reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
+        asked = np.append(levels, 0.5)
+        out = np.empty((len(asked), pred_len, k))
+        for step in range(pred_len):
+            near = self.errors[:, max(step - reach, 0) : step + reach + 1]
+            pooled = near.reshape(-1, k).astype(np.float64)
+            for j in range(k):
+                known = pooled[~np.isnan(pooled[:, j]), j]
+                known = known if len(known) else np.zeros(1)
+                out[:, step, j] = np.quantile(known, asked, method="weibull")
+        median = out[-1:]
+        spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
+        return median + spread
+
+    def paths(self, windows: IntArray, ahead: IntArray) -> Float64Array:
+        """
+        Give the errors of some windows at some steps.
+
+        Parameters
+        ----------
+        windows : ndarray of int64, shape (n,)
+            Numbers of windows.
+        ahead : ndarray of int64, shape (n,)
+            Steps ahead, from 0.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets)
+            Those of one window go together: what dependence there is between steps stays.
+        """
+        errors: Float64Array = self.errors[windows, ahead].astype(np.float64)
+        return errors
+
+    def _widening(self, levels: Float64Array) -> Float64Array:
+        """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
+        freedom = max(self.n_windows - 1, 2.0)
+        normal = [NormalDist().inv_cdf(level) ** 2 for level in levels]
+        z2 = np.array(normal)
+        # The first terms of Cornish's and Fisher's expansion.
+        second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
+        ratio: Float64Array = 1 + (z2 + 1) / (4 * freedom) + second
+        return ratio

@@ -1,0 +1,185 @@
+"""Windows by which ranges are calibrated: runs of forecasts, each from where the last one ended."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.windows import spread_places
+
+__all__ = [
+    "N_TRAILING",
+    "Runs",
+    "choose_runs",
+    "run_distance",
+    "trailing_origins",
+    "trailing_sizes",
+]
+
+#: Earlier forecasts that tell how far the next one will be off; each counts so much of the next.
+N_TRAILING, _DECAY = 24, 0.9
+#: Forecasts of the usual size that are believed beside them.
+_PRIOR = 1.0
+#: Factor from their median beyond which sizes say no more: one level shift is no lasting storm.
+_MOST = 2.5
+#: Size, in usual ones, below which nothing is: a constant has no errors at all.
+_LEAST = 1e-6
+#: Windows in a run, where there are more than can be forecast.
+_LONGEST_RUN = 120
+
+
+class Runs(NamedTuple):
+    """
+    Windows in runs; arrays of shape (n_windows,).
+
+    Parameters
+    ----------
+    origins : ndarray of int64
+        First forecast rows, ascending within a run.
+    run : ndarray of int64
+        The run of each, ascending.
+    """
+
+    origins: IntArray
+    run: IntArray
+
+
+def run_distance(pred_len: int, season: int) -> int:
+    """
+    Choose the distance of windows, so that none holds a row of another and all hours occur.
+
+    Parameters
+    ----------
+    pred_len : int
+        Rows in a forecast.
+    season : int
+        Rows in a season.
+
+    Returns
+    -------
+    int
+        At least `pred_len`; without a common divisor with the season.
+
+    Examples
+    --------
+    >>> run_distance(24, 24), run_distance(18, 12), run_distance(6, 1)
+    (25, 19, 6)
+    """
+    distance = pred_len
+    while math.gcd(distance, season) > 1:
+        distance += 1
+    return distance
+
+
+def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) -> tuple[Runs, int]:
+    """
+    Choose windows that are spread over series and time.
+
+    Parameters
+    ----------
+    low, high : ndarray of int64, shape (n_series,)
+        First and last origin of each series; none where ``high < low``.
+    distance : int
+        Rows between the windows of a run.
+    n_most : int
+        Windows wanted; where there are more, runs are left out, where there are fewer, later
+        runs begin between the windows of others.
+
+    Returns
+    -------
+    tuple of Runs and int
+        The windows, and how many of them at most do not overlap.
+
+    Examples
+    --------
+    >>> runs, _ = choose_runs(np.array([2, 40]), np.array([9, 39]), distance=3, n_most=6)
+    >>> runs.origins, runs.run
+    (array([3, 6, 9, 2, 5, 8]), array([0, 0, 0, 1, 1, 1]))
+    """
+    count = np.maximum((high - low) // distance + 1, 0)
+    some, total = np.flatnonzero(count), int(count.sum())
+    n_shifts = int(np.clip(n_most // max(total, 1), 1, distance))
+    shift = np.arange(n_shifts) * distance // n_shifts
+    last = (high[some][:, None] - shift).ravel()
+    length = np.maximum((last - np.repeat(low[some], n_shifts)) // distance + 1, 0)
+    n_runs = -(-length // _LONGEST_RUN)
+    owner = np.repeat(np.arange(len(last)), n_runs)
+    back = np.arange(len(owner)) - np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
+    stop = last[owner] - back * _LONGEST_RUN * distance  # from the end: the latest run is whole
+    size = np.minimum(length[owner] - back * _LONGEST_RUN, _LONGEST_RUN)
+    mean = float(size.mean()) if len(size) else 1.0
+    kept = spread_places(len(size), max(1, int(n_most / mean)))
+    parts = [stop[i] - distance * np.arange(size[i])[::-1] for i in kept]
+    origins = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    run = np.repeat(np.arange(len(kept)), size[kept])
+    return Runs(origins, run), min(total, len(origins))
+
+
+def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
+    """
+    Give the origins of the forecasts that ended before some origins.
+
+    Parameters
+    ----------
+    origins : ndarray of int64, shape (n,)
+        First rows of which nothing is known.
+    earliest : ndarray of int64, shape (n,)
+        The first row that may be an origin, of each one's series.
+    distance : int
+        Rows between two of them.
+
+    Returns
+    -------
+    ndarray of int64, shape (n, N_TRAILING)
+        The latest first; -1 for none.
+
+    Examples
+    --------
+    >>> trailing_origins(np.array([20]), np.array([11]), 4)[0, :4]
+    array([16, 12, -1, -1])
+    """
+    earlier = origins[:, None] - distance * np.arange(1, N_TRAILING + 1)
+    return np.where(earlier >= earliest[:, None], earlier, -1)
+
+
+def trailing_sizes(sizes: Float64Array) -> Float64Array:
+    """
+    Average the sizes of earlier errors.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n, n_earlier, n_targets)
+        Of forecasts, the latest first, the usual size being 1; NaN for none.
+
+    Returns
+    -------
+    ndarray of shape (n, n_targets)
+        Later ones count more; 1 where there are none.
+
+    Examples
+    --------
+    >>> trailing_sizes(np.full((1, 9, 1), np.nan)), trailing_sizes(np.full((1, 9, 1), 3.0)) > 2.0
+    (array([[1.]]), array([[ True]]))
+    """
+    known = ~np.isnan(sizes)
+    weight = np.where(known, _DECAY ** np.arange(sizes.shape[1])[:, None], 0.0)
+    logs = np.log(np.maximum(np.where(known, sizes, 1.0), _LEAST))
+    median = _weighted_median(logs, weight)[:, None]
+    near = np.clip(logs, median - np.log(_MOST), median + np.log(_MOST))
+    mean: Float64Array = np.exp((weight * near).sum(axis=1) / (weight.sum(axis=1) + _PRIOR))
+    return mean
+
+
+def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
+    """Find the median of the forecasts of each window, and of usual ones beside them."""
+    n, _, k = logs.shape
+    logs = np.concatenate([logs, np.zeros((n, 1, k))], axis=1)
+    weight = np.concatenate([weight, np.full((n, 1, k), _PRIOR)], axis=1)
+    order = np.argsort(logs, axis=1)
+    share = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
+    middle = np.argmax(share >= share[:, -1:] / 2, axis=1)[:, None]
+    median: Float64Array = np.take_along_axis(np.take_along_axis(logs, order, axis=1), middle, 1)
+    return median[:, 0]

@@ -1,0 +1,195 @@
+"""The size of errors, by step ahead and by what is known at the origin.
+
+The log of the mean absolute error is a number for each step ahead, plus slopes times what is known
+(volatility, level, errors of the forecasts before), plus a profile by phase of the season. It is
+fitted by the likelihood of Laplace's law, which is convex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+
+__all__ = ["Spread", "fit_spread", "typical_sizes"]
+
+#: Steps by which slopes are fitted: those between them tell the same.
+_N_STEPS = 8
+#: Windows that stand for slopes of 0, and for no profile.
+_PRIOR = 20.0
+#: Windows at which the size of a step is believed half beside a smooth curve through all steps.
+_DOUBT = 20.0
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Spread:
+    """
+    Sizes of errors.
+
+    Parameters
+    ----------
+    typical : ndarray of shape (pred_len, n_targets)
+        Logs of mean absolute errors by step ahead.
+    centre, slope : ndarray of shape (n_targets, n_features)
+        Mean of each feature, and what it does.
+    profile : ndarray of shape (season, n_targets)
+        What the phase of the season does.
+    """
+
+    typical: Float64Array
+    centre: Float64Array
+    slope: Float64Array
+    profile: Float64Array
+
+    def log_size(self, features: Float64Array, steps: IntArray) -> Float64Array:
+        """
+        Tell the sizes of errors to come.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, n_steps, n_targets, n_features)
+            What is known at the origin; NaN where it is not, which is the mean then.
+        steps : ndarray of int64, shape (n, n_steps)
+            Steps on the clock.
+
+        Returns
+        -------
+        ndarray of shape (n, n_steps, n_targets)
+            What is added to `typical`.
+        """
+        apart = np.nan_to_num(features - self.centre)
+        known = np.einsum("nhkf,kf->nhk", apart, self.slope)
+        size: Float64Array = known + self.profile[steps % len(self.profile)]
+        return size
+
+
+def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
+    """
+    Find the mean absolute error of each step ahead, smoothed as far as windows are few.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n, pred_len, n_targets)
+        NaN is unknown.
+    n_windows : float
+        How many independent forecasts the windows amount to.
+
+    Returns
+    -------
+    ndarray of shape (pred_len, n_targets)
+        Logs; by a parabola in the log of the step where nothing is known.
+
+    Examples
+    --------
+    >>> errors = np.array([[[1.0], [np.nan], [4.0]]])
+    >>> np.exp(typical_sizes(errors, 1e9))[[0, 2], 0].round(6)
+    array([1., 4.])
+    """
+    known = ~np.isnan(errors)
+    count = known.sum(axis=0)
+    mean = np.where(known, np.abs(errors), 0.0).sum(axis=0) / np.maximum(count, 1)
+    some = (count > 0) & (mean > 0)
+    least = 1e-6 * mean.max(initial=0.0) or 1e-12
+    logs = np.log(np.maximum(mean, least))
+    curve = np.log(np.arange(1, len(mean) + 1.0))
+    terms = np.stack([np.ones_like(curve), curve, curve**2], axis=1)
+    out: Float64Array = np.empty_like(logs)
+    for j in range(logs.shape[1]):
+        rows = some[:, j]
+        n_terms = int(min(3, rows.sum()))
+        if not n_terms:
+            out[:, j] = np.log(least)
+            continue
+        part = terms[:, :n_terms]
+        smooth = part @ np.linalg.lstsq(part[rows], logs[rows, j], rcond=None)[0]
+        low, high = logs[rows, j].min(), logs[rows, j].max()
+        smooth = np.clip(smooth, low, high)
+        share = np.where(rows, n_windows / (n_windows + _DOUBT), 0.0)
+        out[:, j] = share * logs[:, j] + (1 - share) * smooth
+    return out
+
+
+def fit_spread(
+    errors: Float64Array,
+    features: Float64Array,
+    steps: IntArray,
+    *,
+    season: int,
+    n_windows: float,
+) -> Spread:
+    """
+    Find what errors go by.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n, pred_len, n_targets)
+        Of forecasts; NaN is unknown.
+    features : ndarray of shape (n, pred_len, n_targets, n_features)
+        What was known at the origins, as logs of sizes.
+    steps : ndarray of int64, shape (n, pred_len)
+        Steps on the clock.
+    season : int
+        Rows of a season; 1 for none.
+    n_windows : float
+        How many independent forecasts the windows amount to.
+
+    Returns
+    -------
+    Spread
+        Slopes lie in [0, 1]: what is wilder, or larger, is not forecast better.
+    """
+    n, pred_len, k = errors.shape
+    typical = np.empty((pred_len, k))
+    there = ~np.isnan(features)
+    centre = np.where(there, features, 0.0).sum(axis=(0, 1)) / np.maximum(there.sum(axis=(0, 1)), 1)
+    slope, profile = np.zeros_like(centre), np.zeros((season, k))
+    chosen = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int))
+    phase, overlap = steps % season, n / n_windows
+    prior = overlap * _PRIOR
+    for j in range(k):
+        known, size = ~np.isnan(errors[:, :, j]), np.abs(np.nan_to_num(errors[:, :, j]))
+        x = np.nan_to_num(features[:, :, j] - centre[j])
+        for _ in range(_ROUNDS):
+            relative = _usual(size * np.exp(-(x @ slope[j])), known)
+            if season > 1:
+                profile[:, j] = _profile(relative, known, phase, season, prior=prior)
+                relative = _usual(relative * np.exp(-profile[phase, j]), known)
+            slope[j] = _slopes(
+                relative[:, chosen], known[:, chosen], x[:, chosen], slope[j], overlap * _PRIOR
+            )
+        adjusted = errors[:, :, [j]] * np.exp(-(x @ slope[j]) - profile[phase, j])[:, :, None]
+        typical[:, [j]] = typical_sizes(adjusted, n_windows)
+    return Spread(typical, centre, slope, profile)
+
+
+def _usual(sizes: Float64Array, known: BoolArray) -> Float64Array:
+    """Give sizes in the mean ones of their steps."""
+    level = sizes.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return sizes / np.where(level > 0, level, 1.0)
+
+
+def _profile(
+    relative: Float64Array, known: BoolArray, phase: IntArray, season: int, *, prior: float
+) -> Float64Array:
+    """Find by how much the errors of each phase exceed the usual ones, shrunk to not at all."""
+    total = np.bincount(phase[known], relative[known], minlength=season)
+    count = np.bincount(phase[known], minlength=season)
+    found: Float64Array = np.log((total + prior + 1) / (count + prior + 1))
+    return found
+
+
+def _slopes(
+    relative: Float64Array, known: BoolArray, x: Float64Array, slope: Float64Array, prior: float
+) -> Float64Array:
+    """Take one Newton step of each slope in turn, shrunk to 0."""
+    slope, prior = slope.copy(), prior * relative.shape[1]
+    for f in range(len(slope)):
+        pull = ((relative - known) * x[..., f]).sum() - prior * slope[f]
+        pull /= (relative * x[..., f] ** 2).sum() + prior
+        new = float(np.clip(slope[f] + np.clip(pull, -0.5, 0.5), 0.0, 1.0))
+        relative = relative * np.exp(-x[..., f] * (new - slope[f]))
+        slope[f] = new
+    return slope

@@ -1,0 +1,282 @@
+"""A backtest from all origins at once, with quantiles, refits, functions and processes."""
+
+import copy
+import re
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+from skinformer import InformerRegressor, SlidingWindow
+from skinformer.evaluation import SeasonalNaive, backtest, interval_coverage
+
+TRAIN = 200
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the network is not trained:UserWarning",
+    "ignore:series .* take no part:UserWarning",
+    "ignore:past-only columns:UserWarning",
+)
+
+
+def make_frame(n=300, *, seed=0):
+    hours = pd.date_range("2024-01-01", periods=n, freq="h", name="hour")
+    rng = np.random.default_rng(seed)
+    price = rng.normal(size=n)
+    load = 50 + 10 * np.sin(hours.hour * np.pi / 12) + 3 * price + rng.normal(size=n)
+    columns = {"temp": rng.normal(size=n), "price": price, "load": load}
+    return pd.DataFrame(columns, index=hours)
+
+
+def informer(**params):
+    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    return InformerRegressor(**{"target": "load", **sizes, "random_state": 0, **params})
+
+
+@pytest.fixture(scope="module")
+def df():
+    return make_frame()
+
+
+@pytest.fixture(scope="module")
+def fitted(df):
+    return informer(known_future=["price"]).fit(df[:TRAIN])
+
+
+def by_updates(model, later, origins, *, horizon, hidden, levels=None):
+    """Give what update up to each origin and forecast after it say."""
+    parts = []
+    for origin in origins:
+        one = copy.deepcopy(model)
+        if origin:
+            one.update(later[:origin])
+        ahead = later[origin : origin + horizon].copy()
+        ahead[hidden] = np.nan
+        parts.append(one.forecast(ahead, horizon=len(ahead), levels=levels).to_numpy())
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("horizon", [4, 6, 15])
+def test_all_origins_at_once_equal_update_and_forecast_exactly(df, fitted, horizon):
+    """Bit by bit, also where forecasts are fed back: it must be no other protocol."""
+    later = df[TRAIN : TRAIN + 60]
+    expected = by_updates(fitted, later, range(0, 60, 7), horizon=horizon, hidden=["temp", "load"])
+    table = backtest(fitted, later, horizon=horizon, step=7)
+    np.testing.assert_array_equal(table["forecast"], expected[:, 0])
+
+
+@pytest.mark.parametrize("horizon", [6, 15])
+def test_quantiles_equal_update_and_forecast_exactly(df, fitted, horizon):
+    """Ranges look at errors before each origin, and at no later ones."""
+    later, levels = df[TRAIN : TRAIN + 60], [0.9, 0.1]
+    expected = by_updates(
+        fitted, later, range(0, 60, 20), horizon=horizon, hidden=["temp", "load"], levels=levels
+    )
+    table = backtest(fitted, later, horizon=horizon, step=20, levels=levels)
+    assert list(table.columns[-3:]) == ["forecast", "q0.9", "q0.1"]
+    np.testing.assert_array_equal(table[["forecast", "q0.9", "q0.1"]], expected)
+
+
+def test_a_pipeline_gives_the_same_quantiles_origin_by_origin(df, fitted):
+    """Behind transformers each origin is shown its own rows."""
+    later = df[TRAIN : TRAIN + 30]
+    table = backtest(make_pipeline("passthrough", fitted), later, coverage=0.8)
+    expected = backtest(fitted, later, coverage=0.8)
+    pd.testing.assert_frame_equal(table, expected, rtol=1e-5)
+
+
+def test_intervals_of_a_backtest_cover(df, fitted):
+    """The columns are in the truth's units."""
+    table = backtest(fitted, df[TRAIN:], step=1, coverage=0.8)
+    reached = interval_coverage(table["actual"], table[["q0.1", "q0.9"]])
+    assert reached == pytest.approx(0.8, abs=0.12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X.drop(X.index[5]),
+        lambda X: X[12:],
+        lambda X: X.assign(load=X["load"] - 100 * (np.arange(len(X)) > 9)),
+    ],
+    ids=["a row is missing", "rows begin later", "bounds end"],
+)
+def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monkeypatch):
+    """The results are those of forecast(X) at each origin, as ever."""
+    model = informer(pred_len=12).fit(df[["load"]][:TRAIN])
+    later = change(df[["load"]][TRAIN : TRAIN + 60])
+    seen = []
+    module = sys.modules["skinformer.evaluation.backtest"]
+    found = module.after_updates
+    monkeypatch.setattr(
+        module, "after_updates", lambda *args: seen.append(found(*args)) or seen[-1]
+    )
+    table = backtest(model, later, step=12)
+    assert seen == [None]
+    expected = later.assign(load=later["load"].where(np.arange(len(later)) < 24))
+    forecast = model.forecast(expected)["load"]
+    rows = table[table["origin"] == later.index[24]].set_index("time")["forecast"]
+    np.testing.assert_allclose(rows, forecast[rows.index], rtol=1e-6)
+
+
+def test_a_truth_that_is_missing_before_an_origin_is_forecast_from_farther_back(df, fitted):
+    """The steps after it belong to the forecast that fills it."""
+    later = df[TRAIN : TRAIN + 30].copy()
+    later.loc[later.index[11], "load"] = np.nan
+    table = backtest(fitted, later, step=4).set_index(["origin", "ahead"])
+    for origin in (4, 8, 12, 16):
+        seen = later[: origin + 6].copy()
+        seen.loc[seen.index[origin:], ["temp", "load"]] = np.nan
+        expected = fitted.forecast(seen)["load"][later.index[origin : origin + 6]]
+        found = table.loc[later.index[origin], "forecast"]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_model_stays_as_it_was(df, fitted):
+    """A backtest may not move the history of what it measures."""
+    end = fitted.timeline_.end_step.copy()
+    scale = fitted.scaler_
+    backtest(fitted, df[TRAIN:])
+    np.testing.assert_array_equal(fitted.timeline_.end_step, end)
+    assert fitted.scaler_ is scale
+
+
+@pytest.mark.slow
+def test_two_thousand_origins_take_seconds():
+    """At pred_len=24, on one core; a copy from the first row for each took minutes."""
+    df = make_frame(2600)
+    model = informer(seq_len=96, pred_len=24).fit(df[:600])
+    started = time.perf_counter()
+    table = backtest(model, df[600:], step=1)
+    assert time.perf_counter() - started < 5
+    assert table["origin"].nunique() == 2000
+
+
+def test_refits_equal_fits_by_hand(df):
+    """Each origin's model saw the rows before it, and no others."""
+    model = informer(known_future=["price"])
+    table = backtest(model, df, start=df.index[260], refit=True, step=20)
+    assert table["origin"].nunique() == 2
+    for origin, rows in table.groupby("origin"):
+        fit = informer(known_future=["price"]).fit(df[df.index < origin])
+        ahead = df.loc[rows["time"]].assign(load=np.nan, temp=np.nan)
+        np.testing.assert_array_equal(rows["forecast"], fit.forecast(ahead)["load"])
+
+
+def test_a_refit_serves_as_many_origins_as_asked(df):
+    """refit=3 fits at every third origin; in between the history grows."""
+    fits = []
+
+    class Counting(SeasonalNaive):
+        def fit(self, X, y=None):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    options = {"horizon": 5, "step": 10, "start": df.index[200]}
+    table = backtest(Counting(24, target="load"), df, df["load"], refit=3, **options)
+    assert fits == [200, 230, 260, 290]
+    once = backtest(
+        SeasonalNaive(24, target="load").fit(df[:200]), df[200:], df["load"][200:],
+        horizon=5, step=10,
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(table, once)
+
+
+def test_refits_of_a_panel_cut_all_series_at_the_same_time(df):
+    """A series that ends late must not tell the others of their future."""
+    hours = df.index
+    panel = pd.concat({"a": df, "b": df[40:260] * 2}, names=["site", "hour"])
+    table = backtest(
+        SeasonalNaive(24, target="load"), panel, panel["load"],
+        horizon=5, step=10, start=hours[200], refit=True,
+    )  # fmt: skip
+    assert table.groupby("series")["origin"].nunique().to_dict() == {"a": 10, "b": 6}
+    by_hand = panel.groupby(level=0)["load"].shift(24)
+    found = table.set_index(["series", "time"])["forecast"]
+    np.testing.assert_allclose(found, by_hand[found.index])
+
+
+def test_functions_forecast(df):
+    """Whatever somebody has in a notebook; it is shown no truth of the future."""
+
+    def last_day(history, future):
+        assert future["load"].isna().all()
+        return history["load"].to_numpy()[-24:][: len(future)]
+
+    table = backtest(last_day, df[100:], df["load"][100:], horizon=6, step=50, start=df.index[150])
+    naive = SeasonalNaive(24, target="load").fit(df[:100])
+    options = {"horizon": 6, "step": 50, "start": df.index[150]}
+    expected = backtest(naive, df[100:], df["load"][100:], **options)
+    pd.testing.assert_frame_equal(table, expected)
+
+
+def test_processes_share_the_work(df):
+    """The same table whoever makes it."""
+    naive = SeasonalNaive(24, target="load")
+    options = {"horizon": 6, "step": 20, "start": df.index[200]}
+    for refit in (False, True):
+        model = naive if refit else naive.fit(df[:100])
+        tables = [
+            backtest(model, df, df["load"], refit=refit, n_jobs=n_jobs, **options)
+            for n_jobs in (None, 2)
+        ]
+        pd.testing.assert_frame_equal(*tables)
+
+
+def test_a_progress_bar_is_shown_if_wanted(df, capsys):
+    """Long work should say how long; short work, and verbose=0, should not."""
+    pytest.importorskip("rich")
+    model = make_pipeline(SlidingWindow(seq_len=8, lag=6), LinearRegression())
+    model.fit(df[:100], df["load"][:100])
+    backtest(model, df[100:], df["load"][100:], horizon=6, verbose=1)
+    assert "backtest, origins" in capsys.readouterr().out
+    backtest(model, df[100:], df["load"][100:], horizon=6)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda df: backtest(SeasonalNaive(), df, df["load"], horizon=3, refit=True),
+            ValueError,
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000].",
+        ),
+        (
+            lambda df: backtest(
+                SeasonalNaive(), df, df["load"], horizon=3, refit=True, start=df.index[0]
+            ),
+            ValueError,
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it.",
+        ),
+        (
+            lambda df: backtest(SeasonalNaive(), df, df["load"], horizon=3, refit=0),
+            ValueError,
+            "refit=0 must be a whole number of rows, at least 1.",
+        ),
+        (
+            lambda df: backtest("naive", df, df["load"], horizon=3),
+            TypeError,
+            "estimator='naive' must be a fitted regressor, or a function of the rows before an "
+            "origin and of those to forecast.",
+        ),
+        (
+            lambda df: backtest(
+                SeasonalNaive(target="load").fit(df), df, df["load"], horizon=3, coverage=0.8
+            ),
+            TypeError,
+            "SeasonalNaive has no predict_quantiles: it forecasts points alone. Pass an "
+            "InformerRegressor, a Pipeline that ends in one, or a search over either.",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused(df, call, error, message):
+    """In one sentence that says what to type."""
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        call(df)

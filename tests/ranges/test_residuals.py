@@ -1,0 +1,62 @@
+"""Quantiles of a sample: exact where it is large, wider where it is small, never crossing."""
+
+import numpy as np
+import pytest
+
+from skinformer.ranges.residuals import Residuals
+
+LEVELS = np.array([0.025, 0.1, 0.5, 0.9, 0.975])
+
+
+def test_many_independent_errors_give_their_quantiles():
+    """The i-th of n is the quantile i / (n + 1)."""
+    errors = np.arange(1, 1000)[:, None, None].astype(np.float32)
+    found = Residuals(errors, 1e9).quantiles(LEVELS)[:, 0, 0]
+    np.testing.assert_allclose(found, 1000 * LEVELS, rtol=1e-5)
+
+
+def test_few_forecasts_make_wider_ranges_by_students_law():
+    """Ten forecasts know the size of their errors to a quarter."""
+    rng = np.random.default_rng(0)
+    errors = rng.normal(size=(100_000, 1, 1)).astype(np.float32)
+    found = Residuals(errors, 11.0).quantiles(LEVELS)[:, 0, 0]
+    student = np.array([-2.2281, -1.3722, 0.0, 1.3722, 2.2281])  # ten degrees of freedom
+    np.testing.assert_allclose(found, student, atol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quantiles_never_cross(seed):
+    """Five hundred random pairs of levels each, of small and skewed samples."""
+    rng = np.random.default_rng(seed)
+    errors = rng.exponential(size=(rng.integers(1, 9), 3, 2)).astype(np.float32) + rng.normal()
+    levels = np.sort(rng.random(500))
+    found = Residuals(errors, rng.integers(1, 9)).quantiles(levels)
+    assert (np.diff(found, axis=0) >= 0).all()
+
+
+def test_a_small_sample_borrows_from_the_steps_beside_it():
+    """The extreme of eight windows is no 95th percentile."""
+    errors = np.random.default_rng(0).normal(size=(8, 60, 1)).astype(np.float32)
+    found = Residuals(errors, 1e9).quantiles(np.array([0.95]))[0, :, 0]
+    assert found == pytest.approx(np.full(60, 1.64), abs=0.4)
+
+
+def test_a_large_sample_does_not_borrow():
+    """Steps may be off in ways of their own."""
+    errors = np.stack([np.ones(500), -np.ones(500)], axis=1)[..., None].astype(np.float32)
+    assert Residuals(errors, 500.0).quantiles(np.array([0.5]))[0].ravel().tolist() == [1.0, -1.0]
+
+
+def test_missing_errors_are_left_out():
+    """A truth that nobody measured says nothing of errors."""
+    errors = np.array([[[1.0], [np.nan]], [[3.0], [np.nan]]], dtype=np.float32)
+    assert Residuals(errors, 1e9).quantiles(np.array([0.5]))[0, 0, 0] == 2.0
+    nothing = np.full((3, 1, 1), np.nan, dtype=np.float32)
+    assert Residuals(nothing, 3.0).quantiles(np.array([0.9])).item() == 0.0
+
+
+def test_paths_keep_the_errors_of_one_window_together():
+    """That is what makes the spread of a sum right."""
+    errors = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
+    path = Residuals(errors, 2.0).paths(np.array([1, 1, 1]), np.arange(3))
+    assert path.ravel().tolist() == [3.0, 4.0, 5.0]
