@@ -144,6 +144,7 @@ def test_an_informer_brings_its_own_scale_and_truth(frame):
     assert scorer(model, later, later["load"]) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:the target .* has mean 0:UserWarning")
 def test_the_truth_is_taken_from_x_as_the_estimator_sees_it(frame):
     """Fitted on scaled rows alone, forecasts are scaled: compared with raw ones they are lost."""
     scaler = StandardScaler().set_output(transform="pandas")
