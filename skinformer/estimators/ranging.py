@@ -187,9 +187,9 @@ class RangesMixin(FittedState):
         ]
         names = self.roles_.target_labels
         table = np.stack(paths, axis=2)
-        columns: pd.Index = pd.RangeIndex(n)
+        columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
-            columns = pd.MultiIndex.from_product([list(names), range(n)])
+            columns = pd.Index([(name, i) for name in names for i in range(n)])
         return pd.DataFrame(table.reshape(len(table), -1), index=asked.labels, columns=columns)
 
     def _quantiles(self, asked: AskedSteps, levels: Float64Array) -> Float64Array:
@@ -242,7 +242,6 @@ def names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
                 names.append((*target[:-1], f"{target[-1]}_{level:g}"))
             else:
                 names.append(f"{target}_{level:g}")
-    if isinstance(targets, pd.MultiIndex):
-        return pd.MultiIndex.from_tuples(names, names=targets.names)
-    labels: pd.Index = pd.Index(names, name=targets.name, tupleize_cols=False)
-    return labels
+    several = targets.nlevels > 1
+    labels: pd.Index = pd.Index(names, tupleize_cols=several)
+    return labels.set_names(targets.names)

@@ -58,8 +58,9 @@ def summary(
     for name, part in known.groupby(keys, sort=True):
         names.append(name)
         rows.append(_errors(part))
-    index = pd.MultiIndex.from_tuples(names, names=[key.name for key in keys])
-    return pd.DataFrame(rows, index=index if len(keys) > 1 else index.get_level_values(0))
+    labels = names if len(keys) > 1 else [name for (name,) in names]
+    index = pd.Index(labels).set_names([key.name for key in keys])
+    return pd.DataFrame(rows, index=index)
 
 
 def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None) -> pd.DataFrame:

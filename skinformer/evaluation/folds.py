@@ -26,6 +26,12 @@ class Fold(NamedTuple):
         Rows before the first origin.
     later : tuple
         Rows from there on, up to the last one that is forecast; with None for no y.
+
+    Examples
+    --------
+    >>> fold = Fold(([1, 2],), ([3], None))
+    >>> len(fold.training), fold.later[1] is None
+    (1, True)
     """
 
     training: tuple[Any, ...]
@@ -58,6 +64,13 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
     ------
     ValueError
         If there is no start.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"load": range(6)})
+    >>> folds = refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
+    >>> [len(fold.training[0]) for fold in folds]
+    [3, 5]
     """
     validation.check_refit_start(start)
     X = validation.labelled_rows(X, 0)
@@ -98,6 +111,12 @@ def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> 
     ------
     object
         What each call gives, in order.
+
+    Examples
+    --------
+    >>> from joblib import delayed
+    >>> list(shared([delayed(abs)(-2), delayed(abs)(3)], n_jobs=1, verbose=0, what="calls"))
+    [2, 3]
     """
     results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     if verbose and len(calls) > 1:

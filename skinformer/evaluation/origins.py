@@ -36,6 +36,15 @@ class OriginsModel:
         Where each later row lies there.
     after_truth : ndarray of bool, shape (n,)
         Whether the row before each was observed: else its forecast begins farther back.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> given = after_updates(InformerRegressor("load", **sizes).fit(df[:80]), df[80:])
+    >>> given.rows.tolist()[:3]
+    [80, 81, 82]
     """
 
     model: Any
@@ -98,6 +107,15 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     OriginsModel or None
         None where rows do not follow the history of known series directly, where covariates are
         missing, or where a value below zero would change the bounds of forecasts on the way.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> given = after_updates(InformerRegressor("load", **sizes).fit(df[:80]), df[80:])
+    >>> given.rows.tolist()[:3]
+    [80, 81, 82]
     """
     table = read_prediction(model, frame, fitted_rows(model))
     history, scaler = model.timeline_, model.scaler_

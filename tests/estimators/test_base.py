@@ -149,6 +149,8 @@ def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     """Then fitted to all; with early_stopping=True no forecaster has seen the last rows."""
     assert spied_fits(df[:1000]) == [(900, None), (None, ())]
     assert spied_fits(df[:1000], early_stopping=True) == [(900, None)]
+    panel = pd.concat({"a": df[:400], "b": df[400:800]}, names=["site", "time"])
+    assert spied_fits(panel) == [(360, None), (None, ())]  # series by series
 
 
 def test_truths_that_were_missing_are_not_learnt(df):
@@ -176,6 +178,7 @@ def test_each_step_ahead_has_its_own_share():
     share = model.judged_.shares.tabular[0, :, 0]
     assert share[0] < share[-1] - 0.2
     assert share.shape == (48,)
+    assert np.abs(np.diff(share[6:])).max() < 0.15  # neighbours far ahead are alike
 
 
 def test_a_regressor_that_errs_has_no_share(df):

@@ -150,9 +150,9 @@ def test_two_thousand_origins_take_seconds():
     """At pred_len=24, on one core; a copy from the first row for each took minutes."""
     df = make_frame(2600)
     model = informer(seq_len=96, pred_len=24).fit(df[:600])
-    started = time.perf_counter()
+    started = time.process_time()  # others may use the machine, too
     table = backtest(model, df[600:], step=1)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 10  # 2 to 4 on a quiet core
     assert table["origin"].nunique() == 2000
 
 
