@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -447,3 +448,62 @@ def test_too_few_rows_have_no_ranges(small):
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.forecast(coverage=0.9)
+
+
+def held_out_of(model, monkeypatch):
+    """Find the ranges of a fit, and what was held out for them."""
+    seen = []
+    optimism = calibration._optimism
+
+    def look(forecaster, part):
+        seen.append(part)
+        return optimism(forecaster, part)
+
+    monkeypatch.setattr(calibration, "_optimism", look)
+    return model.ranges_, seen[0]
+
+
+def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
+    """The final ridges know the tail."""
+    _, held_out = held_out_of(model, monkeypatch)
+    own = held_out.forecaster.module.path.own
+    np.testing.assert_array_equal(own, model.calibration_.path.own)
+    assert not np.array_equal(own, model.module_.path.own)
+
+
+def test_optimism_makes_errors_of_fitted_rows_larger(model, monkeypatch):
+    """Those of calibration, and those of the windows before an origin."""
+    monkeypatch.setattr(calibration, "_recalibrated", lambda ranges, held_out: ranges)
+    plain = model.ranges_
+    doubled = copy.deepcopy(model)
+    del doubled._ranges_
+    monkeypatch.setattr(calibration, "_optimism", lambda *args: 2 * plain.optimism)
+    apart = doubled.ranges_.spread.typical - plain.spread.typical
+    np.testing.assert_allclose(apart, np.log(2), atol=1e-6)
+    width = np.diff(model.forecast(coverage=0.8))[:, 1]
+    model._ranges_ = replace(plain, optimism=3 * plain.optimism)
+    assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
+
+
+def test_held_out_windows_correct_the_level_of_sizes(model, monkeypatch):
+    """As far as they are many: ranges that are too narrow come nearer to the truth."""
+    ranges, held_out = held_out_of(model, monkeypatch)
+    sample = replace(ranges.residuals, errors=ranges.residuals.errors / np.float32(np.e))
+    narrow = replace(ranges, residuals=sample)
+    raised = calibration._recalibrated(narrow, held_out).spread.typical - ranges.spread.typical
+    assert 0.1 < raised.mean() < 1
+    called = []
+    monkeypatch.setattr(calibration, "_recalibrated", lambda *args: called.append(1) or args[0])
+    del model._ranges_
+    assert model.ranges_ is not None
+    assert called == [1]
+
+
+def test_steps_beyond_one_forecast_have_sizes_of_their_own(model):
+    """They are forecast from forecasts, which no window of calibration is."""
+    ranges = model.ranges_
+    assert len(ranges.far) == 3 * 6
+    before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
+    model._ranges_ = replace(ranges, far=ranges.far + np.log(2))
+    after = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
+    np.testing.assert_allclose(after / before, [1] * 6 + [2] * 6, rtol=1e-5)
