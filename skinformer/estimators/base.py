@@ -401,7 +401,8 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
         challenger = find_challenger(module, batches, rows, settings)
         if challenger is not None:
-            batches.training.ease(1 - challenger.share.mean())
+            # What a network can take off squared errors goes by the square of its share.
+            batches.training.ease(((1 - challenger.share) ** 2).mean())
         with EpochTasks(self, context, data, before) as on_epoch:
             record = TrainingRecord()
             if settings.train_network:

@@ -1,7 +1,8 @@
 """Features of forecast steps: what is known at an origin about one step ahead of it.
 
 A pair is an origin and a row from it on. Every feature of a pair reads rows before the origin, or
-columns that are known ahead up to the end of the window; never a row of another series.
+columns that are known ahead up to the step itself, so that it does not matter for a forecast
+whether later rows were given; never a row of another series.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seaso
 _LONGEST_SEASON = 2048
 _N_SEASONS = 4  # of a length that are looked at
 _LAST = (1, 2, 3)  # rows back from the origin
-_BESIDE = (-3, -2, -1, 1)  # rows beside the step, of columns known ahead
+_BESIDE = (-3, -2, -1)  # rows before the step, of columns known ahead
 _SAMPLES = 168  # rows of a mean at most, equally far apart
 #: So many columns known ahead have all features; more of them have fewer …
 _ALL_FEATURES = 12
@@ -71,8 +72,6 @@ class Pairs(NamedTuple):
         Number of the target.
     begin : ndarray of int64, shape (n,)
         The first row of their series.
-    limit : ndarray of int64, shape (n,)
-        The row after the last one at which columns are known ahead.
     step : ndarray of int64, shape (n,)
         The origin's step on the clock.
     """
@@ -81,7 +80,6 @@ class Pairs(NamedTuple):
     ahead: IntArray
     target: IntArray
     begin: IntArray
-    limit: IntArray
     step: IntArray
 
     def take(self, part: slice | IntArray | BoolArray) -> Pairs:
@@ -293,8 +291,8 @@ class _View:
         return self._read(column, rows, self.pairs.origin)
 
     def ahead(self, column: int, rows: IntArray) -> Float64Array:
-        """Read a column that is known ahead."""
-        return self._read(column, rows, self.pairs.limit)
+        """Read a column that is known ahead, up to the step."""
+        return self._read(column, rows, self.at + 1)
 
     def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
         start, column = self.pairs.begin, np.asarray(column)

@@ -105,9 +105,7 @@ class TabularFit:
             shape = out[part].shape
             window, ahead, target = (index.ravel() for index in np.indices(shape))
             origin = origins[part][window]
-            pairs = Pairs(
-                origin, ahead, target, begin[part][window], origin + pred_len, steps[part][window]
-            )
+            pairs = Pairs(origin, ahead, target, begin[part][window], steps[part][window])
             out[part] = self._forecast(self.maker.make(values, pairs, clock)).reshape(shape)
         return out
 
@@ -158,7 +156,7 @@ def fit_tabular(
     -------
     TabularFit
         Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the
-        target and nine of each column known ahead, 8 bytes each, twice.
+        target and eight of each column known ahead, 8 bytes each, twice.
 
     Raises
     ------
@@ -319,8 +317,7 @@ def _draw(
     longest = np.minimum(columns.pred_len, row - begin)
     ahead = (generator.random(n_pairs) * longest).astype(np.int64)
     origin = row - ahead
-    limit = np.minimum(origin + columns.pred_len, timeline.first_row[series + 1])
-    return Pairs(origin, ahead, target, begin, limit, timeline.steps_of(origin))
+    return Pairs(origin, ahead, target, begin, timeline.steps_of(origin))
 
 
 def _level(features: Float64Array, anchor: int | None) -> Float64Array:

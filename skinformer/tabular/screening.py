@@ -1,4 +1,4 @@
-"""Which columns known ahead tell anything, so that noise is not looked at from nine sides."""
+"""Which columns known ahead tell anything, so that noise is not looked at from eight sides."""
 
 from __future__ import annotations
 

@@ -290,3 +290,17 @@ def test_columns_that_tell_nothing_are_named(df):
     model = InformerRegressor("load", known_future=["noise", "rain"], base=base, **P).fit(frame)
     assert model.weak_covariates_ == ["noise"]
     assert InformerRegressor("load", base="linear", **P).fit(df[:300]).weak_covariates_ == []
+
+
+def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
+    """`predict(X[:k])` is `predict(X)[:k]`: no feature reads a row after its step."""
+    long, rng = weekly(1000), np.random.default_rng(3)
+    price = rng.normal(size=len(long))
+    frame = long.assign(load=long["load"] + 3 * price, price=price)
+    base = HistGradientBoostingRegressor(max_iter=20)
+    model = InformerRegressor("load", known_future=["price"], base=base, **P).fit(frame[:990])
+    assert model.judged_.shares.tabular.max() > 0.5
+    later = frame[990:].assign(load=np.nan)
+    whole = model.predict(later)
+    for stop in range(1, len(later)):
+        np.testing.assert_array_equal(model.predict(later[:stop]), whole[:stop])

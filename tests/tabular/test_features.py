@@ -21,11 +21,10 @@ def hourly(tz=None, start="2024-01-01"):
     return clock_for(hours, hours.freq).starting_at(hours[0])
 
 
-def pairs_of(origin, ahead, *, begin=0, limit=None, pred_len=6):
+def pairs_of(origin, ahead, *, begin=0):
     origin, ahead = np.atleast_1d(origin), np.atleast_1d(ahead)
-    limit = origin + pred_len if limit is None else np.full(len(origin), limit)
     nothing = np.zeros_like(origin)
-    return Pairs(origin, ahead, nothing, np.full(len(origin), begin), limit, origin)
+    return Pairs(origin, ahead, nothing, np.full(len(origin), begin), origin)
 
 
 def test_anchors_are_the_last_value_and_the_means_of_the_same_phase():
@@ -52,17 +51,16 @@ def test_a_row_beside_the_phase_that_is_not_past_is_unknown():
     assert np.isnan(got[0, 10])  # row 20 would be beside it
 
 
-def test_columns_known_ahead_are_read_at_the_step_and_beside_it_within_the_window():
+def test_columns_known_ahead_are_read_up_to_the_step():
     maker = maker_of(Columns(1, 0, 1, 0, 6), (4,))
     values = np.column_stack([np.zeros(40), np.arange(40.0) ** 2])
-    first, last = maker.make(values, pairs_of([20, 20], [0, 5]), RowClock())[:, -9:]
+    first = maker.make(values, pairs_of([20], [0]), RowClock())[0, -8:]
     np.testing.assert_array_equal(first[0], 20**2)
     np.testing.assert_array_equal(first[1], 20**2 - 16**2)
     np.testing.assert_array_equal(first[2], 20**2 - np.mean([16**2, 12**2, 8**2, 4**2]))
-    np.testing.assert_array_equal(first[3:7], np.array([17, 18, 19, 21]) ** 2)
-    for count, got in zip((4, 12), first[7:], strict=True):  # means of a season, and of three
+    np.testing.assert_array_equal(first[3:6], np.array([17, 18, 19]) ** 2)
+    for count, got in zip((4, 12), first[6:], strict=True):  # means of a season, and of three
         assert got == pytest.approx(np.mean(np.arange(21 - count, 21) ** 2))
-    assert np.isnan(last[6])  # row 26 belongs to no step of this window
 
 
 def test_rows_before_the_series_are_unknown():
@@ -88,7 +86,7 @@ def test_the_calendar_is_read_off_the_wall_in_daylight_saving():
     """In Auckland 02:00 does not exist on 29 September 2024; a day later it is hour 2 again."""
     clock = hourly(tz="Pacific/Auckland", start="2024-09-28")
     maker = maker_of(Columns(1, 0, 0, 0, 30), ())
-    pairs = pairs_of([26, 26, 26], [0, 1, 24], pred_len=30)  # the 26 hours are two short of 28th
+    pairs = pairs_of([26, 26, 26], [0, 1, 24])  # the 26 hours are two short of 28th
     got = maker.make(np.zeros((60, 1)), pairs, clock)
     minute = got[:, -5]
     np.testing.assert_array_equal(minute, [180, 240, 180])
@@ -121,7 +119,7 @@ def test_many_columns_known_ahead_have_fewer_features():
         return maker.make(np.zeros((40, 1 + n_known)), pairs_of(20, 0), RowClock()).shape[1]
 
     bare = count(0)
-    assert count(12) - bare == 12 * 9
+    assert count(12) - bare == 12 * 8
     assert count(13) - bare == 13 * 3
     assert count(50) - bare == 40 * 3 + 10
 
@@ -176,7 +174,7 @@ def test_wild_values_of_covariates_count_as_unknown():
     values = np.random.default_rng(0).normal(size=(500, 2))
     values[100] = 9831.0
     low, high = find_bounds(values, 1)
-    got = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(98, 3), RowClock())[0, -9:]
+    got = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(98, 3), RowClock())[0, -8:]
     assert np.isnan(got[5])  # row 100, before the step
     assert np.nanmax(np.abs(got)) < 5
     spike = FeatureMaker(columns, (4,), low, high).make(values, pairs_of(101, 0), RowClock())
@@ -191,7 +189,7 @@ def test_features_of_columns_known_ahead_are_where_they_are_said_to_be():
     values = np.random.default_rng(0).normal(size=(60, 7))
     base = maker.make(values, pairs_of(40, 2), RowClock())
     groups = maker.known_features(base.shape[1])
-    assert [len(group) for group in groups] == [10, 1, 10]
+    assert [len(group) for group in groups] == [9, 1, 9]
     for i, group in enumerate(groups):
         other = values.copy()
         other[:, 3 + i] += 1.0 + np.arange(60) ** 2

@@ -295,7 +295,7 @@ def test_a_series_that_never_changes_goes_on():
 
 
 def test_columns_that_tell_nothing_are_seen_at_the_step_alone():
-    """Five columns of noise cost 6 % of accuracy where each was looked at from nine sides."""
+    """Five columns of noise cost 6 % of accuracy where each was looked at from eight sides."""
     timeline = hours(900, n_known=3)
     values = timeline.values.copy()
     values[:, 2] = np.random.default_rng(9).normal(size=900)
