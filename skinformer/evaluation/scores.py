@@ -463,7 +463,7 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
 def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
     """Give the names of series, and the number of each row's; one for rows without names."""
     index = getattr(rows, "index", None)
-    if index is None or index.nlevels < 2:
+    if index is None or getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
         return pd.Index([0]), np.zeros(n, dtype=np.int64)
     codes, names = pd.factorize(index.get_level_values(0))
     return pd.Index(names), np.asarray(codes, dtype=np.int64)
