@@ -1,5 +1,6 @@
 """Any regressor forecasts windows, and learns nothing it must not know."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -302,3 +303,15 @@ def test_columns_that_tell_nothing_are_seen_at_the_step_alone():
     parts = timeline.first_row, timeline.first_step, timeline.clock
     fit = fit_tabular(Timeline(values, None, *parts), Columns(1, 0, 3, 0, 6), regressor=TREES)
     assert fit.maker.plain == (1,)
+
+
+def test_truths_beyond_all_bounds_are_not_learnt():
+    """Squared errors of a series that explodes would know nothing of the others."""
+    timeline = hours(300, 4)
+    values = timeline.values.copy()
+    values[600 + 280 : 900, 0] = 3000.0  # the end of the third series
+    wild = replace(timeline, values=values)
+    fit = fit_tabular(wild, COLUMNS, regressor=TREES)
+    origins = np.array([150, 450, 1150])
+    truth = timeline.values[origins[:, None] + np.arange(6), 0]
+    assert np.abs(forecast(fit, wild, origins)[..., 0] - truth).mean() < 1
