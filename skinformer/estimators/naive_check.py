@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer import validation
+from skinformer.estimators.shares import FARTHEST, SMALL, mean_errors
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -24,9 +25,6 @@ _WINDOWS, _WINDOWS_BEFORE = 64, 1024
 #: What is said to be worse has so much more error, on the mean of the logs, which is believed as
 #: far as there are more than so many forecasts that do not overlap.
 _MARGIN, _DOUBT = np.log(1.05), 4
-#: Error, standardised, below which all are as good, and log of the ratio beyond which a series says
-#: no more: those of `shares.judge`.
-_SMALL, _FARTHEST = 0.01, 1.5
 
 
 class _Windows(NamedTuple):
@@ -138,19 +136,13 @@ def _repeat(windows: _Windows, season: int) -> tuple[Float32Array, Float64Array]
 
 def _log_ratio(forecast: Float32Array, other: Float32Array, windows: _Windows) -> float:
     """Compare mean absolute errors: the mean over series and targets of the logs of ratios."""
-    mine, others = (_errors(guess, windows) for guess in (forecast, other))
-    judged = np.isfinite(mine) & (np.maximum(mine, others) > _SMALL)
+    n_series = windows.timeline.n_series
+    mine, others = (
+        mean_errors(guess, windows.truth, windows.weight, windows.series, n_series)
+        for guess in (forecast, other)
+    )
+    judged = np.isfinite(mine) & (np.maximum(mine, others) > SMALL)
     if not judged.any():
         return 0.0
-    ratio = np.maximum(mine[judged], _SMALL) / np.maximum(others[judged], _SMALL)
-    return float(np.clip(np.log(ratio), -_FARTHEST, _FARTHEST).mean())
-
-
-def _errors(forecast: Float32Array, windows: _Windows) -> Float64Array:
-    """Give the mean absolute error of each series and target; NaN where there is no truth."""
-    n_series, weight = windows.timeline.n_series, windows.weight
-    total, known = np.zeros((2, n_series, weight.shape[2]))
-    error = np.abs(forecast.astype(np.float64) - windows.truth) * weight
-    np.add.at(total, windows.series, error.sum(axis=1))
-    np.add.at(known, windows.series, weight.sum(axis=1))
-    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
+    ratio = np.maximum(mine[judged], SMALL) / np.maximum(others[judged], SMALL)
+    return float(np.clip(np.log(ratio), -FARTHEST, FARTHEST).mean())

@@ -15,7 +15,7 @@ from skinformer.classical.judging import softmax
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
-__all__ = ["Shares", "judge", "judging_origins"]
+__all__ = ["FARTHEST", "SMALL", "Shares", "judge", "judging_origins", "mean_errors"]
 
 
 #: Windows of a series by which it judges, spread over its tail; two where there would be more than
@@ -27,9 +27,9 @@ _TEMPERATURE = 0.1
 #: overlap, and are hardly more than one or two forecasts.
 _OWN = 0.2
 #: Log of the ratio beyond which an error says no more: no series speaks for the others.
-_FARTHEST = 1.5
+FARTHEST = 1.5
 #: Error, standardised, below which all are as good: a constant is forecast to rounding.
-_SMALL = 0.01
+SMALL = 0.01
 #: Weight that is not worth a forecast.
 _NEGLIGIBLE = 0.01
 
@@ -181,11 +181,11 @@ def judge(
     >>> judge([good, bad], truth, None, np.array([0, 1]), n_series=2)[-1].round(3)
     array([[1., 0.]])
     """
-    errors = np.stack([_mean_errors(f, truth, weight, series, n_series) for f in forecasts], axis=2)
-    judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > _SMALL).any(axis=2))
-    logs = np.log(np.where(judged[..., None], np.maximum(errors, _SMALL), 1.0))
+    errors = np.stack([mean_errors(f, truth, weight, series, n_series) for f in forecasts], axis=2)
+    judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > SMALL).any(axis=2))
+    logs = np.log(np.where(judged[..., None], np.maximum(errors, SMALL), 1.0))
     logs -= logs.mean(axis=2, keepdims=True)
-    logs = np.clip(logs, -_FARTHEST, _FARTHEST)
+    logs = np.clip(logs, -FARTHEST, FARTHEST)
     panel = logs[judged].mean(axis=0) if judged.any() else np.zeros(len(forecasts))
     own = np.where(judged[:, :, None], logs - panel, 0.0)
     scores = -(panel + _OWN * own) / _TEMPERATURE
@@ -194,14 +194,32 @@ def judge(
     return weights
 
 
-def _mean_errors(
+def mean_errors(
     forecast: Float32Array,
     truth: Float32Array,
-    weight: Float32Array | None,
+    weight: Float32Array | Float64Array | None,
     series: IntArray,
     n_series: int,
 ) -> Float64Array:
-    """Give the mean absolute error of each series and target; NaN where there is no truth."""
+    """
+    Give the mean absolute error of each series and target.
+
+    Parameters
+    ----------
+    forecast, truth : ndarray of shape (n_windows, pred_len, n_targets)
+        Standardised.
+    weight : ndarray of shape (n_windows, pred_len, n_targets), or None
+        Weight of each truth; None where all weigh 1.
+    series : ndarray of int64, shape (n_windows,)
+        The series of each window.
+    n_series : int
+        Number of series.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_series, n_targets)
+        NaN where there is no truth.
+    """
     counts = np.ones(truth.shape) if weight is None else weight.astype(np.float64)
     error = (np.abs(forecast.astype(np.float64) - truth) * counts).sum(axis=1)
     total, known = np.zeros((2, n_series, truth.shape[2]))
