@@ -152,7 +152,7 @@ def test_two_thousand_origins_take_seconds():
     model = informer(seq_len=96, pred_len=24).fit(df[:600])
     started = time.process_time()  # others may use the machine, too
     table = backtest(model, df[600:], step=1)
-    assert time.process_time() - started < 10  # 2 to 4 on a quiet core
+    assert time.process_time() - started < 5
     assert table["origin"].nunique() == 2000
 
 
