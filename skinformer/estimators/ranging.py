@@ -88,6 +88,18 @@ class RangesMixin(FittedState):
         -----
         The errors of the windows that ended before a row's origin are looked at: after quiet
         times intervals are narrow, and after a shift wider, as `update` brings the truth.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)})
+        >>> model = InformerRegressor(
+        ...     seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+        ... ).fit(df[:180])
+        >>> low, high = model.predict_interval(df[180:], coverage=0.8).T
+        >>> low.shape, bool((low < high).all())
+        ((20,), True)
         """
         tail = (1 - validation.check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
@@ -112,6 +124,17 @@ class RangesMixin(FittedState):
         ------
         ValueError
             If the rows of the fit were too few to tell how far forecasts are off.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)})
+        >>> model = InformerRegressor(
+        ...     seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+        ... ).fit(df[:180])
+        >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
+        (20, 3)
         """
         wanted = validation.check_levels(levels)
         validation.check_fitted(self)
