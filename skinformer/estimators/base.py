@@ -400,16 +400,16 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         batches = window_batches(timeline, sizes, settings, windows, seed=seed)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
         challenger = find_challenger(module, batches, rows, settings)
-        if challenger is not None:
-            # What a network can take off squared errors goes by the square of its share.
-            batches.training.ease(((1 - challenger.share) ** 2).mean())
+        # What a network can take off squared errors goes by the square of its share.
+        share = 1.0 if challenger is None else float(((1 - challenger.share) ** 2).mean())
+        epoch = batches.eased(share)
         with EpochTasks(self, context, data, before) as on_epoch:
             record = TrainingRecord()
             if settings.train_network:
                 record = train(
                     self.module_,
-                    training=batches.training,
-                    validation=batches.validation,
+                    training=epoch.training,
+                    validation=epoch.validation,
                     settings=settings.trainer,
                     groups=parameter_groups(self.module_),
                     on_epoch=on_epoch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -25,10 +26,6 @@ __all__ = ["WindowBatches", "WindowSource", "predict_windows"]
 #: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
 #: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
 PREDICTION_CHUNK = 32
-
-
-#: Windows of a pass that a network needs to learn anything.
-_LEAST_DRAWN = 1000
 
 
 @dataclass(frozen=True)
@@ -259,18 +256,25 @@ class WindowBatches:
         self.batch_size = batch_size
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
-    def ease(self, share: float) -> None:
+    def eased(self, n_windows: int) -> WindowBatches:
         """
-        Draw fewer windows in a pass, for a network that has only a share of the forecast.
+        Draw fewer windows in a pass.
 
         Parameters
         ----------
-        share : float
-            Of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Without
-            `max_windows` all are taken all the same.
+        n_windows : int
+            Windows of a pass at most.
+
+        Returns
+        -------
+        WindowBatches
+            A copy, which shares the shuffling; itself where it draws no more than these.
         """
-        if self.max_windows is not None:
-            self.n_drawn = min(self.n_drawn, max(int(share * self.n_drawn), _LEAST_DRAWN))
+        if n_windows >= self.n_drawn:
+            return self
+        fewer = copy.copy(self)
+        fewer.n_drawn = n_windows
+        return fewer
 
     def __len__(self) -> int:
         """Count the batches."""

@@ -22,6 +22,9 @@ from skinformer.timeline.windows import Origins
 
 __all__ = ["FitBatches", "FitRows", "cut_windows", "find_tail", "window_batches"]
 
+#: Windows of an epoch that a network needs to learn anything.
+_LEAST_DRAWN = 1000
+
 
 def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
     """
@@ -90,6 +93,29 @@ class FitBatches(NamedTuple):
 
     training: WindowBatches
     validation: WindowBatches | None
+
+    def eased(self, share: float) -> FitBatches:
+        """
+        Draw fewer windows an epoch, for a network that has only a share of the forecast.
+
+        Parameters
+        ----------
+        share : float
+            Of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
+            wants all, all are taken.
+
+        Returns
+        -------
+        FitBatches
+            No epoch judges by more windows than it learns from.
+        """
+        if self.training.max_windows is None:
+            return self
+        training = self.training.eased(max(int(share * self.training.n_drawn), _LEAST_DRAWN))
+        watched = self.validation
+        if watched is not None:
+            watched = watched.eased(training.n_drawn)
+        return FitBatches(training, watched)
 
 
 def window_batches(

@@ -54,7 +54,8 @@ def fit_tabular_path(
     settings : FitSettings
         Which regressor.
     before_tail : bool, default=False
-        Whether the validation tail's truths are left out.
+        Whether the validation tail's truths are left out; then fewer trees do, where they are
+        fitted again with them.
     plain : tuple of int or None, default=None
         Columns known ahead that are known to tell little, see `FeatureMaker`; None finds them.
 
@@ -71,6 +72,7 @@ def fit_tabular_path(
         regressor=None if isinstance(settings.regressor, str) else settings.regressor,
         random_state=rows.seed,
         plain=plain,
+        quick=before_tail and settings.early_stopping is not True,
     )
 
 

@@ -128,6 +128,7 @@ def fit_tabular(
     regressor: Any = None,
     random_state: int = 0,
     plain: tuple[int, ...] | None = None,
+    quick: bool = False,
 ) -> TabularFit:
     """
     Fit one regressor for all steps ahead, all targets and all series.
@@ -151,6 +152,8 @@ def fit_tabular(
     plain : tuple of int or None, default=None
         Columns known ahead that tell little, by their numbers among those that vary, where they are
         known from an earlier fit; None finds them.
+    quick : bool, default=False
+        Whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
 
     Returns
     -------
@@ -183,7 +186,7 @@ def fit_tabular(
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
     members = []
-    for anchor, model in _plan(maker, features, truth, pairs.step, regressor):
+    for anchor, model in _plan(maker, features, truth, pairs.step, regressor, quick):
         fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
         members.append(Member(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
@@ -346,13 +349,14 @@ def _plan(
     truth: Float64Array,
     steps: IntArray,
     regressor: Any,
+    quick: bool,
 ) -> list[tuple[int | None, Any]]:
     """Choose the level that each regressor learns distances from."""
     closest = _closest_anchor(maker, features, truth)
     if regressor is not None:
         return [(closest, regressor)]
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
-    medians, means = default_regressors()
+    medians, means = default_regressors(quick=quick)
     return [(steady, medians), (closest, means)]
 
 

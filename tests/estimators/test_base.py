@@ -153,6 +153,18 @@ def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     assert spied_fits(panel) == [(360, None), (None, ())]  # series by series
 
 
+def trees_of(fit):
+    return [len(member.regressor.regressor._predictors) for member in fit.members]
+
+
+def test_fewer_trees_judge_than_forecast(fitted, df):
+    """Unless who is judged is who forecasts."""
+    assert trees_of(fitted.judged_.earlier) == [200, 200]
+    assert trees_of(fitted.judged_.tabular) == [300, 300]
+    stopped = InformerRegressor("load", early_stopping=True, **P).fit(df[:1560])
+    assert trees_of(stopped.judged_.tabular) == [300, 300]
+
+
 def test_truths_that_were_missing_are_not_learnt(df):
     """Held values in their place would be."""
     holes = df[:1000].copy()
@@ -204,6 +216,7 @@ def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
         ):
             InformerRegressor("load", max_windows=max_windows, **P).fit(df[:1560])
         drawn[max_windows] = spy.call_args.kwargs["training"].n_drawn
+        assert spy.call_args.kwargs["validation"].n_drawn == 156 - 6 + 1
     assert drawn[None] == 1560 - 156 - 24 - 6 + 1
     assert drawn[10_000] == 1000 < drawn[None]
 

@@ -13,6 +13,7 @@ from skinformer.estimators.batches import (
     predict_windows,
     window_source,
 )
+from skinformer.estimators.fitting import FitBatches
 from skinformer.model.informer import Informer
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.windows import Origins
@@ -208,3 +209,21 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
     windows = make_batches(max_windows=5, seed=None)
     first, second = (torch.cat([b.target for b in windows]) for _ in range(2))
     assert torch.equal(first, second)
+
+
+def test_a_network_with_a_small_share_draws_and_watches_fewer_windows(monkeypatch):
+    """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
+    monkeypatch.setattr("skinformer.estimators.fitting._LEAST_DRAWN", 4)
+    batches = FitBatches(make_batches(max_windows=20), make_batches(max_windows=20, seed=None))
+    eased = batches.eased(0.5)
+    assert (eased.training.n_drawn, eased.validation.n_drawn) == (10, 10)
+    assert batches.eased(0.01).training.n_drawn == 4
+    assert batches.validation.n_drawn == batches.training.n_drawn == 20  # trust sees all of them
+    assert batches.eased(1.0) == batches
+    assert batches._replace(validation=None).eased(0.5).validation is None
+
+
+def test_a_user_who_wants_all_windows_gets_all():
+    """`max_windows=None` is no bound that could be lowered."""
+    batches = FitBatches(make_batches(), None)
+    assert batches.eased(0.0) is batches

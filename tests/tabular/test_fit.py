@@ -233,7 +233,7 @@ def test_series_of_a_panel_are_learnt_together_and_kept_apart():
 @pytest.mark.parametrize("slope", [0.0, 0.02])
 def test_trends_go_on(slope, monkeypatch):
     """Trees give no value that they have not seen, but distances from a level they have."""
-    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda: (TREES, TREES))
+    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda **_: (TREES, TREES))
     timeline = hours(1000, noise=0.01)
     timeline.values[:, 0] += np.arange(1000) * slope
     fit = fit_tabular(timeline, COLUMNS, stop=np.array([800]))
