@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
+    from skinformer.preprocessing.time_index import TimeIndex
     from skinformer.timeline.split import PanelTimeSeriesSplit
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __all__ = [
     "MemorySaving",
     "PanelTimeSeriesSplit",
     "SlidingWindow",
+    "TimeIndex",
     "__version__",
     "datasets",
     "display",
@@ -43,6 +45,7 @@ _CLASSES = {
     "MemorySaving": "skinformer.estimators.parts",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
+    "TimeIndex": "skinformer.preprocessing.time_index",
 }
 _SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
 

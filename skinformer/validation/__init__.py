@@ -51,6 +51,7 @@ from skinformer.validation.parameters import (
     MEMORY_SAVING_CONSTRAINTS,
     SEASONAL_NAIVE_CONSTRAINTS,
     SLIDING_WINDOW_CONSTRAINTS,
+    TIME_INDEX_CONSTRAINTS,
     check_base,
     check_both_sides,
     check_calendar,
@@ -119,6 +120,12 @@ from skinformer.validation.scores import (
     raise_no_truth,
 )
 from skinformer.validation.targets import warn_of_last_column, warn_of_scaled_targets
+from skinformer.validation.time_columns import (
+    check_index_columns,
+    check_series_given,
+    frame_of_rows,
+    read_times,
+)
 from skinformer.validation.transforms import (
     check_increasing,
     check_inverse,
@@ -148,6 +155,7 @@ __all__ = [
     "MEMORY_SAVING_CONSTRAINTS",
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
+    "TIME_INDEX_CONSTRAINTS",
     "check_affine",
     "check_after_training",
     "check_ahead",
@@ -176,6 +184,7 @@ __all__ = [
     "check_heads",
     "check_horizon",
     "check_increasing",
+    "check_index_columns",
     "check_inverse",
     "check_kind",
     "check_known_future",
@@ -209,6 +218,7 @@ __all__ = [
     "check_score_columns",
     "check_score_name",
     "check_score_truth",
+    "check_series_given",
     "check_series_named",
     "check_shared_grid",
     "check_some_columns",
@@ -226,6 +236,7 @@ __all__ = [
     "drawn_line",
     "feature_names_in",
     "find_start",
+    "frame_of_rows",
     "labelled_rows",
     "numeric_array",
     "numeric_column",
@@ -239,6 +250,7 @@ __all__ = [
     "raise_unfit_transform",
     "raise_unknown_ahead",
     "raise_unseen_series",
+    "read_times",
     "score_weight",
     "time_labels",
     "truth_weight",

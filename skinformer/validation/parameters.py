@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,7 @@ __all__ = [
     "MEMORY_SAVING_CONSTRAINTS",
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
+    "TIME_INDEX_CONSTRAINTS",
     "check_base",
     "check_both_sides",
     "check_calendar",
@@ -144,6 +145,12 @@ CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"a
 SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
     "seq_len": [_COUNT],
     "lag": [Interval(Integral, 0, None, closed="left")],
+}
+TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
+    "time": [Hashable],
+    "series": [Hashable, None],
+    "format": [str],
+    "tz": [str, None],
 }
 SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
     "season": [_COUNT],

@@ -1,0 +1,164 @@
+"""TimeIndex: the time of rows from a column to the index, where estimators look for it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from skinformer import validation
+
+__all__ = ["TimeIndex"]
+
+
+class TimeIndex(TransformerMixin, BaseEstimator):
+    """
+    Make the index of rows from their columns of time and series.
+
+    The first step of a Pipeline for rows that have no index of time: those of polars and arrow,
+    of files, and of JSON that a server gets. Rows stay in their order; each keeps all its other
+    columns.
+
+    Parameters
+    ----------
+    time : Hashable, default="time"
+        Column of the rows' times: dates, text that says them, or whole numbers.
+    series : Hashable or None, default=None
+        Column that names the series of each row; None where all rows are one series.
+    format : str, default="ISO8601"
+        Of times that come as text, as for `pandas.to_datetime`, such as "%d.%m.%Y %H:%M".
+    tz : str or None, default=None
+        Time zone of the index. Times with a zone or an offset are converted to it, others are
+        its wall clock. None leaves them as they are; offsets other than UTC's are then refused,
+        for a wall clock's change with the seasons.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names.
+
+    See Also
+    --------
+    InformerRegressor : Reads the index that this makes.
+
+    Examples
+    --------
+    >>> rows = [{"time": "2024-01-01", "load": 3.0}, {"time": "2024-01-02", "load": 4.0}]
+    >>> TimeIndex().fit_transform(rows)
+                load
+    time
+    2024-01-01   3.0
+    2024-01-02   4.0
+    """
+
+    _parameter_constraints = validation.TIME_INDEX_CONSTRAINTS
+
+    def __init__(
+        self,
+        time: Any = "time",
+        series: Any = None,
+        *,
+        format: str = "ISO8601",
+        tz: str | None = None,
+    ) -> None:
+        self.time = time
+        self.series = series
+        self.format = format
+        self.tz = tz
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that columns need names, and NaN passes through."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Remember the columns.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas, polars or arrow, or list of dict
+            Rows; anything that `pandas.DataFrame` takes or that has a method ``to_pandas``.
+        y : Any, default=None
+            Not used.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If X lacks the columns of time or series, or has no other.
+        """
+        self._validate_params()
+        frame = _as_pandas(X)
+        validation.check_columns(self, frame, reset=True)
+        validation.check_index_columns(frame, self.time, self.series)
+        return self
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """
+        Move time and series from columns to the index.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas, polars or arrow, or list of dict
+            Rows in any order.
+
+        Returns
+        -------
+        DataFrame of shape (n_samples, n_features - 1) or (n_samples, n_features - 2)
+            The other columns; its index is (series, time) where there is a column of series.
+
+        Raises
+        ------
+        ValueError
+            If a time or series is missing, or a time cannot be read.
+        """
+        validation.check_fitted(self)
+        frame = _as_pandas(X)
+        validation.check_columns(self, frame, reset=False)
+        times = validation.read_times(frame[self.time], format=self.format, tz=self.tz)
+        frame = frame.drop(columns=[self.time]).set_axis(times, axis=0)
+        frame.index.name = self.time
+        if self.series is None:
+            return frame
+        validation.check_series_given(frame[self.series])
+        return frame.set_index(self.series, append=True).swaplevel()
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """
+        Name the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the input columns; they have to be those of `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            X's columns but for those of time and series.
+        """
+        names = validation.feature_names_in(self, input_features)
+        return np.array([name for name in names if name not in (self.time, self.series)], object)
+
+
+def _as_pandas(X: Any) -> pd.DataFrame:
+    """Give rows as a frame of pandas; what is one already stays as it is."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "to_pandas"):
+        frame: pd.DataFrame = X.to_pandas()
+        return frame
+    return validation.frame_of_rows(X)
