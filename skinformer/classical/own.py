@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skinformer.algebra import eigenvectors
 from skinformer.classical.ridges import Scaled, SharedRidges, look_backs, scaled_as
 from skinformer.classical.windows import futures, pasts, row_products
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -150,7 +151,7 @@ def _look_back(shared: SharedRidges) -> int:
 
 def _basis(shared: SharedRidges, rows: int) -> Float64Array:
     """Give the directions of greatest variance, in which windows have the variance 1."""
-    values, vectors = np.linalg.eigh(shared.grams["", rows])
+    values, vectors = eigenvectors(shared.grams["", rows])
     most = min(_DIRECTIONS, rows - 1)
     basis: Float64Array = vectors[:, -most:] / np.sqrt(np.maximum(values[-most:], 1e-9))
     return basis

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import eigenvectors, product
 from skinformer.classical.seasons import last_seasons, repeated
 from skinformer.classical.windows import futures, pasts, row_products, unit_of
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -305,10 +306,10 @@ def _ridge(
 ) -> tuple[Float64Array, Float64Array]:
     """Give the mean products of features, and the maps of all strengths."""
     weighted = features * weight[:, None]
-    gram = weighted.T @ features
-    values, vectors = np.linalg.eigh(gram)
+    gram = product(weighted.T, features)
+    values, vectors = eigenvectors(gram)
     values = np.maximum(values, 0)
-    cross = vectors.T @ (weighted.T @ left)
+    cross = product(vectors.T, product(weighted.T, left))
     mean = values.mean() + 1e-12
-    maps = [vectors @ (cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
+    maps = [product(vectors, cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
     return gram, np.stack(maps)

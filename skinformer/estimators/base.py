@@ -45,6 +45,7 @@ from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.timeline import build_timeline, runs
@@ -406,16 +407,17 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         with EpochTasks(self, context, data, before) as on_epoch:
             record = TrainingRecord()
             if settings.train_network:
-                record = train(
-                    self.module_,
-                    training=epoch.training,
-                    validation=epoch.validation,
-                    settings=settings.trainer,
-                    groups=parameter_groups(self.module_),
-                    on_epoch=on_epoch,
-                    checkpoint=settings.checkpoint,
-                    fingerprint={} if settings.checkpoint is None else fingerprint(self),
-                )
+                with threads_for(settings.batch_size * self.module_.largest_product):
+                    record = train(
+                        self.module_,
+                        training=epoch.training,
+                        validation=epoch.validation,
+                        settings=settings.trainer,
+                        groups=parameter_groups(self.module_),
+                        on_epoch=on_epoch,
+                        checkpoint=settings.checkpoint,
+                        fingerprint={} if settings.checkpoint is None else fingerprint(self),
+                    )
         if sizes.n_series:
             self._network.embed_unseen()
         self.scaler_ = smeared(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -342,7 +343,9 @@ def predict_windows(
         Standardised outputs; each the same whatever others are asked for.
     """
     out = []
-    with torch.inference_mode():
+    linear = source.seq_len * source.pred_len * source.values.shape[1]
+    work = PREDICTION_CHUNK * max(linear, getattr(module, "largest_product", 0))
+    with threads_for(work), torch.inference_mode():
         for start in range(0, len(origins), PREDICTION_CHUNK):
             n = len(origins[start : start + PREDICTION_CHUNK])
             chunk = start + np.minimum(np.arange(PREDICTION_CHUNK), n - 1)

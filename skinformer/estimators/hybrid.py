@@ -19,6 +19,7 @@ from skinformer.model.linear_path import LinearPath
 from skinformer.model.outputs import match_axes
 from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
@@ -233,16 +234,15 @@ def choose_trust(
         return 0.0
     stretches = torch.from_numpy(cut)
     total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
-    for stretch, (batch, alone, together) in zip(
-        torch.split(stretches, held_out.batch_size),
-        _forecasts(module, held_out),
-        strict=True,
-    ):
-        weight = 1.0 if batch.weight is None else batch.weight
-        start = match_axes(alone, together)
-        for j, share in enumerate(_TRUSTS):
-            losses = error(torch.lerp(start, together, share), batch.target) * weight
-            total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
+    parts = torch.split(stretches, held_out.batch_size)
+    with threads_for(held_out.batch_size * module.largest_product):
+        for stretch, forecasts in zip(parts, _forecasts(module, held_out), strict=True):
+            batch, alone, together = forecasts
+            weight = 1.0 if batch.weight is None else batch.weight
+            start = match_axes(alone, together)
+            for j, share in enumerate(_TRUSTS):
+                losses = error(torch.lerp(start, together, share), batch.target) * weight
+                total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
     return _TRUSTS[best_share(total.numpy())]
 
 

@@ -16,6 +16,7 @@ from skinformer.estimators.hybrid import best_share, cut_stretches
 from skinformer.estimators.settings import FitSettings
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, first_known, fit_tabular
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 from skinformer.training.losses import Loss
@@ -127,13 +128,10 @@ def judge_tabular(
     stretches = cut_stretches(rows.timeline.steps_of(origins), source.pred_len)
     if stretches is None:
         return Challenger(fit, np.zeros(source.pred_len))
-    losses = _losses(
-        predict_windows(lambda past, future, *_: path(past, future), source, origins),
-        forecast_windows(fit, rows, origins),
-        rows,
-        origins,
-        settings.head.error,
-    )
+    linear = predict_windows(lambda past, future, *_: path(past, future), source, origins)
+    tabular = forecast_windows(fit, rows, origins)
+    with threads_for(0):
+        losses = _losses(linear, tabular, rows, origins, settings.head.error)
     total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     total = total @ _nearby(source.pred_len)

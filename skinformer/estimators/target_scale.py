@@ -27,6 +27,7 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.sums import Problem, gather
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
@@ -274,7 +275,7 @@ def smeared(
     units, size = scaler.scale[:, None, : scale.n_targets], held_out.batch_size
     owners = np.split(series, range(size, len(series), size))
     raised, drift, weight = np.zeros((3, *scale.logs.shape))
-    with torch.inference_mode():
+    with threads_for(size * module.largest_product), torch.inference_mode():
         for batch, owner in zip(held_out, owners, strict=True):
             if isinstance(module, Corrected):
                 forecast = module.path(*batch.inputs[:2])

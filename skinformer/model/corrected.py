@@ -61,6 +61,11 @@ class Corrected(nn.Module):
         self.path, self.network = path, network
         self.register_buffer("trust", torch.ones(()))
 
+    @property
+    def largest_product(self) -> int:
+        """Products of two numbers in the network's largest product, for one window."""
+        return self.network.largest_product
+
     def forward(
         self,
         past: Tensor,

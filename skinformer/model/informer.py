@@ -235,6 +235,9 @@ class Informer(nn.Module):
             DecoderLayer, n_decoder_layers, decoder_attention, seed + n_encoder_layers, block
         )
         self.decoder = Decoder(layers=layers, **stack)
+        n_tokens = max(n_seen, n_guiding + self.n_ahead)
+        #: Products of two numbers in a layer's largest product of matrices, for one window.
+        self.largest_product = n_tokens * d_model * max(d_ff, 3 * d_model)
         self.shape = (n_targets, *outputs)
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance

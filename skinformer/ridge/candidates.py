@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import eigenvectors, product
 from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
 from skinformer.timeline.arrays import Float64Array, IntArray
 
@@ -87,8 +88,8 @@ class Ridge:
         Ridge
             Cost: ``n_groups · n_features³``.
         """
-        values, vectors = np.linalg.eigh(gram)
-        return cls(np.maximum(values, 0), vectors, np.swapaxes(vectors, 1, 2) @ cross)
+        values, vectors = eigenvectors(gram)
+        return cls(np.maximum(values, 0), vectors, product(np.swapaxes(vectors, 1, 2), cross))
 
     def solve(self, strength: float) -> Float64Array:
         """
@@ -109,8 +110,7 @@ class Ridge:
         >>> Ridge.from_means(np.eye(2)[None], np.ones((1, 2, 1))).solve(1.0).ravel()
         array([0.5, 0.5])
         """
-        maps: Float64Array = self.vectors @ (self.cross / (self.values[:, :, None] + strength))
-        return maps
+        return product(self.vectors, self.cross / (self.values[:, :, None] + strength))
 
 
 def _kind_bytes(n_gram: int, n_map: int) -> int:
@@ -234,9 +234,7 @@ class Competition:
         """
         used = self.features(candidate)
         if candidate.kind == "mixed" and self.mixed is not None:
-            mapped = mixed_features(windows, length=self.mixed.length)[:, used] @ maps[0]
-            together: Float64Array = mapped.reshape(windows.future.shape)
-            return together
+            mapped = product(mixed_features(windows, length=self.mixed.length)[:, used], maps[0])
+            return mapped.reshape(windows.future.shape)
         past = windows.past[:, used, : windows.future.shape[2]].transpose(2, 0, 1)
-        out: Float64Array = (past @ maps).transpose(1, 2, 0)
-        return out
+        return product(past, maps).transpose(1, 2, 0)

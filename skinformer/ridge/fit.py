@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
@@ -273,7 +274,7 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
                     forecasts[first + i] = competition.forecast(candidate, one, part).ravel()
             forecasts *= scale
             future = part.future.ravel() * scale
-            products += forecasts @ forecasts.T
+            products += product(forecasts, forecasts.T)
             cross += forecasts @ future
             truth += float(future @ future)
             total += float(part.weight.sum())

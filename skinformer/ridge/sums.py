@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from skinformer.algebra import product
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
@@ -157,8 +158,8 @@ class ColumnSums:
             group = j % self.n_groups
             past = np.ascontiguousarray(windows.past[:, :, j])
             weight = windows.weight[:, :, j]
-            self.gram[group] += past.T @ (past * weight.mean(axis=1, keepdims=True))
-            self.cross[group] += past.T @ (windows.future[:, :, j] * weight)
+            self.gram[group] += product(past.T, past * weight.mean(axis=1, keepdims=True))
+            self.cross[group] += product(past.T, windows.future[:, :, j] * weight)
             self.weight[group] += weight.sum(axis=0)
 
     def means(self) -> tuple[Float64Array, Float64Array]:
@@ -225,8 +226,8 @@ class MixedSums:
         features = mixed_features(windows, length=self.length)
         weight = windows.weight.reshape(len(features), -1)
         future = windows.future.reshape(len(features), -1)
-        self.gram[0] += features.T @ (features * weight.mean(axis=1, keepdims=True))
-        self.cross[0] += features.T @ (future * weight)
+        self.gram[0] += product(features.T, features * weight.mean(axis=1, keepdims=True))
+        self.cross[0] += product(features.T, future * weight)
         self.weight += weight.sum(axis=0)
 
     def means(self) -> tuple[Float64Array, Float64Array]:

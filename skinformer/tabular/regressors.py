@@ -10,9 +10,13 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from skinformer.threads import threads_for, threads_that_idle
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["ReadyRegressor", "default_regressors", "ready"]
+
+#: Rows of features from which on trees are worth more than one thread.
+_MANY = 4096
 
 
 def default_regressors(
@@ -112,7 +116,8 @@ class ReadyRegressor:
         given = {}
         if weight is not None and has_fit_parameter(self.regressor, "sample_weight"):
             given["sample_weight"] = weight
-        self.regressor.fit(self._filled(features), truth, **given)
+        with threads_that_idle():
+            self.regressor.fit(self._filled(features), truth, **given)
         return self
 
     def predict(self, features: Float64Array) -> Float64Array:
@@ -129,7 +134,8 @@ class ReadyRegressor:
         ndarray of shape (n,)
             Forecasts.
         """
-        forecast = np.asarray(self.regressor.predict(self._filled(features)), dtype=np.float64)
+        with threads_that_idle() if len(features) >= _MANY else threads_for(0):
+            forecast = np.asarray(self.regressor.predict(self._filled(features)), dtype=np.float64)
         return forecast.reshape(len(features))
 
     def _filled(self, features: Float64Array) -> Float64Array:

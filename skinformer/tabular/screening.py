@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer.tabular.features import FeatureMaker
+from skinformer.threads import threads_that_idle
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 __all__ = ["unhelpful_columns"]
@@ -73,7 +74,7 @@ def _forecast(
     trees = HistGradientBoostingRegressor(
         max_iter=n_trees, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
-    forecast: Float64Array = trees.fit(features[learnt][:, known], truth[learnt]).predict(
-        features[:, known]
-    )
+    with threads_that_idle():
+        fitted = trees.fit(features[learnt][:, known], truth[learnt])
+        forecast: Float64Array = fitted.predict(features[:, known])
     return forecast

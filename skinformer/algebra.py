@@ -1,0 +1,66 @@
+"""Products of matrices and their eigenvectors, with threads by their size.
+
+NumPy's own library has one number of threads for the whole process; torch's keeps one for each
+thread, which `skinformer.threads` goes by.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from skinformer.threads import threads_for
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["eigenvectors", "product"]
+
+
+def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Float64Array:
+    """
+    Multiply matrices.
+
+    Parameters
+    ----------
+    left : ndarray of shape (…, n, m)
+        One matrix, or several.
+    right : ndarray of shape (…, m, k)
+        As many, or one.
+
+    Returns
+    -------
+    ndarray of float64, shape (…, n, k)
+        As ``left @ right``.
+
+    Examples
+    --------
+    >>> product(np.ones((1, 2)), np.ones((2, 1)))
+    array([[2.]])
+    """
+    with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1]):
+        out: Float64Array = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
+    return out
+
+
+def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """
+    Decompose symmetric matrices.
+
+    Parameters
+    ----------
+    symmetric : ndarray of shape (…, n, n)
+        One matrix, or several.
+
+    Returns
+    -------
+    tuple of ndarray, shape (…, n) and (…, n, n)
+        Eigenvalues, ascending, and the eigenvectors as columns.
+
+    Examples
+    --------
+    >>> eigenvectors(np.diag([2.0, 1.0]))[0]
+    array([1., 2.])
+    """
+    with threads_for(10 * symmetric.shape[-1] ** 3):  # some ten products
+        values, vectors = torch.linalg.eigh(torch.from_numpy(symmetric))
+    return values.numpy(), vectors.numpy()

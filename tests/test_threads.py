@@ -1,0 +1,196 @@
+"""Threads by the size of the work: small work is done by one, and nobody else sees a change."""
+
+import sys
+import threading
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import ThreadpoolController
+
+from skinformer import threads
+from skinformer.algebra import eigenvectors, product
+from skinformer.estimators.batches import predict_windows
+from skinformer.tabular.regressors import ready
+from skinformer.threads import threads_for, threads_that_idle
+
+SMALL, LARGE = 1, 1e15
+
+
+def openmp():
+    return [pool["num_threads"] for pool in ThreadpoolController().select(user_api="openmp").info()]
+
+
+@pytest.fixture(autouse=True)
+def four():
+    """Let this thread have four threads, whatever the machine has."""
+    torch.get_num_threads()
+    with ThreadpoolController().select(user_api="openmp").limit(limits=4):
+        yield
+
+
+def test_small_work_has_one_thread_and_large_work_all():
+    """torch, and the library that scikit-learn's trees bring."""
+    with threads_for(SMALL):
+        assert torch.get_num_threads() == 1
+        assert set(openmp()) == {1}
+    assert set(openmp()) == {4}
+    with threads_for(LARGE):
+        assert set(openmp()) == {4}
+
+
+def test_work_within_small_work_stays_on_one_thread():
+    """Who has been given one thread takes no more."""
+    with threads_for(SMALL), threads_for(LARGE):
+        assert set(openmp()) == {1}
+
+
+def test_an_error_gives_the_threads_back():
+    """The user's next product is as fast as before."""
+    with pytest.raises(KeyError), threads_for(SMALL):
+        raise KeyError
+    assert set(openmp()) == {4}
+
+
+def test_other_threads_of_the_process_see_nothing():
+    """Other threads may do work of their own meanwhile; nothing process-wide is touched."""
+    found = []
+
+    def look():
+        found.append((torch.get_num_threads(), openmp()))
+
+    before = threading.Thread(target=look)
+    before.start()
+    before.join()
+    with threads_for(SMALL):
+        during = threading.Thread(target=look)
+        during.start()
+        during.join()
+    assert found[0] == found[1]
+
+
+def test_the_first_use_of_torch_in_a_thread_does_not_undo_the_limit():
+    """The number of threads is set when a thread first asks for it."""
+    found = []
+
+    def work():
+        with threads_for(SMALL):
+            torch.ones(2) + 1
+            found.append(torch.get_num_threads())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [1]
+
+
+@pytest.mark.parametrize(
+    ("running", "lately", "expected"),
+    [(1, 0.2, 4), (3, 0.2, 2), (1, 3.4, 2), (99, 0.0, 1), (1, 99.0, 1)],
+)
+def test_cores_that_others_use_are_left_to_them(tmp_path, monkeypatch, running, lately, expected):
+    """Now, and on the average of the last minute: this thread is one of those that run."""
+    load = tmp_path / "loadavg"
+    load.write_text(f"0.00 0.01 0.05 {running}/257 4242\n", encoding="ascii")
+    monkeypatch.setattr(threads, "_LOAD", load)
+    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    monkeypatch.setattr("os.getloadavg", lambda: (lately, 0, 0), raising=False)
+    with threads_that_idle():
+        assert set(openmp()) == {expected}
+
+
+def test_where_the_system_does_not_tell_all_cores_are_idle(tmp_path, monkeypatch):
+    """Windows has neither the file nor the average."""
+    monkeypatch.setattr(threads, "_LOAD", tmp_path / "none")
+    monkeypatch.setattr(threads, "_cores", lambda: 3)
+    monkeypatch.delattr("os.getloadavg", raising=False)
+    with threads_that_idle():
+        assert set(openmp()) == {3}
+
+
+# --- who asks ------------------------------------------------------------------------------------
+
+
+def test_products_and_eigenvectors_are_those_of_numpy():
+    """Of one matrix, of several, and of views."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(3, 5, 4)), rng.normal(size=(3, 4, 2))
+    np.testing.assert_allclose(product(a, b), a @ b, rtol=1e-12)
+    np.testing.assert_allclose(product(a[0].T, a[0]), a[0].T @ a[0], rtol=1e-12)
+    np.testing.assert_allclose(product(a, b[0]), a @ b[0], rtol=1e-12)
+    gram = np.swapaxes(a, 1, 2) @ a
+    values, vectors = eigenvectors(gram)
+    np.testing.assert_allclose(vectors * values[:, None] @ np.swapaxes(vectors, 1, 2), gram, 1e-9)
+    assert (np.diff(values) >= 0).all()
+
+
+def seen_by(monkeypatch, target):
+    """Record the number of threads at each call of a function."""
+    seen = []
+    module, name = target.rsplit(".", 1)
+    found = getattr(sys.modules[module], name)
+
+    def spy(*args, **kwargs):
+        seen.append(torch.get_num_threads())
+        return found(*args, **kwargs)
+
+    monkeypatch.setattr(target, spy)
+    return seen
+
+
+def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
+    """A second one gains nothing there, and waits for others on a busy machine."""
+    from skinformer import InformerRegressor
+
+    P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    y = np.sin(np.arange(300.0))[:, None]
+    seen = seen_by(monkeypatch, "skinformer.training.step.clip_and_step")
+    monkeypatch.setattr(
+        "skinformer.training.trainer.clip_and_step",
+        sys.modules["skinformer.training.step"].clip_and_step,
+    )
+    asked = []
+    forward = "skinformer.estimators.batches._forward"
+    with mock.patch(
+        forward, side_effect=lambda m, i: asked.append(torch.get_num_threads()) or m(*i)
+    ):
+        model = InformerRegressor(random_state=0, **P).fit(y)
+        model.predict(y[-6:])
+    assert set(seen) == set(asked) == {1}
+    assert torch.get_num_threads() == 4
+
+
+def test_trees_take_the_cores_that_idle_and_a_few_forecasts_one(monkeypatch):
+    """And forecast the same on any number of them."""
+    rng = np.random.default_rng(0)
+    features, forecasts, counts = rng.normal(size=(5000, 6)), {}, []
+    truth = features[:, 0] + rng.normal(size=5000)
+    for idle in (1, 4):
+        monkeypatch.setattr(threads, "_cores", lambda idle=idle: idle)
+        monkeypatch.setattr(threads, "_busy", lambda: 0)
+        trees = ready(HistGradientBoostingRegressor(max_iter=20), 0)
+        fit = trees.regressor.fit
+        trees.regressor.fit = lambda *a, f=fit: counts.append(torch.get_num_threads()) or f(*a)
+        forecasts[idle] = trees.fit(features, truth, None).predict(features)
+        np.testing.assert_array_equal(trees.predict(features[:7]), forecasts[idle][:7])
+    assert counts == [1, 4]
+    np.testing.assert_array_equal(forecasts[1], forecasts[4])
+
+
+def test_windows_of_a_wide_network_are_forecast_by_all():
+    """The border is the size of the largest product, not of the batch."""
+    seen = []
+
+    class Wide:
+        largest_product = 10**12
+
+        def __call__(self, *inputs):
+            seen.append(torch.get_num_threads())
+            return torch.zeros(32, 1, 1)
+
+    source = mock.Mock(seq_len=2, pred_len=1, values=torch.zeros(40, 1))
+    source.inputs.return_value = (torch.zeros(32, 2, 1),)
+    predict_windows(Wide(), source, np.arange(3))
+    assert seen == [4]
