@@ -59,8 +59,7 @@ class ResidualDisplay:
     Notes
     -----
     Forecasts of several steps ahead leave errors that are alike within a block, however good the
-    model is. Residuals of one step, from ``backtest(..., step=1)`` and
-    ``result[result["ahead"] == 1]``, should have no memory.
+    model is. Residuals of one step, ``horizon=1``, should have no memory.
 
     Examples
     --------
@@ -150,14 +149,14 @@ class ResidualDisplay:
         ax : sequence of three matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : Any
-            Of `backtest`: start, horizon, known_future. Not step, as each time has one residual.
+            Of `backtest`: start, horizon, step, known_future. No time may be forecast twice;
+            ``horizon=1`` gives residuals of one step.
 
         Returns
         -------
         ResidualDisplay
             Drawn.
         """
-        validation.check_drawn_once(options)
         result = backtest(estimator, X, y, **options)
         return cls.from_predictions(result, target=target, unit=unit, ax=ax)
 

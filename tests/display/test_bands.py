@@ -137,3 +137,12 @@ def test_bands_that_cannot_be_drawn_say_why(actual, quantiles, options, message)
     """A band of the wrong level would be believed."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ForecastDisplay.from_predictions(actual, actual, quantiles, **options)
+
+
+def test_axes_keep_their_style_when_it_has_ended(actual, pyplot):
+    """Black names on a black figure are not read."""
+    with pyplot.style.context("dark_background"):
+        _, ax = pyplot.subplots()
+    display = ForecastDisplay(actual, actual).plot(ax=ax)
+    texts = display.ax_.get_legend().get_texts()
+    assert {text.get_color() for text in texts} == {display.actual_line_.get_color()} == {"white"}

@@ -239,3 +239,11 @@ def test_without_matplotlib_each_says_what_to_install(result, draw, monkeypatch)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"^\w+Display draws .* pip install 'skinformer\[plot\]'"):
         draw(result)
+
+
+def test_residuals_of_one_step_are_drawn(hours):
+    """The textbook's: what they remember the model has missed."""
+    naive = SeasonalNaive(24, target=["load"]).fit(hours[:300])
+    display = ResidualDisplay.from_estimator(naive, hours[300:], hours[300:], horizon=1)
+    rest = hours["load"][300:].to_numpy() - hours["load"][276:-24].to_numpy()
+    np.testing.assert_allclose(display.ax_.lines[0].get_ydata(), rest)

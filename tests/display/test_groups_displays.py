@@ -193,3 +193,10 @@ def test_results_that_cannot_be_drawn_say_why(result, display, change, options, 
     """An empty picture, or one of nothing, says nothing."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         display.from_predictions(change(result), **options)
+
+
+@pytest.mark.parametrize("bound", ["q0.1", "q0.9"])
+def test_a_truth_on_a_bound_is_covered(result, bound):
+    """As `interval_coverage` counts it: counts of people lie on bounds often."""
+    result = result.assign(**{"q0.1": -1.0}).assign(**{bound: 0.0})
+    assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [1.0]
