@@ -42,6 +42,7 @@ def test_there_is_code():
     """A changed fence would leave nothing to run."""
     assert len(CODE["user_guide.md"]) >= 6
     assert CODE["quickstart.md"]
+    assert CODE["displays.md"]
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
@@ -57,17 +58,20 @@ def test_the_picture_is_small():
     assert (ROOT / "docs/images/quickstart.png").stat().st_size < 120_000
 
 
-def test_the_pictures_of_the_guide_are_those_that_the_script_draws(tmp_path):
+@pytest.mark.parametrize(
+    ("script", "page", "names"),
+    [("pictures", "user_guide.md", "user_guide_*"), ("gallery", "displays.md", "gallery_*")],
+)
+def test_the_pictures_of_a_page_are_those_that_its_script_draws(script, page, names, tmp_path):
     """A picture that was drawn before the library changed would lie."""
     from matplotlib import image
 
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
+    spec = importlib.util.spec_from_file_location(script, ROOT / f"docs/{script}.py")
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
     drawn = {path.name: path for path in pictures.draw(tmp_path)}
-    text = TEXTS["user_guide.md"]
-    shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", text, re.M)
-    kept = {path.name: path for path in (ROOT / "docs/images").glob("user_guide_*")}
+    shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", TEXTS[page], re.M)
+    kept = {path.name: path for path in (ROOT / "docs/images").glob(names)}
     assert sorted(shown) == sorted(drawn) == sorted(kept)
     for name, path in kept.items():
         assert path.stat().st_size < 60_000

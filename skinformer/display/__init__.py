@@ -1,5 +1,17 @@
 """Pictures; matplotlib is loaded when one is drawn."""
 
+from skinformer.display.coverage import CoverageDisplay
+from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
+from skinformer.display.residuals import ResidualDisplay
+from skinformer.display.shares import SharesDisplay
+from skinformer.display.training import TrainingDisplay
 
-__all__ = ["ForecastDisplay"]
+__all__ = [
+    "CoverageDisplay",
+    "ErrorDisplay",
+    "ForecastDisplay",
+    "ResidualDisplay",
+    "SharesDisplay",
+    "TrainingDisplay",
+]

@@ -1,22 +1,29 @@
-"""ForecastDisplay: forecast against actual, over time."""
+"""ForecastDisplay: forecast against actual, over time, with bands of what was to be expected."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pandas as pd
 
 from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.over_time import draw_bands, draw_line, time_axis
+from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
-from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.evaluation.comparison import quantile_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 __all__ = ["ForecastDisplay"]
+
+#: Of the forecast, and, mixed with the ground, of its bands.
+_COLOUR = "tab:orange"
 
 
 class ForecastDisplay:
@@ -31,6 +38,12 @@ class ForecastDisplay:
         The truth, indexed by time; its name labels the axis. NaN, or missing rows, leave a gap.
     forecast : Series of shape (n_forecast,)
         Forecasts, indexed by their time, or one for each row of `actual`.
+    quantiles : DataFrame of shape (n_quantiles, n_levels), default=None
+        Quantiles, a column each that ends in its level, such as 0.05 or "load_0.05"; indexed by
+        time, or one row for each of `forecast`. The lowest and the highest bound the widest band,
+        the next ones the next; one between is a line.
+    unit : str, default=None
+        Of the truth, for the label of the axis.
 
     Attributes
     ----------
@@ -42,10 +55,13 @@ class ForecastDisplay:
         The truth.
     line_ : matplotlib Line2D
         The forecast.
+    bands_ : list of matplotlib FillBetweenPolyCollection
+        Between quantiles, the widest first.
 
     See Also
     --------
     skinformer.evaluation.backtest : Makes the forecasts of `from_estimator`.
+    CoverageDisplay : Whether as many truths lie in the bands as should.
 
     Examples
     --------
@@ -62,17 +78,39 @@ class ForecastDisplay:
     figure_: Figure
     actual_line_: Line2D
     line_: Line2D
+    bands_: list[FillBetweenPolyCollection]
 
-    def __init__(self, actual: pd.Series, forecast: pd.Series) -> None:
+    def __init__(
+        self,
+        actual: pd.Series,
+        forecast: pd.Series,
+        quantiles: pd.DataFrame | None = None,
+        *,
+        unit: str | None = None,
+    ) -> None:
         self.actual = validation.drawn_line(actual, "actual")
         index = getattr(actual, "index", None)  # of a list a method
         index = index if isinstance(index, pd.Index) else None
         self.forecast = validation.drawn_line(forecast, "forecast", index)
         validation.check_same_axis(self.actual.index, self.forecast.index)
+        self.quantiles = None
+        if quantiles is not None:
+            self.quantiles = validation.drawn_quantiles(quantiles)
+            validation.check_same_axis(self.actual.index, self.quantiles.index)
+        self.unit = unit
 
     @classmethod
     def from_predictions(
-        cls, actual: pd.Series, forecast: Any, *, name: str | None = None, ax: Axes | None = None
+        cls,
+        actual: pd.Series,
+        forecast: Any,
+        quantiles: Any = None,
+        *,
+        levels: Sequence[float] | None = None,
+        coverage: float | Sequence[float] | None = None,
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """
         Draw forecasts beside the truth.
@@ -84,6 +122,16 @@ class ForecastDisplay:
         forecast : Series, or array-like of shape (n,)
             Forecasts with their own time, or one for each row of `actual`. Rows are drawn in
             time order.
+        quantiles : DataFrame, or array-like of shape (n, n_levels), default=None
+            What `predict_quantiles` or `predict_interval` gives, row by row like `forecast`; or a
+            frame with its own time, whose columns end in their levels.
+        levels : sequence of float, default=None
+            Levels of an array's columns.
+        coverage : float or sequence of float, default=None
+            The same by intervals: 0.9 is ``levels=[0.05, 0.95]``; of several, all lower and upper
+            bounds in ascending order.
+        unit : str, default=None
+            Of the truth, for the label of the axis.
         name : str, default=None
             Label of the forecast; None is "forecast".
         ax : matplotlib Axes, default=None
@@ -94,7 +142,11 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        return cls(actual, forecast).plot(ax=ax, name=name)
+        asked = validation.drawn_levels(coverage, levels)
+        if quantiles is not None:
+            rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
+            quantiles = validation.labelled_quantiles(quantiles, asked, rows)
+        return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
     def from_estimator(
@@ -104,6 +156,9 @@ class ForecastDisplay:
         y: pd.Series | pd.DataFrame | None = None,
         *,
         target: Any = None,
+        levels: Sequence[float] | None = None,
+        coverage: float | Sequence[float] | None = None,
+        unit: str | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         **options: Any,
@@ -121,6 +176,12 @@ class ForecastDisplay:
             The truth, as in `backtest`.
         target : str, default=None
             Which target to draw; None is the first.
+        levels : sequence of float, default=None
+            Quantiles between which bands are drawn, the outermost two first.
+        coverage : float or sequence of float, default=None
+            The same by intervals, such as ``[0.5, 0.8, 0.95]``.
+        unit : str, default=None
+            Of the truth, for the label of the axis.
         name : str, default=None
             Label of the forecast; None is the estimator's class.
         ax : matplotlib Axes, default=None
@@ -136,16 +197,20 @@ class ForecastDisplay:
         """
         validation.check_drawn_once(options)
         validation.check_one_series(getattr(X, "index", None), "X")
-        table = backtest(estimator, X, y, **options)
+        asked = validation.drawn_levels(coverage, levels)
+        table = backtest(estimator, X, y, levels=asked, **options)
         target = table["target"].iloc[0] if target is None else target
         validation.check_drawn_target(target, list(table["target"].unique()))
         table = table[table["target"] == target].set_index("time")
         actual = table["actual"].rename(target)
-        return cls(actual, table["forecast"]).plot(ax=ax, name=name or type(estimator).__name__)
+        columns = list(quantile_columns(table).values())
+        quantiles = table[columns] if columns else None
+        name = name or type(estimator).__name__
+        return cls(actual, table["forecast"], quantiles, unit=unit).plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
         """
-        Draw the two lines.
+        Draw the two lines, and the bands behind them.
 
         Parameters
         ----------
@@ -157,74 +222,20 @@ class ForecastDisplay:
         Returns
         -------
         ForecastDisplay
-            Itself, with `ax_`, `figure_`, `actual_line_` and `line_`.
+            Itself, with `ax_`, `figure_`, `actual_line_`, `line_` and `bands_`.
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         """
-        plt, dates = _matplotlib()
-        if ax is None:
-            _, ax = plt.subplots(figsize=(10, 4), layout="constrained")
-        zone = getattr(self.actual.index, "tz", None)
-        self.actual_line_ = _draw(ax, self.actual, color="0.25", lw=1, label="actual")
-        self.line_ = _draw(ax, self.forecast, color="tab:orange", lw=1.4, label=name or "forecast")
-        if is_dated(self.actual.index):
-            _date_axis(ax, dates, zone)
-        xlabel = _label(self.actual.index.name, "time")
-        ax.set_xlabel(xlabel if zone is None else f"{xlabel} ({zone})")
-        ax.set_ylabel(_label(self.actual.name, "value"))
-        ax.margins(x=0)
-        # Above the axes: inside, it would cover a peak.
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure.get_figure(root=True)
+        ax = take_axes(self, ax, (10, 4))
+        self.actual_line_ = draw_line(ax, self.actual, color=ink(ax), lw=1, label="actual")
+        style = {"color": _COLOUR, "lw": 1.4}
+        self.line_ = draw_line(ax, self.forecast, label=name or "forecast", **style)
+        self.bands_ = [] if self.quantiles is None else draw_bands(ax, self.quantiles, _COLOUR)
+        time_axis(ax, self.actual.index)
+        label_side(ax, with_unit(self.actual.name, self.unit))
+        legend_above(ax)
+        self.ax_, self.figure_ = ax, figure_of(ax)
         return self
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    """Load pyplot and the dates of matplotlib."""
-    try:
-        from matplotlib import dates, pyplot
-    except ImportError as error:
-        raise ImportError(
-            "ForecastDisplay draws with matplotlib, which is not installed: "
-            "pip install 'skinformer[plot]'."
-        ) from error
-    return pyplot, dates
-
-
-def _date_axis(ax: Axes, dates: Any, zone: Any) -> None:
-    """Mark dates in local time, each day with its month, the year once at the end."""
-    locator = dates.AutoDateLocator(tz=zone, minticks=4, maxticks=10)
-    formatter = dates.ConciseDateFormatter(
-        locator,
-        tz=zone,
-        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f"],
-        zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
-        offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
-    )
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(formatter)
-
-
-#: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
-_LONGEST_STEP = 4
-
-
-def _draw(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
-    """Draw a line that is broken where rows are missing, as where their values are."""
-    time, values = timestamps(line.index), line.to_numpy()
-    gaps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
-    usual = np.median(gaps) if len(gaps) else 0
-    holes = np.flatnonzero(gaps > _LONGEST_STEP * usual) + 1
-    time = time[np.insert(np.arange(len(time)), holes, holes)]
-    values = np.insert(values, holes, np.nan)
-    known = np.pad(~np.isnan(values), 1)
-    alone = known[1:-1] & ~known[:-2] & ~known[2:]  # a line does not show such a point
-    drawn: Line2D = ax.plot(time, values, marker="." if alone.any() else "", **style)[0]
-    return drawn
-
-
-def _label(name: Any, otherwise: str) -> str:
-    return otherwise if name is None else str(name)

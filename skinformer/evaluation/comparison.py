@@ -13,7 +13,7 @@ from skinformer import validation
 from skinformer.evaluation.scores import pinball_loss
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["compare", "summary"]
+__all__ = ["compare", "group_key", "quantile_columns", "summary"]
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
 
@@ -30,7 +30,7 @@ def summary(
         From `backtest`.
     by : str, callable, or list of these, default="ahead"
         Columns of the result ("ahead", "series", "target", "origin"), fields of its time ("hour",
-        "dayofweek", "month"), or functions of the index of times.
+        "day_of_week", "month"), or functions of the index of times.
 
     Returns
     -------
@@ -53,7 +53,9 @@ def summary(
     [1.0, 2.0]
     """
     known = result[result["actual"].notna()]
-    keys = [_key(known, each) for each in ([by] if isinstance(by, str) or callable(by) else by)]
+    keys = [
+        group_key(known, each) for each in ([by] if isinstance(by, str) or callable(by) else by)
+    ]
     names, rows = [], []
     for name, part in known.groupby(keys, sort=True):
         names.append(name)
@@ -125,7 +127,28 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _key(result: pd.DataFrame, by: Any) -> pd.Series:
+def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
+    """
+    Tell which group each row of a backtest belongs to.
+
+    Parameters
+    ----------
+    result : DataFrame
+        From `backtest`.
+    by : str or callable
+        As in `summary`.
+
+    Returns
+    -------
+    Series
+        Row by row, named after the groups.
+
+    Examples
+    --------
+    >>> days = pd.date_range("2024-01-01", periods=2, freq="D")
+    >>> group_key(pd.DataFrame({"time": days}), "day_of_week").tolist()
+    [0, 1]
+    """
     if isinstance(by, str) and by in result:
         return result[by]
     times = pd.Index(result["time"])
@@ -143,10 +166,10 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
         "rmse": float(np.sqrt((error**2).mean())),
         "bias": float(error.mean()),
     }
-    names = {float(str(name)[1:]): name for name in part if _is_level(name)}
+    names = quantile_columns(part)
     if names:
-        actual, levels = part["actual"].to_numpy(), sorted(names)
-        quantiles = part[[names[level] for level in levels]].to_numpy()
+        actual, levels = part["actual"].to_numpy(), list(names)
+        quantiles = part[list(names.values())].to_numpy()
         out["pinball"] = pinball_loss(actual, quantiles, levels=levels)
         low, high = quantiles[:, 0], quantiles[:, -1]
         out["coverage"] = float(((low <= actual) & (actual <= high)).mean())
@@ -154,8 +177,27 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
     return out
 
 
-def _is_level(name: Any) -> bool:
-    return isinstance(name, str) and name.startswith("q0.")
+def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
+    """
+    Find the quantiles of a backtest.
+
+    Parameters
+    ----------
+    result : DataFrame
+        From `backtest`.
+
+    Returns
+    -------
+    dict of float to str
+        Their columns by their levels, ascending.
+
+    Examples
+    --------
+    >>> quantile_columns(pd.DataFrame(columns=["actual", "q0.9", "q0.05"]))
+    {0.05: 'q0.05', 0.9: 'q0.9'}
+    """
+    names = [name for name in result if isinstance(name, str) and name.startswith("q0.")]
+    return dict(sorted((float(name[1:]), name) for name in names))
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:

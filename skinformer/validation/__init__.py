@@ -25,7 +25,10 @@ from skinformer.validation.drawing import (
     check_drawn_target,
     check_one_series,
     check_same_axis,
+    drawn_levels,
     drawn_line,
+    drawn_quantiles,
+    labelled_quantiles,
 )
 from skinformer.validation.index import (
     check_distinct,
@@ -74,6 +77,14 @@ from skinformer.validation.parameters import (
     warn_of_idle_series,
     warn_of_no_network,
     warn_of_one_series,
+)
+from skinformer.validation.pictures import (
+    check_any_epoch,
+    check_drawn_choice,
+    check_drawn_fit,
+    check_drawn_lines,
+    check_one_forecast,
+    drawn_results,
 )
 from skinformer.validation.placement import check_placement
 from skinformer.validation.rolling import (
@@ -160,6 +171,7 @@ __all__ = [
     "check_after_training",
     "check_ahead",
     "check_any_change",
+    "check_any_epoch",
     "check_any_truth",
     "check_base",
     "check_both_sides",
@@ -169,6 +181,9 @@ __all__ = [
     "check_coverage",
     "check_device",
     "check_distinct",
+    "check_drawn_choice",
+    "check_drawn_fit",
+    "check_drawn_lines",
     "check_drawn_once",
     "check_drawn_target",
     "check_dropout",
@@ -196,6 +211,7 @@ __all__ = [
     "check_no_holes",
     "check_not_reset",
     "check_on_grid",
+    "check_one_forecast",
     "check_one_series",
     "check_order",
     "check_panel",
@@ -233,10 +249,14 @@ __all__ = [
     "check_update_truth",
     "count_rows",
     "dated_labels",
+    "drawn_levels",
     "drawn_line",
+    "drawn_quantiles",
+    "drawn_results",
     "feature_names_in",
     "find_start",
     "frame_of_rows",
+    "labelled_quantiles",
     "labelled_rows",
     "numeric_array",
     "numeric_column",

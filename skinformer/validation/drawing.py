@@ -1,7 +1,8 @@
-"""Lines to draw: what `ForecastDisplay` needs of the truth and the forecasts."""
+"""Lines to draw: what `ForecastDisplay` needs of the truth, the forecasts and the quantiles."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,17 @@ import pandas as pd
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
+from skinformer.validation.scores import check_coverage, check_levels, check_range_levels
 
 __all__ = [
     "check_drawn_once",
     "check_drawn_target",
     "check_one_series",
     "check_same_axis",
+    "drawn_levels",
     "drawn_line",
+    "drawn_quantiles",
+    "labelled_quantiles",
 ]
 
 
@@ -113,3 +118,70 @@ def check_drawn_target(target: Any, names: list[Any]) -> None:
     """Raise if a target to draw is not forecast."""
     if target not in names:
         raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+
+
+def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
+    """Give the levels as they are asked for, of coverages in ascending order; None for none."""
+    if coverage is None or levels is not None:
+        asked = check_range_levels(coverage, levels)  # which refuses both
+        return None if asked is None else [float(level) for level in asked]
+    several = isinstance(coverage, list | tuple | np.ndarray)
+    shares = [check_coverage(each) for each in (coverage if several else [coverage])]
+    bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]
+    return sorted(map(float, check_levels(bounds)))
+
+
+def labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:
+    """Give quantiles of some rows as a frame of a column a level; a frame brings its own rows."""
+    if isinstance(quantiles, pd.DataFrame):
+        if levels is None:
+            return quantiles
+        return quantiles.set_axis(_fitting(quantiles, levels), axis=1)
+    array = np.asarray(quantiles)
+    if levels is None:
+        raise ValueError(
+            f"quantiles of shape {array.shape} do not say their levels. Pass levels=, such as "
+            "levels=[0.1, 0.9], or coverage=0.8."
+        )
+    if array.shape != (len(rows), len(levels)):
+        raise ValueError(
+            f"quantiles have the shape {array.shape}, and {len(rows)} forecasts at "
+            f"{len(levels)} levels need {(len(rows), len(levels))}. Pass one target's rows."
+        )
+    index = getattr(rows, "index", None)  # of a list a method
+    return pd.DataFrame(array, index=index if isinstance(index, pd.Index) else None, columns=levels)
+
+
+def _fitting(quantiles: pd.DataFrame, levels: list[float]) -> list[float]:
+    if quantiles.shape[1] != len(levels):
+        raise ValueError(
+            f"quantiles have {quantiles.shape[1]} columns for {len(levels)} levels, {levels}. "
+            "Pass one column a level."
+        )
+    return levels
+
+
+def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
+    """
+    Give quantiles as numbers in time order, by ascending level.
+
+    Parameters
+    ----------
+    quantiles : DataFrame of shape (n, n_levels)
+        Of one series; each column is a level, or ends in one.
+
+    Returns
+    -------
+    DataFrame
+        Columns are the levels.
+    """
+    lines = {}
+    for place, name in enumerate(quantiles.columns):
+        found = re.search(r"(?:^|_|q)(0?\.\d+)$", str(name))
+        if found is None or not 0 < float(found[1]) < 1:
+            raise ValueError(
+                f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
+                "level, such as 0.05 or 'load_0.05'."
+            )
+        lines[float(found[1])] = drawn_line(quantiles.iloc[:, place], "quantiles")
+    return pd.DataFrame(dict(sorted(lines.items())))

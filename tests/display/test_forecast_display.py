@@ -14,15 +14,6 @@ from skinformer.evaluation import SeasonalNaive, backtest
 matplotlib = pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(autouse=True)
-def pyplot(monkeypatch):
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
 @pytest.fixture
 def actual():
     days = pd.date_range("2024-01-01", periods=30, freq="D", name="day")

@@ -1,0 +1,130 @@
+"""Draw the gallery: `python docs/gallery.py [FOLDER]`.
+
+Every display of `skinformer.display` on the bundled counts, by small models that are fitted here;
+the folder is `docs/images` by default.
+"""
+
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+from matplotlib import pyplot as plt
+from PIL import Image
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skinformer import InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
+from skinformer.display import (
+    CoverageDisplay,
+    ErrorDisplay,
+    ForecastDisplay,
+    ResidualDisplay,
+    SharesDisplay,
+    TrainingDisplay,
+)
+from skinformer.evaluation import SeasonalNaive, backtest
+
+STREET, UNIT = "45 Queen Street", "people per hour"
+LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
+SMALL = {"seq_len": 48, "pred_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 6}
+COUNTS = load_auckland_pedestrians().loc["2024-09":"2024-11"]
+TRAIN, TEST = COUNTS[: -24 * 28], COUNTS[-24 * 28 :]
+
+
+@cache
+def fitted():
+    trees = HistGradientBoostingRegressor(max_iter=30)
+    model = InformerRegressor(STREET, base=trees, random_state=0, **SMALL)
+    return model.fit(TRAIN[[STREET]])
+
+
+@cache
+def result():
+    return backtest(fitted(), TEST[[STREET]], levels=LEVELS)
+
+
+@cache
+def of_streets():
+    """Eight targets at once; quickly, as the picture is what matters."""
+    naive = SeasonalNaive(168, target=list(COUNTS)).fit(TRAIN)
+    return backtest(naive, TEST, TEST, horizon=24)
+
+
+def forecast():
+    table = result().set_index("time")[: 24 * 7]
+    bands = table[[name for name in table if name.startswith("q")]]
+    actual = table["actual"].rename(STREET)
+    return ForecastDisplay.from_predictions(actual, table["forecast"], bands, unit=UNIT)
+
+
+def coverage():
+    return CoverageDisplay.from_predictions(result())
+
+
+def coverage_by_step():
+    return CoverageDisplay.from_predictions(result(), by="ahead")
+
+
+def errors():
+    y = TEST[[STREET]]
+    naive = {
+        f"{name} repeated": backtest(
+            SeasonalNaive(season, target=[STREET]).fit(TRAIN[[STREET]]), y, y, horizon=24
+        )
+        for name, season in (("last day", 24), ("last week", 168))
+    }
+    return ErrorDisplay.from_predictions({"Informer": result(), **naive}, unit=UNIT)
+
+
+def errors_by_hour():
+    streets = dict(list(of_streets().groupby("target")))
+    return ErrorDisplay.from_predictions(streets, by="hour", unit=UNIT)
+
+
+def training():
+    return TrainingDisplay.from_estimator(fitted())
+
+
+def shares():
+    return SharesDisplay.from_estimator(fitted())
+
+
+def residuals():
+    return ResidualDisplay.from_predictions(result(), unit=UNIT)
+
+
+PICTURES = (
+    forecast,
+    coverage,
+    coverage_by_step,
+    errors,
+    errors_by_hour,
+    training,
+    shares,
+    residuals,
+)
+DARK = (forecast, errors_by_hour)
+
+
+def draw(folder):
+    """Draw every picture into a folder and return the files."""
+    pairs = [("default", each) for each in PICTURES] + [("dark_background", each) for each in DARK]
+    files = []
+    for style, picture in pairs:
+        with plt.style.context(style), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of fits that are this small
+            display = picture()
+            dark = "_dark" if style != "default" else ""
+            files.append(Path(folder) / f"gallery_{picture.__name__}{dark}.png")
+            display.figure_.savefig(files[-1], dpi=90)
+            plt.close(display.figure_)
+        with Image.open(files[-1]) as image:
+            small = image.convert("RGB").quantize(64)  # a palette: a third of the size
+        small.save(files[-1], optimize=True)
+    return files
+
+
+if __name__ == "__main__":
+    plt.switch_backend("agg")
+    draw(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")

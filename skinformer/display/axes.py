@@ -1,0 +1,154 @@
+"""What all pictures share: axes, their figure, and labels that say what is measured in what."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["LETTER", "figure_of", "label_side", "load_pyplot", "take_axes", "with_unit"]
+
+#: Width of a letter, in sizes of the font, with some room.
+LETTER = 0.55
+
+
+def load_pyplot(picture: Any) -> Any:
+    """
+    Load matplotlib when a picture is drawn.
+
+    Parameters
+    ----------
+    picture : object
+        Who draws.
+
+    Returns
+    -------
+    module
+        ``matplotlib.pyplot``.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> load_pyplot(None).__name__
+    'matplotlib.pyplot'
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            f"{type(picture).__name__} draws with matplotlib, which is not installed: "
+            "pip install 'skinformer[plot]'."
+        ) from error
+    return pyplot
+
+
+def take_axes(picture: Any, ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """
+    Give the axes to draw on.
+
+    Parameters
+    ----------
+    picture : object
+        Who draws.
+    ax : matplotlib Axes or None
+        Those of the user; None makes a figure.
+    size : tuple of float
+        Width and height of a new figure, in inches.
+
+    Returns
+    -------
+    matplotlib Axes
+        Where to draw.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> take_axes(None, ax, (10, 4)) is ax
+    True
+    """
+    plt = load_pyplot(picture)
+    if ax is not None:
+        return ax
+    made: Axes = plt.subplots(figsize=size, layout="constrained")[1]
+    return made
+
+
+def figure_of(ax: Axes) -> Figure:
+    """
+    Give the whole figure that axes are in, whatever lies between.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Any.
+
+    Returns
+    -------
+    matplotlib Figure
+        Not a subfigure.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> figure_of(figure.subfigures().subplots()) is figure
+    True
+    """
+    return ax.get_figure(root=True)  # type: ignore[return-value]  # axes that are drawn have one
+
+
+def with_unit(label: Any, unit: str | None) -> str:
+    """
+    Put the unit behind what an axis shows.
+
+    Parameters
+    ----------
+    label : object
+        What it shows; None is "value".
+    unit : str or None
+        Of the target.
+
+    Returns
+    -------
+    str
+        The label of the axis.
+
+    Examples
+    --------
+    >>> with_unit("load", "MW")
+    'load (MW)'
+    """
+    text = "value" if label is None else str(label)
+    return text if unit is None else f"{text} ({unit})"
+
+
+def label_side(ax: Axes, text: str) -> None:
+    r"""
+    Label the axis at the side, in as many lines as its height asks for.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Whose.
+    text : str
+        What is measured, and its unit.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure(figsize=(4, 2)).subplots()
+    >>> label_side(ax, "mean absolute error of the load")
+    >>> ax.get_ylabel()
+    'mean absolute error\nof the load'
+    """
+    room = ax.get_window_extent().height * 72 / figure_of(ax).dpi
+    letters = int(room / (LETTER * float(ax.yaxis.label.get_fontsize())))
+    ax.set_ylabel(fill(text, max(letters, 12)))

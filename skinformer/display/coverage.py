@@ -1,0 +1,246 @@
+"""CoverageDisplay: what intervals and quantiles were asked for, and what they reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.groups import draw_groups, group_label
+from skinformer.display.style import ink, legend_above, mark, show_percent
+from skinformer.evaluation.backtest import backtest
+from skinformer.evaluation.comparison import group_key, quantile_columns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+__all__ = ["CoverageDisplay"]
+
+#: What `from_estimator` asks for if nothing is said: intervals of 50, 80 and 90 %, and the median.
+_LEVELS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
+_WORDS = {"coverage": "of the truth inside", "levels": "of the truth at or below"}
+
+
+class CoverageDisplay:
+    """
+    Draw which share of the truth lies inside intervals, or below quantiles, against what was asked.
+
+    scikit-learn's `CalibrationDisplay` judges probabilities of classes; this one, ranges.
+
+    Parameters
+    ----------
+    reached : DataFrame
+        Rows of ``result`` (its name), ``asked`` and ``reached`` (shares in [0, 1]), and, to be
+        drawn by groups, ``group``.
+    kind : {"coverage", "levels"}, default="coverage"
+        Whether of intervals or of quantiles.
+    by : str, default=None
+        What the groups are; None is asked against reached.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    lines_ : list of matplotlib Line2D
+        One for each result; by groups, of a single result, for each share.
+
+    See Also
+    --------
+    skinformer.evaluation.interval_coverage : The same of one interval, as a number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.display import CoverageDisplay
+    >>> result = pd.DataFrame({"actual": [1.0, 2, 3, 9], "q0.1": [0.0] * 4, "q0.9": [5.0] * 4})
+    >>> CoverageDisplay.from_predictions(result).reached[["asked", "reached"]].values.tolist()
+    [[0.8, 0.75]]
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Line2D]
+
+    def __init__(
+        self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
+    ) -> None:
+        validation.check_drawn_choice("kind", kind, _WORDS)
+        self.reached, self.kind, self.by = reached, kind, by
+
+    @classmethod
+    def from_predictions(
+        cls,
+        results: pd.DataFrame | Mapping[Any, pd.DataFrame],
+        *,
+        kind: str = "coverage",
+        by: str | Callable[[Any], Any] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """
+        Draw the coverage of what was forecast.
+
+        Parameters
+        ----------
+        results : DataFrame, or mapping of str to DataFrame
+            From `backtest` with `levels` or `coverage`, or several by name: columns ``actual`` and
+            ``q0.05`` and so on. ``dict(list(result.groupby("series")))`` draws each series.
+        kind : {"coverage", "levels"}, default="coverage"
+            Intervals between two levels as far from 0.5, or each level.
+        by : str or callable, default=None
+            Groups, as in `summary`, such as "ahead", to see whether the share is reached in each;
+            of several results the highest share alone.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        CoverageDisplay
+            Drawn.
+        """
+        validation.check_drawn_choice("kind", kind, _WORDS)
+        tables = validation.drawn_results(results, "actual")
+        counted = [_count(name, table, kind, by) for name, table in tables.items()]
+        reached = pd.concat(counted, ignore_index=True)
+        return cls(reached, kind=kind, by=None if by is None else _name(by)).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: pd.DataFrame,
+        y: pd.Series | pd.DataFrame | None = None,
+        *,
+        kind: str = "coverage",
+        by: str | Callable[[Any], Any] | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Forecast X from rolling origins and draw the coverage.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor, Pipeline or any with `predict_quantiles`
+            Fitted on the rows before X.
+        X : DataFrame of shape (n_samples, n_features)
+            Rows that follow the training rows.
+        y : Series or DataFrame, default=None
+            The truth, as in `backtest`.
+        kind : {"coverage", "levels"}, default="coverage"
+            Intervals between two levels as far from 0.5, or each level.
+        by : str or callable, default=None
+            Groups, as in `summary`.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **options : Any
+            Of `backtest`. Without levels and coverage, intervals of 50, 80 and 90 % are asked for.
+
+        Returns
+        -------
+        CoverageDisplay
+            Drawn.
+        """
+        if options.get("coverage") is None:
+            options = {"levels": _LEVELS} | options
+        return cls.from_predictions(backtest(estimator, X, y, **options), kind=kind, by=by, ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """
+        Draw asked against reached, or what was reached by groups.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        CoverageDisplay
+            Itself, with `ax_`, `figure_` and `lines_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        several = len(self.reached["result"].unique()) > 1
+        ax = take_axes(self, ax, (7, 4) if self.by else (7, 5) if several else (5, 5))
+        self.lines_ = self._draw_line(ax) if self.by is None else self._draw_groups(ax)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _draw_line(self, ax: Axes) -> list[Line2D]:
+        ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="as asked")
+        lines = []
+        for i, (name, part) in enumerate(self.reached.groupby("result", sort=False)):
+            style: dict[str, Any] = {"marker": mark(i), "ms": 5, "label": name or "reached"}
+            lines.append(ax.plot(part["asked"], part["reached"], **style)[0])
+        for axis in (ax.xaxis, ax.yaxis):
+            show_percent(axis)
+        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        ax.set_xlabel(f"asked: share {_WORDS[self.kind]}")
+        label_side(ax, f"reached: share {_WORDS[self.kind]}")
+        ax.grid(color=ink(ax), alpha=0.15)
+        legend_above(ax)
+        return lines
+
+    def _draw_groups(self, ax: Axes) -> list[Line2D]:
+        """Draw a line for each share of one result, or for each result of one share."""
+        names = list(self.reached["result"].unique())
+        asked = np.sort(self.reached["asked"].unique())
+        alone = len(names) == 1
+        if not alone:  # more lines, of several shares, could not be told apart
+            asked = asked[-1:]
+        part = self.reached[self.reached["asked"].isin(asked)]
+        lined, order = ("asked", asked[::-1]) if alone else ("result", names)
+        table = part.pivot_table(index="group", columns=lined, values="reached")[order]
+        if alone:
+            table.columns = [f"{100 * each:.3g} % asked" for each in order]
+        label = f"share {_WORDS[self.kind]}"
+        label += "" if alone else f"; asked: {100 * asked[0]:.3g} %"
+        lines = draw_groups(ax, table, label, group_label(self.by))
+        numbers = pd.api.types.is_numeric_dtype(table.index)
+        for i, share in enumerate(asked[::-1]):
+            style: dict[str, Any] = {"lw": 1, "ls": "--", "label": "_" if i else "as asked"}
+            style["color"] = lines[i].get_color() if alone else ink(ax)
+            (ax.axhline if numbers else ax.axvline)(share, **style)
+        show_percent(ax.yaxis if numbers else ax.xaxis)
+        legend_above(ax)
+        return lines
+
+
+def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
+    """Count truths, by group and share that was asked for."""
+    known = table[table["actual"].notna()]
+    actual, columns = known["actual"], quantile_columns(known)
+    pairs = {
+        round(1 - 2 * low, 9): (columns[low], columns[high])
+        for low in columns
+        for high in columns
+        if low < high and abs(low + high - 1) < 1e-9
+    }
+    validation.check_drawn_lines(columns, columns if kind == "levels" else pairs)
+    if kind == "levels":
+        counted = {level: actual <= known[column] for level, column in columns.items()}
+    else:
+        counted = {
+            share: (known[low] <= actual) & (actual <= known[high])
+            for share, (low, high) in sorted(pairs.items())
+        }
+    group = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
+    shares = pd.DataFrame(counted).groupby(group).mean()
+    wide = shares.rename_axis(index="group").reset_index()
+    tidy = wide.melt("group", var_name="asked", value_name="reached")
+    return tidy.astype({"asked": float}).assign(result=name)
+
+
+def _name(by: Any) -> str:
+    return str(getattr(by, "__name__", "group") if callable(by) else by)

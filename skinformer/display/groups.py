@@ -1,0 +1,131 @@
+"""Lines over groups: steps ahead, hours of the day, series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer.display.axes import label_side
+from skinformer.display.style import ink, legend_above, mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["draw_groups", "group_label"]
+
+_WORDS = {
+    "ahead": "steps ahead",
+    "hour": "hour of the day",
+    "day_of_week": "day of the week",
+    "dayofweek": "day of the week",
+    "weekday": "day of the week",
+    "None": "group",
+}
+_DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+#: More points than that are drawn without markers.
+_MARKED = 50
+
+
+def group_label(name: Any) -> str:
+    """
+    Say what groups are.
+
+    Parameters
+    ----------
+    name : object
+        What `summary` calls them.
+
+    Returns
+    -------
+    str
+        The label of the axis.
+
+    Examples
+    --------
+    >>> group_label("ahead")
+    'steps ahead'
+    """
+    return _WORDS.get(str(name), str(name))
+
+
+def draw_groups(
+    ax: Axes, table: pd.DataFrame, label: str, groups: str, *, zero: bool = False
+) -> list[Line2D]:
+    """
+    Draw a line for each column: over numbers, or, as points, below one another.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    table : DataFrame of shape (n_groups, n_lines)
+        Values; a single column needs no legend.
+    label : str
+        What they are.
+    groups : str
+        What the groups are.
+    zero : bool, default=False
+        Whether the axis begins at zero, or shows it.
+
+    Returns
+    -------
+    list of matplotlib Line2D
+        A line a column.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = pd.DataFrame({"mae": [1.0, 3.0]}, index=[1, 2])
+    >>> draw_groups(Figure().subplots(), table, "error", "steps ahead")[0].get_ydata()
+    array([1., 3.])
+    """
+    by_number = pd.api.types.is_numeric_dtype(table.index)
+    draw = _over_numbers if by_number else _below_one_another
+    lines = draw(ax, table, groups)
+    if by_number:
+        label_side(ax, label)
+    else:
+        ax.set_xlabel(label)
+    ax.grid(axis="y" if by_number else "both", color=ink(ax), alpha=0.15)
+    if zero:
+        values = table.to_numpy(dtype=np.float64)
+        if np.nanmin(values) >= 0:
+            (ax.set_ylim if by_number else ax.set_xlim)(0)
+        else:
+            (ax.axhline if by_number else ax.axvline)(0, color=ink(ax), lw=0.8, zorder=1)
+    if table.shape[1] > 1:
+        legend_above(ax)
+    return lines
+
+
+def _over_numbers(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
+    from matplotlib.ticker import MaxNLocator
+
+    marked = len(table) <= _MARKED
+    lines = [
+        ax.plot(table.index, table[name], marker=mark(i) if marked else "", ms=4, label=name)[0]
+        for i, name in enumerate(table.columns)
+    ]
+    ax.set_xlabel(groups)
+    if groups == _WORDS["dayofweek"]:
+        ax.set_xticks(range(7), _DAYS)
+    elif groups == _WORDS["hour"]:
+        ax.set_xticks(range(0, 24, 3))
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 4, 5, 10]))
+    return lines
+
+
+def _below_one_another(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
+    places = np.arange(len(table))
+    lines = [
+        ax.plot(table[name], places, ls="", marker=mark(i), label=name)[0]
+        for i, name in enumerate(table.columns)
+    ]
+    ax.set_yticks(places, [str(name) for name in table.index])
+    ax.invert_yaxis()  # the first on top, as in the table
+    ax.set_ylabel(groups)
+    return lines

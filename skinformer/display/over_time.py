@@ -1,0 +1,171 @@
+"""Lines and bands over time, with holes where nothing was measured, and dates as they are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer.display.style import shade
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import is_dated, timestamps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.lines import Line2D
+
+__all__ = ["broken", "draw_bands", "draw_line", "time_axis"]
+
+#: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
+_LONGEST_STEP = 4
+
+
+def time_axis(ax: Axes, index: pd.Index) -> None:
+    """
+    Label the time axis: local dates, each day with its month, the year once at the end.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where lines over time are drawn.
+    index : Index
+        Their labels of time.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> time_axis(ax, pd.date_range("2024-01-01", periods=3, tz="Asia/Tokyo"))
+    >>> ax.get_xlabel()
+    'time (Asia/Tokyo)'
+    """
+    zone = getattr(index, "tz", None)
+    name = "time" if index.name is None else str(index.name)
+    ax.set_xlabel(name if zone is None else f"{name} ({zone})")
+    ax.margins(x=0)
+    if not is_dated(index):
+        return
+    from matplotlib import dates
+
+    locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
+        tz=zone, minticks=4, maxticks=10
+    )
+    formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator,
+        tz=zone,
+        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f"],
+        zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
+        offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
+    )
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(formatter)
+
+
+def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Array]:
+    """
+    Break lines where rows are missing, as they are where their values are.
+
+    Parameters
+    ----------
+    index : Index of shape (n,)
+        Times, ascending.
+    values : ndarray of float64, shape (n,) or (n, n_lines)
+        At these times.
+
+    Returns
+    -------
+    tuple of Index and ndarray
+        With a NaN in each hole.
+
+    Examples
+    --------
+    >>> broken(pd.Index([0, 1, 2, 9]), np.arange(4.0))[1]
+    array([ 0.,  1.,  2., nan,  3.])
+    """
+    time = timestamps(index)
+    gaps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
+    usual = np.median(gaps) if len(gaps) else 0
+    holes = np.flatnonzero(gaps > _LONGEST_STEP * usual) + 1
+    time = time[np.insert(np.arange(len(time)), holes, holes)]
+    return time, np.insert(values, holes, np.nan, axis=0)
+
+
+def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
+    """
+    Draw a line; a point alone, which a line does not show, is marked.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    line : Series of shape (n,)
+        Values by time, ascending.
+    **style : Any
+        Of `Axes.plot`.
+
+    Returns
+    -------
+    matplotlib Line2D
+        What was drawn.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> draw_line(Figure().subplots(), pd.Series([1.0, 3.0])).get_ydata()
+    array([1., 3.])
+    """
+    time, values = broken(line.index, line.to_numpy())
+    known = np.pad(~np.isnan(values), 1)
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    drawn: Line2D = ax.plot(time, values, marker="." if alone.any() else "", **style)[0]
+    return drawn
+
+
+def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetweenPolyCollection]:
+    """
+    Fill between the lowest and the highest quantile, then between the next ones, on top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    quantiles : DataFrame of shape (n, n_levels)
+        By time and level, both ascending; a level in the middle is a line.
+    colour : str
+        Of which bands are the lighter, the wider they are.
+
+    Returns
+    -------
+    list of matplotlib FillBetweenPolyCollection
+        The widest first.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> bounds = pd.DataFrame({0.1: [1.0, 2.0], 0.9: [3.0, 5.0]})
+    >>> [band.get_label() for band in draw_bands(Figure().subplots(), bounds, "blue")]
+    ['80 % of cases']
+    """
+    time, values = broken(quantiles.index, quantiles.to_numpy())
+    levels = [float(level) for level in quantiles.columns]
+    half = len(levels) // 2
+    bands = []
+    for i in range(half):
+        share = levels[-1 - i] - levels[i]
+        band = ax.fill_between(
+            time,
+            values[:, i],
+            values[:, -1 - i],
+            color=shade(ax, colour, 0.2 + 0.5 * i / half),
+            lw=0,
+            zorder=0.5 + 0.1 * i / half,
+            label=f"{100 * share:.3g} % of cases",
+        )
+        bands.append(band)
+    if len(levels) % 2:
+        level = levels[half]
+        label = "median" if level == 0.5 else f"{100 * level:.3g} % lie below"
+        ax.plot(time, values[:, half], color=colour, lw=1, ls=":", label=label)
+    return bands

@@ -1,0 +1,242 @@
+"""ResidualDisplay: what forecasts left over – over time, its distribution, its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.over_time import time_axis
+from skinformer.display.style import ink, legend_above
+from skinformer.evaluation.backtest import backtest
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import timestamps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ResidualDisplay"]
+
+#: Lags at most: two days of hours.
+_LAGS = 48
+
+
+class ResidualDisplay:
+    """
+    Draw actual less forecast: over time, as a histogram, and how far it tells of later ones.
+
+    Make one by `from_predictions` or `from_estimator`; draw it again by `plot`.
+
+    Parameters
+    ----------
+    residuals : DataFrame of shape (n_times, n_series)
+        Actual less forecast, by time; a column for each series. NaN is unknown.
+    target : str, default=None
+        What was forecast, for the labels.
+    unit : str, default=None
+        Of the target.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes, shape (3,)
+        Over time, histogram, autocorrelation.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    autocorrelation_ : ndarray of float64, shape (n_lags,)
+        From lag 1 on; of several series together, each less its own mean.
+
+    See Also
+    --------
+    ErrorDisplay : How large errors are, by groups.
+
+    Notes
+    -----
+    Forecasts of several steps ahead leave errors that are alike within a block, however good the
+    model is. Residuals of one step, ``horizon=1``, should have no memory.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.display import ResidualDisplay
+    >>> display = ResidualDisplay(pd.DataFrame({"load": [1.0, -1.0, 1.0, -1.0]})).plot()
+    >>> display.autocorrelation_.tolist()
+    [-0.75, 0.5]
+    """
+
+    axes_: np.ndarray[Any, Any]
+    ax_: Axes
+    figure_: Figure
+    autocorrelation_: Float64Array
+
+    def __init__(
+        self, residuals: pd.DataFrame, *, target: Any = None, unit: str | None = None
+    ) -> None:
+        self.residuals, self.target, self.unit = residuals, target, unit
+
+    @classmethod
+    def from_predictions(
+        cls,
+        result: pd.DataFrame,
+        *,
+        target: Any = None,
+        unit: str | None = None,
+        ax: Sequence[Axes] | None = None,
+    ) -> Self:
+        """
+        Draw residuals of what was forecast.
+
+        Parameters
+        ----------
+        result : DataFrame
+            From `backtest`; one forecast for each time of each series.
+        target : str, default=None
+            Which target to draw; None is the first.
+        unit : str, default=None
+            Of the target, for the labels.
+        ax : sequence of three matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ResidualDisplay
+            Drawn.
+        """
+        result = validation.drawn_results(result, "time", "target", "actual", "forecast")[""]
+        target = result["target"].iloc[0] if target is None else target
+        validation.check_drawn_target(target, list(result["target"].unique()))
+        result = result[result["target"] == target]
+        validation.check_one_forecast(result)
+        rest = result.assign(
+            residual=result["actual"] - result["forecast"], series=result.get("series", "")
+        )
+        residuals = rest.pivot_table("residual", "time", "series", dropna=False)
+        return cls(residuals, target=target, unit=unit).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: pd.DataFrame,
+        y: pd.Series | pd.DataFrame | None = None,
+        *,
+        target: Any = None,
+        unit: str | None = None,
+        ax: Sequence[Axes] | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Forecast X from rolling origins and draw the residuals.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor, Pipeline or any regressor
+            Fitted on the rows before X.
+        X : DataFrame of shape (n_samples, n_features)
+            Rows that follow the training rows.
+        y : Series or DataFrame, default=None
+            The truth, as in `backtest`.
+        target : str, default=None
+            Which target to draw; None is the first.
+        unit : str, default=None
+            Of the target, for the labels.
+        ax : sequence of three matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **options : Any
+            Of `backtest`: start, horizon, step, known_future. No time may be forecast twice;
+            ``horizon=1`` gives residuals of one step.
+
+        Returns
+        -------
+        ResidualDisplay
+            Drawn.
+        """
+        result = backtest(estimator, X, y, **options)
+        return cls.from_predictions(result, target=target, unit=unit, ax=ax)
+
+    def plot(self, *, ax: Sequence[Axes] | None = None) -> Self:
+        """
+        Draw the three pictures.
+
+        Parameters
+        ----------
+        ax : sequence of three matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ResidualDisplay
+            Itself, with `axes_`, `ax_`, `figure_` and `autocorrelation_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        plt = load_pyplot(self)
+        if ax is None:
+            mosaic = plt.figure(figsize=(10, 6), layout="constrained").subplot_mosaic("tt;ha")
+            ax = list(mosaic.values())
+        over_time, histogram, memory = ax
+        label = "actual less forecast" + ("" if self.target is None else f", {self.target}")
+        label = with_unit(label, self.unit)
+        _draw_over_time(over_time, self.residuals, label)
+        _draw_histogram(histogram, self.residuals.to_numpy().ravel(), label)
+        self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
+        _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
+        self.axes_ = np.array([over_time, histogram, memory])
+        self.ax_, self.figure_ = over_time, figure_of(over_time)
+        return self
+
+
+def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:
+    size = 4 if residuals.size < 500 else 2
+    for name in residuals:
+        ax.plot(timestamps(residuals.index), residuals[name], ".", ms=size, label=str(name))
+    ax.axhline(0, color=ink(ax), lw=0.8, zorder=1)
+    time_axis(ax, residuals.index)
+    label_side(ax, label)
+    if residuals.shape[1] > 1:
+        legend_above(ax, markerscale=8 / size)
+
+
+def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
+    values = values[~np.isnan(values)]
+    mean, spread = float(values.mean()), float(values.std())
+    ax.hist(values, bins="fd" if len(values) < 100_000 else 100, density=True, label="residuals")
+    if spread:
+        x = np.linspace(values.min(), values.max(), 200)
+        density = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+        ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
+    ax.set_xlabel(label)
+    ax.set_ylabel("density")
+    ax.set_yticks([])
+    legend_above(ax)
+
+
+def _draw_memory(ax: Axes, correlation: Float64Array, n: int) -> None:
+    lags = np.arange(1, len(correlation) + 1)
+    ax.bar(lags, correlation, 0.6, label="autocorrelation")
+    bound = 1.96 / np.sqrt(n)
+    for side in (-bound, bound):
+        label = "95 % of cases without memory" if side > 0 else "_"
+        ax.axhline(side, color=ink(ax), lw=1, ls="--", label=label)
+    ax.axhline(0, color=ink(ax), lw=0.8)
+    ax.set_xlabel("lag, in rows")
+    ax.set_ylabel("autocorrelation")
+    legend_above(ax)
+
+
+def _autocorrelation(values: Float64Array) -> Float64Array:
+    """Correlate residuals with those of later rows, where both are known."""
+    centred = np.nan_to_num(values - np.nanmean(values, axis=0))
+    total = float((centred**2).sum()) or 1.0
+    n_lags = min(_LAGS, len(values) // 2)
+    products = [(centred[lag:] * centred[:-lag]).sum() for lag in range(1, n_lags + 1)]
+    return np.array(products) / total

@@ -1,0 +1,214 @@
+"""SharesDisplay: who speaks in a forecast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.groups import group_label
+from skinformer.display.style import legend_above, show_percent
+from skinformer.evaluation.ahead import take_apart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SharesDisplay"]
+
+#: More rows than that have no names.
+_NAMED = 40
+#: A share that is not worth a bar.
+_NEGLIGIBLE = 0.005
+
+
+class SharesDisplay:
+    """
+    Draw how much of a forecast each forecaster says: classical ones, trees, ridges, the network.
+
+    Make one by `from_estimator`; draw it again by `plot`.
+
+    Parameters
+    ----------
+    shares : DataFrame of shape (n_rows, n_forecasters)
+        In [0, 1]; rows are steps ahead, if they are numbers, and else named, such as series.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+
+    See Also
+    --------
+    TrainingDisplay : How the network was trained, and what it is trusted with.
+
+    Notes
+    -----
+    "ridges" forecast in closed form; the network corrects them. "ridges and network" are
+    corrected forecasts, by as much as held-out rows proved.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.display import SharesDisplay
+    >>> shares = pd.DataFrame({"ridges": [0.5, 0.25], "trees": [0.5, 0.75]}, index=[1, 2])
+    >>> SharesDisplay(shares).plot().ax_.get_xlabel()
+    'steps ahead'
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, shares: pd.DataFrame) -> None:
+        self.shares = shares
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None) -> Self:
+        """
+        Draw who speaks in the forecasts of a fit.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor, or a Pipeline or search that ends in one
+            Fitted.
+        by : {"ahead", "series", "candidate"}, default="ahead"
+            Means over series by step ahead; means over steps by series, or by target where there
+            is one series; or each ridge, classical forecaster and the trees alone, in what is
+            forecast without the network.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        SharesDisplay
+            Drawn.
+        """
+        validation.check_drawn_choice("by", by, _TABLES)
+        last = take_apart(estimator)[1]
+        validation.check_drawn_fit(last, "base_blend_")
+        return cls(_TABLES[by](last)).plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """
+        Draw areas over steps ahead, or bars below one another.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        SharesDisplay
+            Itself, with `ax_` and `figure_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        by_step = pd.api.types.is_numeric_dtype(self.shares.index)
+        height = 4.0 if by_step else float(np.clip(1.2 + 0.3 * len(self.shares), 2, 10))
+        ax = take_axes(self, ax, (7, height))
+        (_draw_areas if by_step else _draw_bars)(ax, self.shares)
+        if self.shares.shape[1] > 1:
+            legend_above(ax)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+
+def _draw_areas(ax: Axes, shares: pd.DataFrame) -> None:
+    """Stack areas, a step of each width for each step ahead."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps = shares.index.to_numpy()
+    edges = np.append(steps - 0.5, steps[-1] + 0.5)
+    bottom = np.zeros(len(shares))
+    for name in shares:
+        top = bottom + shares[name].to_numpy()
+        ax.stairs(top, edges, baseline=bottom, fill=True, label=name)
+        bottom = top
+    ax.set(xlim=edges[[0, -1]], ylim=(0, 1))
+    ax.set_xlabel(group_label("ahead"))
+    label_side(ax, "share of the forecast")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    show_percent(ax.yaxis)
+
+
+def _draw_bars(ax: Axes, shares: pd.DataFrame) -> None:
+    named = len(shares) <= _NAMED
+    places = np.arange(len(shares))
+    left = np.zeros(len(shares))
+    for name in shares:
+        ax.barh(places, shares[name], 0.7 if named else 1.0, left, label=name)
+        left += shares[name].to_numpy()
+    ax.set_yticks(*((places, [str(row) for row in shares.index]) if named else ([],)))
+    ax.set_ylim(len(shares) - 0.5, -0.5)
+    alone = shares.shape[1] == 1 and len(shares) > 1  # candidates, which share one bar
+    ax.set_xlim(0, None if alone else 1)
+    ax.set_xlabel("share of the forecast" + (" without the network" if alone else ""))
+    name = "" if shares.index.name is None else str(shares.index.name)
+    ax.set_ylabel(name if named else f"{len(shares)} {name or 'series'}")
+    show_percent(ax.xaxis)
+
+
+def _by_step(model: Any) -> pd.DataFrame:
+    judged, n_steps = model.judged_, model.sizes_.pred_len
+    steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
+    shares = judged.shares
+    if shares is None:
+        return pd.DataFrame(_without_shares(model), index=steps)
+    trust, ridges = shares.trust[:-1, None], shares.ridges[:-1]
+    each = {
+        "classical": np.broadcast_to(shares.classical[:-1, None], ridges.shape),
+        "trees" if judged.tabular is None else judged.tabular.name: shares.tabular[:-1],
+        "ridges": ridges * (1 - trust),
+        "ridges and network": ridges * trust,
+    }
+    means = {name: np.broadcast_to(s.mean(axis=(0, 2)), n_steps) for name, s in each.items()}
+    return _who_counts(pd.DataFrame(means, index=steps))
+
+
+def _without_shares(model: Any) -> dict[str, float]:
+    """Tell who speaks where all series and steps have the same."""
+    if not model.base_blend_:
+        return {"network": 1.0}
+    if model.judged_.simple is not None:
+        return {"classical": 1.0}
+    shares = {"ridges": 1 - model.trust_, "ridges and network": model.trust_}
+    return {name: share for name, share in shares.items() if share}
+
+
+def _by_series(model: Any) -> pd.DataFrame:
+    """Put classical forecasters together: there are up to twenty, some too small to be listed."""
+    table = model.series_blend_
+    if table is None:
+        return pd.DataFrame(_without_shares(model), index=["all"])
+    tabular = model.judged_.tabular
+    apart = ["" if tabular is None else tabular.name, "ridges", "ridges and network"]
+    apart = [name for name in apart if name in table]
+    table = table[apart]
+    table.insert(0, "classical", 1 - table.sum(axis=1))
+    return _who_counts(table)
+
+
+def _by_candidate(model: Any) -> pd.DataFrame:
+    blend = model.base_blend_ or {"network": 1.0}
+    table = pd.Series(blend, name="share").sort_values(ascending=False).to_frame()
+    counts = table["share"] >= min(_NEGLIGIBLE, table["share"].max())
+    kept: pd.DataFrame = table[counts]
+    return kept
+
+
+def _who_counts(shares: pd.DataFrame) -> pd.DataFrame:
+    counts = (shares > _NEGLIGIBLE).any()
+    kept: pd.DataFrame = shares.loc[:, counts]
+    return kept
+
+
+_TABLES = {"ahead": _by_step, "series": _by_series, "candidate": _by_candidate}

@@ -1,0 +1,168 @@
+"""Colours that follow the style of the axes, marks, and legends that cover nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skinformer.display.axes import LETTER, figure_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = ["ink", "legend_above", "mark", "shade", "show_percent"]
+
+#: One a line, so that what the colour-blind, or paper, cannot tell apart still differs.
+_MARKERS = "os^DvPX*"
+#: Rows of a legend above the axes, where there is room for one column.
+_MOST_ABOVE = 3
+
+
+def mark(i: int) -> str:
+    """
+    Give the marker of a line.
+
+    Parameters
+    ----------
+    i : int
+        Its place among the lines.
+
+    Returns
+    -------
+    str
+        Another one for each of eight neighbours.
+
+    Examples
+    --------
+    >>> mark(0), mark(8)
+    ('o', 'o')
+    """
+    return _MARKERS[i % len(_MARKERS)]
+
+
+def ink(ax: Axes) -> Any:
+    """
+    Give the colour of the axes' texts: dark on light styles, light on dark ones.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Made in some style, which may have ended since.
+
+    Returns
+    -------
+    colour
+        Whatever matplotlib takes as one.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ink(Figure().subplots())
+    'black'
+    """
+    return ax.xaxis.label.get_color()
+
+
+def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
+    """
+    Mix a colour with the ground of the axes, so that what lies upon another does not add up.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where it is drawn.
+    colour : colour
+        Any of matplotlib's.
+    share : float
+        Of the colour; the rest is ground.
+
+    Returns
+    -------
+    tuple of float
+        Red, green and blue.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> shade(Figure().subplots(), "black", 0.25)
+    (0.75, 0.75, 0.75)
+    """
+    from matplotlib.colors import to_rgb, to_rgba
+
+    ground = to_rgba(ax.get_facecolor())
+    if not ground[3]:  # transparent axes show the figure
+        ground = to_rgba(figure_of(ax).get_facecolor())
+    mixed = share * np.array(to_rgb(colour)) + (1 - share) * np.array(ground[:3])
+    return tuple(mixed.tolist())
+
+
+def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
+    """
+    Explain the lines above the axes: inside, it would cover a peak.
+
+    Many lines of narrow axes are explained beside them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Whose lines to explain, in as many columns as there is room for.
+    *others : matplotlib Axes
+        More of them, such as a twin.
+    **options : Any
+        Of `Axes.legend`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> _ = ax.plot([1, 2], label="load")
+    >>> legend_above(ax)
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'load'
+    """
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    found = [each.get_legend_handles_labels() for each in (ax, *others)]
+    handles = [handle for group, _ in found for handle in group]
+    labels = [label for _, group in found for label in group]
+    size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+    widths = [size * (LETTER * len(label) + 5) for label in labels]  # with its line, and a space
+    room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
+    n_columns = _columns(widths, room)
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": n_columns}
+    if n_columns == 1 and len(labels) > _MOST_ABOVE:
+        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    ax.legend(handles, labels, frameon=False, labelcolor=ink(ax), **place, **options)
+
+
+def _columns(widths: list[float], room: float) -> int:
+    """Give the most columns, filled one after the other, that are no wider than the room."""
+    for n_columns in range(len(widths), 1, -1):
+        if sum(max(column) for column in np.array_split(widths, n_columns)) <= room:
+            return n_columns
+    return 1
+
+
+def show_percent(axis: Axis) -> None:
+    """
+    Show shares in percent.
+
+    Parameters
+    ----------
+    axis : matplotlib Axis
+        Whose ticks.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axis = Figure().subplots().xaxis
+    >>> show_percent(axis)
+    >>> axis.get_major_formatter()(0.5)
+    '50 %'
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1, 0, symbol=" %"))

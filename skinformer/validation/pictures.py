@@ -1,0 +1,83 @@
+"""What pictures are made of: backtests with the columns they need, fits that tell of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pandas as pd
+
+__all__ = [
+    "check_any_epoch",
+    "check_drawn_choice",
+    "check_drawn_fit",
+    "check_drawn_lines",
+    "check_one_forecast",
+    "drawn_results",
+]
+
+
+def drawn_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
+    """Give backtests by name, a single one by none; raise if they lack a column."""
+    tables = dict(results) if isinstance(results, Mapping) else {"": results}
+    for name, table in tables.items():
+        lacking = [each for each in needed if each not in getattr(table, "columns", ())]
+        if lacking:
+            of = f" of {name!r}" if name else ""
+            raise ValueError(
+                f"results{of} lack the column {lacking[0]!r}: a picture is made of what `backtest` "
+                "gives. Pass such a frame, or several of them by name, {'model': frame}."
+            )
+        if not table["actual"].notna().any():
+            raise ValueError("results hold no known truth: there is nothing to compare with.")
+    if not tables:
+        raise ValueError("results={} holds no backtest to draw.")
+    return {str(name): table for name, table in tables.items()}
+
+
+def check_drawn_lines(quantiles: Collection[float], pairs: Collection[Any]) -> None:
+    """Raise if a result has no two quantiles between which to count truths."""
+    if not quantiles:
+        raise ValueError(
+            "results hold no quantiles. Make them by backtest(..., levels=[0.1, 0.9]) or "
+            "coverage=0.8."
+        )
+    if not pairs:
+        raise ValueError(
+            f"results hold the levels {list(quantiles)}, of which no two make an interval. Draw "
+            "kind='levels', or add levels on the other side of 0.5."
+        )
+
+
+def check_drawn_choice(name: str, value: Any, known: Collection[str]) -> None:
+    """Raise if a picture cannot show that."""
+    if value not in known:
+        raise ValueError(f"{name}={value!r} must be one of {sorted(known)}.")
+
+
+def check_one_forecast(table: pd.DataFrame) -> None:
+    """Raise if there are several forecasts of one time."""
+    keys = [key for key in ("series", "time") if key in table]
+    if table.duplicated(keys).any():
+        raise ValueError(
+            "results hold several forecasts of a time, whose errors are no sequence. Pass those "
+            "of one distance, results[results['ahead'] == 1]."
+        )
+
+
+def check_drawn_fit(estimator: Any, attribute: str) -> None:
+    """Raise if an estimator's fit does not tell what is drawn."""
+    if not hasattr(estimator, attribute):
+        raise TypeError(
+            f"{type(estimator).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
+            "a Pipeline or search that ends in one."
+        )
+
+
+def check_any_epoch(n_epochs: int) -> None:
+    """Raise if there was no training to draw."""
+    if not n_epochs:
+        raise ValueError(
+            "history_ holds no epoch: the network was not trained, as these series are too short "
+            "for it. SharesDisplay shows who forecasts them."
+        )

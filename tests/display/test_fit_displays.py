@@ -1,0 +1,177 @@
+"""The course of a fit, and who speaks in its forecasts."""
+
+import copy
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeRegressor
+
+from skinformer import InformerRegressor
+from skinformer.display import (
+    CoverageDisplay,
+    ErrorDisplay,
+    ResidualDisplay,
+    SharesDisplay,
+    TrainingDisplay,
+)
+from skinformer.evaluation import SeasonalNaive
+
+SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def with_trees(hours):
+    return InformerRegressor(base=DecisionTreeRegressor(max_depth=4), max_iter=1, **SMALL).fit(
+        hours[:300].assign(load=lambda df: df["load"] * (1 + (df.index.hour == 5)))
+    )
+
+
+@pytest.fixture(scope="module")
+def short_panel():
+    """Fit two short series, which classical forecasters forecast alone."""
+    months = pd.date_range("2020-01-01", periods=30, freq="MS")
+    frame = pd.DataFrame({"sales": np.arange(30.0) + 50}, index=months)
+    panel = pd.concat({"a": frame, "b": 200 - frame})
+    return InformerRegressor(**SMALL).fit(panel)
+
+
+def test_losses_and_rate_are_those_of_the_history(fitted, texts):
+    """Two axes: which line belongs to which is in the legend and on the axis."""
+    display = TrainingDisplay.from_estimator(fitted)
+    losses = [line.get_ydata() for line in display.lines_]
+    np.testing.assert_array_equal(losses[0], fitted.history_["loss"])
+    np.testing.assert_array_equal(losses[1], fitted.history_["validation_loss"])
+    np.testing.assert_array_equal(display.rate_line_.get_ydata(), fitted.history_["learning_rate"])
+    assert display.rate_line_.axes is display.rate_ax_ is not display.ax_
+    best = int(fitted.history_["validation_loss"].idxmin()) + 1
+    kept = f"kept: epoch {best}"
+    assert texts(display.ax_) == ["training", "validation", kept, "learning rate"]
+    assert display.rate_ax_.get_ylabel() == "learning rate"
+    assert set(display.ax_.lines[2].get_xdata()) == {best}
+
+
+def test_trust_is_told(fitted):
+    """A loss that falls is no use if the forecast takes nothing of it."""
+    display = TrainingDisplay.from_estimator(make_pipeline("passthrough", fitted))
+    trust = f"takes {100 * fitted.trust_:.0f} % of the network's correction."
+    assert display.ax_.get_xlabel().endswith(trust)
+
+
+def test_without_held_out_rows_there_is_one_loss(hours, texts):
+    """A line of NaN would be a name in the legend, and nothing else."""
+    model = InformerRegressor(base=None, early_stopping=False, max_iter=2, **SMALL)
+    display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
+    assert texts(display.ax_) == ["training", "kept: epoch 2", "learning rate"]
+    assert display.ax_.get_xlabel() == "epoch"
+
+
+def test_a_network_that_was_not_trained_has_no_course(short_panel):
+    """Empty axes look like a defect."""
+    message = (
+        "history_ holds no epoch: the network was not trained, as these series are too short for "
+        "it. SharesDisplay shows who forecasts them."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        TrainingDisplay.from_estimator(short_panel)
+
+
+@pytest.mark.parametrize("display", [TrainingDisplay, SharesDisplay])
+def test_other_estimators_have_nothing_to_tell(display, hours):
+    """An AttributeError says nothing."""
+    naive = SeasonalNaive(target=["load"]).fit(hours)
+    with pytest.raises(TypeError, match=r"^SeasonalNaive has no \w+_\. Pass a fitted Informer"):
+        display.from_estimator(naive)
+
+
+@pytest.mark.parametrize("by", ["ahead", "series"])
+@pytest.mark.parametrize("kind", ["fitted", "with_trees", "short_panel"])
+def test_shares_have_the_sum_one(kind, by, request):
+    """Someone says each part of a forecast."""
+    model = request.getfixturevalue(kind)
+    shares = SharesDisplay.from_estimator(model, by=by).shares
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.01)
+
+
+def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
+    """Trees prove themselves at some steps ahead and not at others."""
+    display = SharesDisplay.from_estimator(with_trees)
+    assert list(display.shares.index) == [1, 2, 3, 4, 5, 6]
+    trees = with_trees.judged_.shares.tabular[0, :, 0]
+    assert trees.max() > 0.1
+    np.testing.assert_allclose(display.shares["DecisionTreeRegressor"], trees)
+    mean = display.shares["DecisionTreeRegressor"].mean()
+    assert mean == pytest.approx(with_trees.base_blend_["DecisionTreeRegressor"], abs=1e-4)
+    drawn = display.ax_.patches[0].get_data()
+    np.testing.assert_allclose(drawn.values, trees)
+    np.testing.assert_array_equal(drawn.edges, np.arange(7) + 0.5)
+    np.testing.assert_allclose(display.ax_.patches[1].get_data().baseline, trees)
+    assert texts(display.ax_) == list(display.shares)
+
+
+def test_trust_is_the_network_s_share_of_the_ridges(fitted, with_trees):
+    """As `series_blend_` has it, also for fits that have none; the rest is ridges alone."""
+    linear, both = copy.copy(fitted), copy.copy(with_trees)
+    linear.trust_ = 0.25
+    judged = with_trees.judged_
+    trusted = replace(judged.shares, trust=np.full_like(judged.shares.trust, 0.25))
+    both.judged_ = replace(judged, shares=trusted)
+    for model in (linear, both):
+        shares = SharesDisplay.from_estimator(model).shares
+        np.testing.assert_allclose(shares["ridges"], 3 * shares["ridges and network"])
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_shares_by_series_are_bars_of_their_names(short_panel):
+    """Series by series, the classical forecasters as one."""
+    display = SharesDisplay.from_estimator(short_panel, by="series")
+    assert list(display.shares) == ["classical"]
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["a", "b"]
+    assert [bar.get_width() for bar in display.ax_.patches] == pytest.approx([1, 1])
+
+
+def test_many_series_have_no_names(pyplot):
+    """A thousand names are a black column."""
+    shares = pd.DataFrame({"ridges": 0.25, "trees": 0.75}, index=[f"s{i}" for i in range(99)])
+    display = SharesDisplay(shares).plot()
+    assert display.ax_.get_yticklabels() == []
+    assert display.ax_.get_ylabel() == "99 series"
+    assert display.ax_.patches[99].get_x() == 0.25
+
+
+def test_candidates_are_those_of_the_blend(fitted):
+    """The greatest on top."""
+    display = SharesDisplay.from_estimator(fitted, by="candidate")
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    blend = sorted((share for share in fitted.base_blend_.values()), reverse=True)
+    assert widths == [share for share in blend if share >= 0.005]
+
+
+def test_the_network_alone_says_all(hours):
+    """As its authors had it."""
+    model = InformerRegressor(base=None, max_iter=1, **SMALL).fit(hours[:100])
+    for by in ("ahead", "series", "candidate"):
+        assert SharesDisplay.from_estimator(model, by=by).shares.to_numpy().min() == 1
+    with pytest.raises(ValueError, match=r"^by='x' must be one of \['ahead', 'candidate', 'series"):
+        SharesDisplay.from_estimator(model, by="x")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r: ErrorDisplay.from_predictions(r),
+        lambda r: CoverageDisplay.from_predictions(r),
+        lambda r: ResidualDisplay.from_predictions(r),
+        lambda r: SharesDisplay(pd.DataFrame({"trees": [1.0]})).plot(),
+        lambda r: TrainingDisplay(pd.DataFrame({"epoch": [1]})).plot(),
+    ],
+)
+def test_without_matplotlib_each_says_what_to_install(result, draw, monkeypatch):
+    """It is an extra, and the name is that of the picture."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"^\w+Display draws .* pip install 'skinformer\[plot\]'"):
+        draw(result)
