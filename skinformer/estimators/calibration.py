@@ -18,10 +18,10 @@ from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.ranges import (
     QUIET,
+    PointForecaster,
     RangeForecaster,
     Ranges,
     Situation,
-    StandardHead,
     earliest_origins,
     features_of,
     mean_size,
@@ -242,7 +242,6 @@ def calibrate(
     if not len(runs.origins):
         return None
     outputs, errors = _errors(forecaster, runs.origins)
-    points = forecaster.head.point(outputs)
     optimism = np.ones(errors.shape[2])
     if held_out is not None:
         optimism = _optimism(forecaster, held_out)
@@ -254,8 +253,8 @@ def calibrate(
     changes = volatility(timeline.values, begin, runs.origins, sizes.n_targets)
     quiet = QUIET * np.nan_to_num(np.nanmean(changes, axis=0)) + 1e-9
     situation = Situation(timeline.values, begin, series, timeline.steps_of(runs.origins))
-    scaler = forecaster.scaler.with_unseen()
-    found = features_of(situation, runs.origins, points, quiet=quiet, scaler=scaler)
+    head, scaler = forecaster.head, forecaster.scaler.with_unseen()
+    found = features_of(situation, runs.origins, outputs, head=head, quiet=quiet, scaler=scaler)
     steps = situation.steps[:, None] + np.arange(sizes.pred_len)
     spread = fit_spread(errors, found, steps, season=season, n_windows=n_windows)
     relative = errors * np.exp(-spread.typical - spread.log_size(found, steps))
@@ -288,7 +287,7 @@ def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None
             break
     else:
         return np.empty((0, sizes.n_targets))
-    plain = replace(forecaster, head=StandardHead("mse"))
+    plain = PointForecaster.of(forecaster)
     steps = np.full(len(runs.origins), horizon)
     forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
     errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)

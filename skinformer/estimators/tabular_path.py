@@ -130,7 +130,7 @@ def judge_tabular(
         forecast_windows(fit, rows, origins),
         rows,
         origins,
-        settings.head.error,
+        settings.head.point_error,
     )
     total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
