@@ -52,8 +52,9 @@ _FEWER = 4
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
 _DOUBT = 30.0
-#: Series of a panel that tell as much as one: what happens to one happens to others.
-_ALIKE, _FEWEST = 3, 6
+#: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
+#: longest series does: what happens to one happens to others at the same time.
+_FEWEST = 6
 #: Windows that are forecast far ahead, and how many times `pred_len` that is.
 _N_FAR, _N_BLOCKS = 96, 4
 #: Windows that share a row, at most, where they are few.
@@ -377,7 +378,7 @@ def _choose(
             break
     # At one time the series of a panel go through the same.
     each = np.maximum((last - low) // distance + 1, 0)
-    return runs, n_windows, min(n_windows, max(_ALIKE * int(each.max()), _FEWEST))
+    return runs, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
 
 
 def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:
