@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer import InformerRegressor, benchmark, recipes
-from skinformer.benchmark import driver_methods, drivers, panel_methods, panels
+from skinformer.benchmark import driver_methods, drivers, panel_methods, panel_ranges, panels
 from skinformer.datasets import load_auckland_pedestrians
 
 __all__ = ["main"]
@@ -87,6 +87,9 @@ def _make_panel_parser() -> argparse.ArgumentParser:
         nargs="+",
         default=["default"],
         help="the estimator, or a part of it alone",
+    )
+    parser.add_argument(
+        "--levels", action="store_true", help="measure quantiles, of the estimator alone"
     )
     parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
     parser.add_argument("--output", type=_new_file, help="JSON file for the results")
@@ -187,6 +190,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _run_panels(options: argparse.Namespace) -> None:
     """Measure one panel after the other, and give the mean of what they have in common."""
+    if options.levels:
+        _run_panel_ranges(options)
+        return
     default = panel_methods.make_forecaster({"random_state": 0} | options.parameters)
     known = {"default": default, **panel_methods.METHODS}
     chosen = {"seasonal naive": panel_methods.forecast_seasonal_naive}
@@ -211,6 +217,38 @@ def _run_panels(options: argparse.Namespace) -> None:
             options.output.write_text(json.dumps(facts, indent=2))
     mean = np.exp(np.log(pd.DataFrame(relative)).mean(axis=1))
     sys.stdout.write(f"geometric mean of MASE over seasonal naive's\n{mean.round(4).to_string()}\n")
+
+
+def _run_panel_ranges(options: argparse.Namespace) -> None:
+    """Measure the quantiles of one panel after the other."""
+    parameters = {"random_state": 0} | options.parameters
+    chosen = {
+        "seasonal naive": panel_ranges.repeat_last_season,
+        "default": panel_ranges.make_quantile_forecaster(parameters),
+    }
+    commit = _commit()
+    sys.stdout.write(f"commit {commit}\n")
+    results: dict[str, Any] = {}
+    losses = {}
+    for name in options.panel:
+        panel = panels.load_panel(
+            name, options.panels_folder, development=options.development, one_horizon=True
+        )
+        table = panel_ranges.measure_panel_ranges(panel, chosen)
+        results[name] = table.to_dict(orient="index")
+        if not options.development:  # others were measured on the test part alone
+            published = panel_ranges.published_losses(name, options.panels_folder)
+            table = pd.concat([table, published.drop(index=table.index, errors="ignore")])
+        losses[name] = table["WQL"]
+        sys.stdout.write(f"{name}, {len(panel.series)} series\n{table.round(4).to_string()}\n")
+        sys.stdout.flush()
+        if options.output:
+            facts = {"commit": commit, "development": options.development, "levels": True}
+            facts |= {"parameters": options.parameters, "panels": results}
+            options.output.write_text(json.dumps(facts, indent=2))
+    everywhere = pd.DataFrame(losses).dropna()
+    mean = np.exp(np.log(everywhere).mean(axis=1))
+    sys.stdout.write(f"geometric mean of WQL\n{mean.round(5).to_string()}\n")
 
 
 def _run_drivers(options: argparse.Namespace) -> None:

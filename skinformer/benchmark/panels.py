@@ -28,6 +28,7 @@ __all__ = [
     "measure_panel",
     "panel_frame",
     "published_errors",
+    "published_table",
 ]
 
 #: Frequencies of panels without dates, by the rows of a season.
@@ -79,7 +80,9 @@ class Panel:
 Forecaster: TypeAlias = Callable[[Panel], Float64Array]
 
 
-def load_panel(name: str, folder: str | Path, *, development: bool = False) -> Panel:
+def load_panel(
+    name: str, folder: str | Path, *, development: bool = False, one_horizon: bool = False
+) -> Panel:
     """
     Read a panel.
 
@@ -91,6 +94,8 @@ def load_panel(name: str, folder: str | Path, *, development: bool = False) -> P
         Where they are.
     development : bool, default=False
         Whether the last rows of each series, the test part, are cut off first.
+    one_horizon : bool, default=False
+        Whether all series are forecast as far as the one with the longest horizon.
 
     Returns
     -------
@@ -108,6 +113,7 @@ def load_panel(name: str, folder: str | Path, *, development: bool = False) -> P
     facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
     horizons = facts.set_index("series")["horizon"].astype(int)
     period, longest = int(facts["m"].iloc[0]), int(horizons.max())
+    horizons[:] = longest if one_horizon else horizons
     kept: dict[str, tuple[Float64Array, Float64Array, pd.Index]] = {}
     for key, part in rows.groupby("series", sort=False):
         horizon, values = int(horizons[key]), part["y"].to_numpy(dtype=np.float64)
@@ -201,15 +207,32 @@ def published_errors(name: str, folder: str | Path) -> pd.DataFrame:
     """
     rows: dict[str, dict[str, float]] = {}
     for error, file in (("MASE", "monash_mean_mase"), ("sMAPE", "monash_mean_smape")):
-        for method, value in _table_row(folder, file, name).items():
+        for method, value in published_table(folder, file, name).items():
             rows.setdefault(str(method), {})[error] = value
-    for method, value in _table_row(folder, "chronos_zero_shot", name).items():
+    for method, value in published_table(folder, "chronos_zero_shot", name).items():
         if str(method).startswith("chronos") and str(method).endswith("_MASE"):
             rows[str(method).removesuffix("_MASE")] = {"MASE": value}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["MASE", "sMAPE"])
 
 
-def _table_row(folder: str | Path, file: str, name: str) -> pd.Series:
+def published_table(folder: str | Path, file: str, name: str) -> pd.Series:
+    """
+    Read a panel's row of a table of published results.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the table is.
+    file : str
+        Its name, without ending.
+    name : str
+        Name of the panel.
+
+    Returns
+    -------
+    Series
+        By the table's columns; empty without the table or the row.
+    """
     path = Path(folder) / f"{file}.csv"
     if not path.exists():
         return pd.Series(dtype=np.float64)

@@ -176,7 +176,7 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
             are missing and were held.
         """
         validation.check_fitted(self)
-        values = self.head_.point(self._outputs(X))
+        values = self._with_quantiles(self._asked_rows(X), np.empty(0))[..., 0]
         return values[:, 0] if self.roles_.one_dimensional else values
 
     def _outputs(self, X: Any) -> Float64Array:
@@ -229,12 +229,10 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         validation.check_fitted(self)
         wanted = validation.check_range_levels(coverage, levels)
         asked = self._asked_ahead(X, horizon)
-        values = self.head_.point(self._forecaster.forecast(*asked[:5]))
         names = self.roles_.target_labels
-        if wanted is not None:
-            quantiles = self._quantiles(asked, wanted)
-            values = np.concatenate([values[..., None], quantiles], axis=2).reshape(len(values), -1)
-            names = names_with_levels(names, wanted)
+        values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
+        names = names if wanted is None else names_with_levels(names, wanted)
+        values = values.reshape(len(values), -1)
         return pd.DataFrame(values, index=asked.labels, columns=names)
 
     def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:

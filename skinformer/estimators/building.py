@@ -148,4 +148,4 @@ def build_module(
         seed=seed,
         **vars(settings.network),
     )
-    return network if path is None else Corrected(path, network)
+    return network if path is None else Corrected(path, network, middle=settings.head.middle)

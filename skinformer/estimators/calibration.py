@@ -18,10 +18,10 @@ from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.ranges import (
     QUIET,
+    PointForecaster,
     RangeForecaster,
     Ranges,
     Situation,
-    StandardHead,
     earliest_origins,
     features_of,
     mean_size,
@@ -52,8 +52,9 @@ _FEWER = 4
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
 _DOUBT = 30.0
-#: Series of a panel that tell as much as one: what happens to one happens to others.
-_ALIKE, _FEWEST = 3, 6
+#: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
+#: longest series does: what happens to one happens to others at the same time.
+_FEWEST = 6
 #: Windows that are forecast far ahead, and how many times `pred_len` that is.
 _N_FAR, _N_BLOCKS = 96, 4
 #: Windows that share a row, at most, where they are few.
@@ -242,7 +243,6 @@ def calibrate(
     if not len(runs.origins):
         return None
     outputs, errors = _errors(forecaster, runs.origins)
-    points = forecaster.head.point(outputs)
     optimism = np.ones(errors.shape[2])
     if held_out is not None:
         optimism = _optimism(forecaster, held_out)
@@ -254,8 +254,8 @@ def calibrate(
     changes = volatility(timeline.values, begin, runs.origins, sizes.n_targets)
     quiet = QUIET * np.nan_to_num(np.nanmean(changes, axis=0)) + 1e-9
     situation = Situation(timeline.values, begin, series, timeline.steps_of(runs.origins))
-    scaler = forecaster.scaler.with_unseen()
-    found = features_of(situation, runs.origins, points, quiet=quiet, scaler=scaler)
+    head, scaler = forecaster.head, forecaster.scaler.with_unseen()
+    found = features_of(situation, runs.origins, outputs, head=head, quiet=quiet, scaler=scaler)
     steps = situation.steps[:, None] + np.arange(sizes.pred_len)
     spread = fit_spread(errors, found, steps, season=season, n_windows=n_windows)
     relative = errors * np.exp(-spread.typical - spread.log_size(found, steps))
@@ -288,7 +288,7 @@ def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None
             break
     else:
         return np.empty((0, sizes.n_targets))
-    plain = replace(forecaster, head=StandardHead("mse"))
+    plain = PointForecaster.of(forecaster)
     steps = np.full(len(runs.origins), horizon)
     forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
     errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
@@ -378,7 +378,7 @@ def _choose(
             break
     # At one time the series of a panel go through the same.
     each = np.maximum((last - low) // distance + 1, 0)
-    return runs, n_windows, min(n_windows, max(_ALIKE * int(each.max()), _FEWEST))
+    return runs, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
 
 
 def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:

@@ -75,6 +75,11 @@ class StepForecaster:
         """Rows before an origin that its forecast is made from."""
         return max(self.sizes.seq_len, self.judged.look_back)
 
+    @property
+    def module_head(self) -> Head:
+        """What the outputs of the module mean, whatever is made of them."""
+        return self.head
+
     def observe(self, table: Table) -> Observed:
         """
         Standardise rows at prediction.
@@ -301,7 +306,9 @@ class StepForecaster:
                 source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
             return predict_windows(self.module, source, origins, trust=trust)
 
-        return JointForecaster(self.judged, self.sizes, place.series, clock, forecast)
+        return JointForecaster(
+            self.judged, self.sizes, place.series, clock, forecast, self.module_head
+        )
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
+import numpy as np
 from sklearn.metrics import r2_score
 from torch import Tensor
 
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
-from skinformer.training.losses import as_loss, level_error
+from skinformer.training.losses import absolute_error, as_loss, level_error, quantile_error
 
-__all__ = ["Head", "PointHead"]
+__all__ = ["Head", "PointHead", "QuantileHead"]
 
 #: Standardised or in units.
 Floats = TypeVar("Floats", Float32Array, Float64Array)
@@ -34,6 +35,19 @@ class Head(Protocol):
     @property
     def outputs(self) -> tuple[int, ...]:
         """Shape of the outputs of one step and target; () is one value."""
+
+    @property
+    def middle(self) -> int | None:
+        """
+        Place of the output that is the forecast; None where there is one alone.
+
+        The others tell by their distances from it how sure the network is. Shares of forecasters
+        are shares in the forecast: what is sure or not is the network's to say.
+        """
+
+    @property
+    def level(self) -> float | None:
+        """Level of the quantile that `predict` gives, from calibrated ranges; None for `point`."""
 
     @property
     def in_units(self) -> bool:
@@ -54,8 +68,11 @@ class Head(Protocol):
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Give what training lowers, in float32: one error for each truth."""
 
+    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
+        """Give the errors of points by which forecasters are compared with one another."""
+
     def point(self, outputs: Floats) -> Floats:
-        """Give the one value that is forecast: fed back, and what `predict` and `forecast` give."""
+        """Give the one value that is forecast: what is fed back, and ranges lie around."""
 
     def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
@@ -80,6 +97,8 @@ class PointHead:
     loss: str | float
 
     outputs: ClassVar[tuple[int, ...]] = ()
+    middle: ClassVar[int | None] = None
+    level: ClassVar[float | None] = None
     in_units: ClassVar[bool] = True
     score_name: ClassVar[str] = "r2"
 
@@ -110,6 +129,22 @@ class PointHead:
         loss = self.loss
         error = as_loss(loss) if isinstance(loss, str) else level_error(level=loss)
         return error(outputs, truth)
+
+    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the error of each forecast.
+
+        Parameters
+        ----------
+        points, truth : Tensor of shape (…, n_targets)
+            Forecasts and what came.
+
+        Returns
+        -------
+        Tensor of shape (…, n_targets), float32
+            What training lowers.
+        """
+        return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
         """
@@ -152,6 +187,139 @@ class PointHead:
     ) -> float:
         """
         Give the R².
+
+        Parameters
+        ----------
+        truth, forecast : ndarray of shape (n, n_targets)
+            In the truth's units; no truth is missing.
+        weight : ndarray of shape (n,), or None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            1 is perfect, 0 as good as the mean of the truth.
+        """
+        return float(r2_score(truth, forecast, sample_weight=weight))
+
+
+@dataclass(frozen=True)
+class QuantileHead:
+    """
+    Several quantiles: the network forecasts each, and the median if it is none of them.
+
+    All who share a forecast share the median. How far the network's quantiles lie from its median
+    is one of the things that the size of errors may go by, see `ranges.features_of`: calibrated
+    ranges, which never cross, are wide where the network is unsure, as far as that proves right.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Ascending, in (0, 1).
+    """
+
+    levels: tuple[float, ...]
+
+    in_units: ClassVar[bool] = True
+    score_name: ClassVar[str] = "r2"
+    on_path: ClassVar[bool] = True
+    of_mean: ClassVar[bool] = False
+
+    @property
+    def _learnt(self) -> list[float]:
+        return sorted({*self.levels, 0.5})
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Number of quantiles that the network forecasts."""
+        return (len(self._learnt),)
+
+    @property
+    def middle(self) -> int:
+        """Place of the median."""
+        return self._learnt.index(0.5)
+
+    @property
+    def level(self) -> float:
+        """The level that is nearest to the median, the lower one of two."""
+        return min(self.levels, key=lambda level: round(abs(level - 0.5), 12))
+
+    def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the mean quantile loss of all levels.
+
+        Parameters
+        ----------
+        outputs : Tensor of shape (batch, pred_len, n_targets, n_outputs)
+            Forecasts, standardised.
+        truth : Tensor of shape (batch, pred_len, n_targets)
+            What came.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float32
+            What training lowers.
+        """
+        return quantile_error(levels=self._learnt)(outputs, truth)
+
+    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the error of each median.
+
+        Parameters
+        ----------
+        points, truth : Tensor of shape (…, n_targets)
+            Medians and what came.
+
+        Returns
+        -------
+        Tensor of shape (…, n_targets), float32
+            Absolute errors.
+        """
+        return absolute_error(points, truth)
+
+    def point(self, outputs: Floats) -> Floats:
+        """
+        Give the median.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (…, n_targets, n_outputs)
+            Forecasts.
+
+        Returns
+        -------
+        ndarray of shape (…, n_targets)
+            The quantile of level 0.5.
+        """
+        return outputs[..., self.middle]
+
+    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+        """
+        Undo the standardisation.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, n_targets, n_outputs)
+            Forecasts, standardised.
+        scaler : Scaler
+            Of the fit.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_targets, n_outputs)
+            In the truth's units.
+        """
+        each = (scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0))
+        return np.stack(list(each), axis=-1)
+
+    def score(
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
+    ) -> float:
+        """
+        Give the R² of what `predict` gives.
 
         Parameters
         ----------

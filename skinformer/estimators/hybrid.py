@@ -16,7 +16,6 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
-from skinformer.model.outputs import match_axes
 from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
@@ -220,7 +219,7 @@ def choose_trust(
     steps : ndarray of int64, shape (n_windows,)
         The time of each of these windows.
     error : Loss
-        What training lowered.
+        Of forecasts.
 
     Returns
     -------
@@ -239,9 +238,8 @@ def choose_trust(
         for stretch, forecasts in zip(parts, _forecasts(module, held_out), strict=True):
             batch, alone, together = forecasts
             weight = 1.0 if batch.weight is None else batch.weight
-            start = match_axes(alone, together)
             for j, share in enumerate(_TRUSTS):
-                losses = error(torch.lerp(start, together, share), batch.target) * weight
+                losses = error(torch.lerp(alone, together, share), batch.target) * weight
                 total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
     return _TRUSTS[best_share(total.numpy())]
 
@@ -307,4 +305,7 @@ def _forecasts(
     """Forecast each batch without the network and with it."""
     with torch.inference_mode():
         for batch in held_out:
-            yield batch, module.path(*batch.inputs[:2]), module(*batch.inputs)
+            together = module(*batch.inputs)
+            if module.middle is not None:
+                together = together[..., module.middle]
+            yield batch, module.path(*batch.inputs[:2]), together

@@ -210,10 +210,10 @@ def _compare(
 ) -> None:
     """Warn if what forecasts a long table is worse than a repeated season."""
     head, held_out = settings.head, batches.validation
-    if rows.tail is None or held_out is None or head.outputs or not head.on_path:
+    if rows.tail is None or held_out is None or not head.on_path:
         return  # nothing to compare on, or no forecast of what came
     origins = some_of_tail(rows.tails)
-    forecast = predict_windows(module, held_out.source, origins)
+    forecast = head.point(predict_windows(module, held_out.source, origins))
     if challenger is not None:
         beside = forecast_windows(challenger.fit, rows, origins)
         forecast += challenger.share[:, None].astype(np.float32) * (beside - forecast)
@@ -234,7 +234,8 @@ def _judged(
         shares = Shares.of_weights(weights)
     else:
         steps = rows.timeline.steps_of(batches.validation.draw())
-        trust = choose_trust(module, batches.validation, steps=steps, error=settings.head.error)
+        error = settings.head.point_error
+        trust = choose_trust(module, batches.validation, steps=steps, error=error)
         if challenger is None:
             return Judged(trust)
         tabular, share = challenger
@@ -289,7 +290,7 @@ def _weights(
         series,
         n_series=timeline.n_series,
     )
-    if rows.tail is not None and not settings.head.outputs:
+    if rows.tail is not None:
         each = np.stack(list(forecasts.values()), axis=-1)
         joint = (each * weights[series, None]).sum(axis=-1, dtype=np.float32)
         compare_with_naive(joint, origins, timeline, rows.tail, seq_len=rows.sizes.seq_len)

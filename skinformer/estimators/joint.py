@@ -9,8 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.head import Head
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.rolling import Rows
+from skinformer.estimators.shares import Shares
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
@@ -37,6 +39,8 @@ class JointForecaster:
         What the steps count.
     module : callable
         Ridges and network.
+    head : Head
+        What their outputs are; everyone else gives points.
     """
 
     judged: Judged
@@ -44,6 +48,7 @@ class JointForecaster:
     series: IntArray
     clock: Clock
     module: ModuleForecaster
+    head: Head
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """
@@ -59,13 +64,16 @@ class JointForecaster:
         Returns
         -------
         ndarray of float32, shape (n, pred_len, n_targets, *head.outputs)
-            Standardised. Whoever has no share in a window is not asked.
+            Standardised. Whoever has no share in a window is not asked, but for a network of
+            several outputs: how far these lie apart it alone can tell.
         """
-        shares = self.judged.shares
-        if shares is None:
-            if self.judged.simple is None:
-                return self.module(rows, origins, None)
-            return self._classical(rows, origins)
+        if self.judged.shares is not None:
+            return self._shared(rows, origins, self.judged.shares)
+        if self.judged.simple is None:
+            return self.module(rows, origins, None)
+        return self._around(self._classical(rows, origins), None)
+
+    def _shared(self, rows: Rows, origins: IntArray, shares: Shares) -> Float32Array:
         track = rows.track[origins]
         known = np.minimum(self.series[track], len(shares.trust) - 1)
         classical, tabular = shares.classical[known, None], shares.tabular[known]
@@ -74,17 +82,31 @@ class JointForecaster:
             part = origins - rows.begin[track] < self.sizes.seq_len
             classical[part], tabular[part] = 1.0, 0.0
         ridges = np.maximum(1.0 - classical - tabular, 0.0)
-        out = np.zeros((len(origins), self.sizes.pred_len, self.sizes.n_targets), dtype=np.float32)
+        shape = len(origins), self.sizes.pred_len, self.sizes.n_targets
+        points, outputs = np.zeros(shape, dtype=np.float32), None
 
         def add(share: Float64Array, forecast: Callable[[IntArray], Float32Array]) -> None:
             some = np.flatnonzero(share.any(axis=(1, 2)))
             if len(some):
-                out[some] += share[some] * forecast(some)
+                points[some] += share[some] * forecast(some)
 
-        add(ridges, lambda some: self.module(rows, origins[some], shares.trust[known[some]]))
+        if self.head.middle is None:
+            add(ridges, lambda some: self.module(rows, origins[some], shares.trust[known[some]]))
+        else:
+            outputs = self.module(rows, origins, shares.trust[known])
+            points += (ridges * self.head.point(outputs)).astype(np.float32)
         add(classical, lambda some: self._classical(rows, origins[some]))
         add(tabular, lambda some: self._tabular(rows, origins[some]))
-        return out
+        return self._around(points, outputs)
+
+    def _around(self, points: Float32Array, outputs: Float32Array | None) -> Float32Array:
+        """Put outputs around points; all are the point where there are none."""
+        if self.head.middle is None:
+            return points
+        if outputs is None:
+            return np.repeat(points[..., None], self.head.outputs[0], axis=-1)
+        moved: Float32Array = outputs + (points - self.head.point(outputs))[..., None]
+        return moved
 
     def _classical(self, rows: Rows, origins: IntArray) -> Float32Array:
         simple, track = self.judged.simple, rows.track[origins]

@@ -22,7 +22,7 @@ class Parameters:
     seq_len: int
     pred_len: int
     known_future: list[Any] | None
-    loss: str | float
+    loss: str | float | Sequence[float]
     max_iter: int
     freq: Any
     calendar: Literal["auto"] | list[str] | None

@@ -24,6 +24,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
 __all__ = [
+    "PointForecaster",
     "RangeForecaster",
     "Ranges",
     "Situation",
@@ -37,6 +38,8 @@ __all__ = [
 _WIDTH, QUIET = 48, 0.1
 #: Level, in means of the series, that is added: an error at level zero is not zero.
 _LOW_LEVEL = 0.05
+#: Distance of quantiles, standardised, below which the network has said nothing.
+_LEAST_APART = 1e-6
 #: Rows before the first window of a series.
 _FEWEST_ROWS = 3
 
@@ -193,8 +196,9 @@ def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: 
 def features_of(
     situation: Situation,
     known_until: IntArray,
-    points: Float64Array,
+    outputs: Float64Array,
     *,
+    head: Head,
     quiet: Float64Array,
     scaler: Scaler,
 ) -> Float64Array:
@@ -207,8 +211,10 @@ def features_of(
         The windows.
     known_until : ndarray of int64, shape (n,)
         The row after the last known one before each.
-    points : ndarray of shape (n, pred_len, n_targets)
+    outputs : ndarray of shape (n, pred_len, n_targets, *head.outputs)
         Forecasts, standardised.
+    head : Head
+        What they are.
     quiet : ndarray of shape (n_targets,)
         Volatility that is added.
     scaler : Scaler
@@ -216,14 +222,18 @@ def features_of(
 
     Returns
     -------
-    ndarray of shape (n, pred_len, n_targets, 2)
-        Logs of volatility and level; NaN where there is none.
+    ndarray of shape (n, pred_len, n_targets, n_features)
+        Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
+        there is none.
     """
-    out = np.empty((*points.shape, 2))
+    points = head.point(outputs)
     changes = volatility(situation.values, situation.begin, known_until, points.shape[2])
-    out[..., 0] = np.log(changes + quiet)[:, None]
-    out[..., 1] = _levels(points, scaler, situation.series)
-    return out
+    wild = np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)
+    found = [wild, _levels(points, scaler, situation.series)]
+    if head.middle is not None:
+        apart = np.abs(outputs - points[..., None]).mean(axis=-1)
+        found.append(np.log(np.where(apart > _LEAST_APART, apart, np.nan)))
+    return np.stack(found, axis=-1)
 
 
 def volatility(
@@ -326,6 +336,46 @@ class RangeHead(StandardHead):
 
 
 @dataclass(frozen=True)
+class PointForecaster(StepForecaster):
+    """
+    A forecaster of points that stay standardised, whatever the module gives.
+
+    Parameters
+    ----------
+    inner : Head
+        What the outputs of the module are.
+    """
+
+    inner: Head
+
+    @classmethod
+    def of(cls, forecaster: StepForecaster) -> PointForecaster:
+        """
+        Keep the points of a forecaster.
+
+        Parameters
+        ----------
+        forecaster : StepForecaster
+            Any.
+
+        Returns
+        -------
+        PointForecaster
+            It makes the same forecasts.
+        """
+        return cls(**_parts_of(forecaster, StandardHead("mse")), inner=forecaster.head)
+
+    @property
+    def module_head(self) -> Head:
+        """What the outputs of the module mean."""
+        return self.inner
+
+    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
+        inner = super()._window_forecaster(place, clock)
+        return lambda rows, origins: self.inner.point(inner(rows, origins))
+
+
+@dataclass(frozen=True)
 class RangeForecaster(StepForecaster):
     """
     A forecaster that says with each forecast how far it may be off; its head is a `RangeHead`.
@@ -363,15 +413,18 @@ class RangeForecaster(StepForecaster):
         RangeForecaster
             It makes the same forecasts.
         """
-        same = {part.name: getattr(forecaster, part.name) for part in fields(StepForecaster)}
-        return cls(
-            **(same | {"head": RangeHead("mse")}), ranges=ranges, inner=forecaster.head, given=given
-        )
+        parts = _parts_of(forecaster, RangeHead("mse"))
+        return cls(**parts, ranges=ranges, inner=forecaster.head, given=given)
 
     @property
     def look_back(self) -> int:
         """Rows before an origin that a forecast and those before it are made from."""
         return super().look_back + N_TRAILING * self.ranges.distance
+
+    @property
+    def module_head(self) -> Head:
+        """What the outputs of the module mean."""
+        return self.inner
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         inner = super()._window_forecaster(place, clock)
@@ -401,8 +454,9 @@ class RangeForecaster(StepForecaster):
         before = trailing_origins(until, earliest, ranges.distance)
         asked, where = np.unique(np.append(origins, before[before >= 0]), return_inverse=True)
         own, earlier = where[: len(origins)], where[len(origins) :]
-        points = self.inner.point(inner(rows, asked)).astype(np.float64)
-        log_size = self._log_sizes(points, rows, asked, place, known_until[asked])
+        outputs = inner(rows, asked).astype(np.float64)
+        points = self.inner.point(outputs)
+        log_size = self._log_sizes(outputs, rows, asked, place, known_until[asked])
         errors = self._errors(points, rows, asked, place, known, on_clock)
         sizes = mean_size(np.abs(errors) * np.exp(-ranges.spread.typical - log_size))
         recent = np.full((*before.shape, points.shape[2]), np.nan)
@@ -415,7 +469,7 @@ class RangeForecaster(StepForecaster):
 
     def _log_sizes(
         self,
-        points: Float64Array,
+        outputs: Float64Array,
         rows: Rows,
         origins: IntArray,
         place: Placement,
@@ -425,8 +479,14 @@ class RangeForecaster(StepForecaster):
         track, first = rows.track[origins], rows.steps[origins]
         series = np.minimum(place.series[track], len(self.scaler.mean))
         situation = Situation(rows.values, rows.begin[track], series, first)
-        scaler = self.scaler.with_unseen()
-        found = features_of(situation, known_until, points, quiet=self.ranges.quiet, scaler=scaler)
+        found = features_of(
+            situation,
+            known_until,
+            outputs,
+            head=self.inner,
+            quiet=self.ranges.quiet,
+            scaler=self.scaler.with_unseen(),
+        )
         steps = first[:, None] + np.arange(self.sizes.pred_len)
         return self.ranges.spread.log_size(found, steps)
 
@@ -473,3 +533,9 @@ class RangeForecaster(StepForecaster):
         last = np.maximum.accumulate(np.where(known, numbers, -1))
         before = np.append(-1, last[:-1]) + 1
         return known, np.maximum(before, first[rows.track])
+
+
+def _parts_of(forecaster: StepForecaster, head: Head) -> dict[str, Any]:
+    """Give what a forecaster is made of, with another head."""
+    same = {part.name: getattr(forecaster, part.name) for part in fields(StepForecaster)}
+    return same | {"head": head}

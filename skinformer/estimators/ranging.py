@@ -11,14 +11,16 @@ from sklearn.utils import check_random_state
 
 from skinformer import validation
 from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.head import Head
 from skinformer.estimators.placement import Placement
 from skinformer.estimators.ranges import RangeForecaster, Ranges
 from skinformer.estimators.rolling import Observed
 from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
 
-__all__ = ["AskedSteps", "RangesMixin", "names_with_levels"]
+__all__ = ["AskedSteps", "RangesMixin", "names_with_levels", "with_quantiles"]
 
 
 class AskedSteps(NamedTuple):
@@ -104,7 +106,7 @@ class RangesMixin(FittedState):
         tail = (1 - validation.check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
-    def predict_quantiles(self, X: Any, levels: Sequence[float]) -> Float64Array:
+    def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
         """
         Give quantiles for each row of X at its own time.
 
@@ -112,8 +114,9 @@ class RangesMixin(FittedState):
         ----------
         X : DataFrame, Series or array-like of shape (n_samples, n_features)
             Rows as `predict` takes them.
-        levels : sequence of float
-            Each in (0, 1): the share of the truth that is to lie below.
+        levels : sequence of float, default=None
+            Each in (0, 1): the share of the truth that is to lie below. None: those that `loss`
+            lists, ascending.
 
         Returns
         -------
@@ -123,7 +126,8 @@ class RangesMixin(FittedState):
         Raises
         ------
         ValueError
-            If the rows of the fit were too few to tell how far forecasts are off.
+            If the rows of the fit were too few to tell how far forecasts are off, or if neither
+            `levels` nor `loss` lists any.
 
         Examples
         --------
@@ -136,9 +140,9 @@ class RangesMixin(FittedState):
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
         """
-        wanted = validation.check_levels(levels)
         validation.check_fitted(self)
-        quantiles = self._quantiles(self._asked_rows(X), wanted)
+        wanted = validation.asked_levels(levels, getattr(self.head_, "levels", None))
+        quantiles = self._with_quantiles(self._asked_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
     def sample(
@@ -215,10 +219,14 @@ class RangesMixin(FittedState):
             columns = pd.Index([(name, i) for name in names for i in range(n)])
         return pd.DataFrame(table.reshape(len(table), -1), index=asked.labels, columns=columns)
 
-    def _quantiles(self, asked: AskedSteps, levels: Float64Array) -> Float64Array:
+    def _with_quantiles(self, asked: AskedSteps, levels: Float64Array) -> Float64Array:
+        """Give what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
+        head = self.head_
+        if head.level is None and not len(levels):
+            return head.point(self._forecaster.forecast(*asked[:5]))[..., None]
         ranges, outputs = self._range_outputs(asked)
         series = np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
-        return ranges.quantiles(outputs, levels, self.scaler_.with_unseen(), series)
+        return with_quantiles(head, ranges, outputs, levels, self.scaler_.with_unseen(), series)
 
     def _range_outputs(self, asked: AskedSteps) -> tuple[Ranges, Float64Array]:
         ranges = validation.check_ranges(self.ranges_)
@@ -234,6 +242,43 @@ class RangesMixin(FittedState):
 
     def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
         raise NotImplementedError
+
+
+def with_quantiles(
+    head: Head,
+    ranges: Ranges,
+    outputs: Float64Array,
+    levels: Float64Array,
+    scaler: Scaler,
+    series: IntArray,
+) -> Float64Array:
+    """
+    Give forecasts and their quantiles in the truth's units.
+
+    Parameters
+    ----------
+    head : Head
+        Of the fit.
+    ranges : Ranges
+        Of the fit.
+    outputs : ndarray of shape (n, n_targets, 3)
+        From `RangeForecaster.forecast`.
+    levels : ndarray of shape (n_levels,)
+        In (0, 1).
+    scaler : Scaler
+        Of the fit, and of series that it did not hold.
+    series : ndarray of int64, shape (n,)
+        The series of each row.
+
+    Returns
+    -------
+    ndarray of shape (n, n_targets, 1 + n_levels)
+        What `predict` gives, and behind it the quantiles.
+    """
+    if head.level is not None:
+        return ranges.quantiles(outputs, np.append(head.level, levels), scaler, series)
+    points = scaler.inverse(outputs[..., 0].astype(np.float32), series)[..., None]
+    return np.concatenate([points, ranges.quantiles(outputs, levels, scaler, series)], axis=2)
 
 
 def names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:

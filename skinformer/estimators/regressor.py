@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
+from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
-from skinformer.estimators.head import PointHead
+from skinformer.estimators.head import Head, PointHead, QuantileHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 
 __all__ = ["InformerRegressor"]
@@ -34,8 +36,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         but the target count as known only up to the present. Columns made by
         `CalendarFeatures` are known without being named, and so are all columns of X when y
         is not one of them. What is named here is never taken for static.
-    loss : {"mse", "mae", "huber"} or float, default="mse"
-        What training lowers, in standardised units. A number in (0, 1) forecasts that quantile.
+    loss : {"mse", "mae", "huber"}, float or list of float, default="mse"
+        What training lowers, in standardised units. A number in (0, 1) forecasts that quantile by
+        the Informer; a list of them, such as ``[0.1, 0.5, 0.9]``, all these by everyone who
+        forecasts: `predict_quantiles` gives them, and `predict` the one nearest to the median.
     max_iter : int, default=10
         Epochs at most.
     freq : str, offset, int or None, default=None
@@ -334,8 +338,10 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         tags.target_tags.single_output = True
         return tags
 
-    def _make_head(self) -> PointHead:
-        return PointHead(self.loss)
+    def _make_head(self) -> Head:
+        if isinstance(self.loss, str | Real):
+            return PointHead(self.loss)
+        return QuantileHead(tuple(sorted(validation.check_levels(self.loss, name="loss").tolist())))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

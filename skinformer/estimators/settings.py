@@ -143,7 +143,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     validation.check_micro_batches(micro, estimator.batch_size)
     validation.check_base(estimator.base)
     linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs
-    joins = linear_path and head.on_path and not head.outputs
+    joins = linear_path and head.on_path
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     return FitSettings(

@@ -131,7 +131,7 @@ def judge_tabular(
     linear = predict_windows(lambda past, future, *_: path(past, future), source, origins)
     tabular = forecast_windows(fit, rows, origins)
     with threads_for(0):
-        losses = _losses(linear, tabular, rows, origins, settings.head.error)
+        losses = _losses(linear, tabular, rows, origins, settings.head.point_error)
     total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     total = total @ _nearby(source.pred_len)

@@ -12,6 +12,7 @@ from skinformer import validation
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.ranges import RangeForecaster
+from skinformer.estimators.ranging import with_quantiles
 from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.rolling import Observed
 from skinformer.reading.prediction import read_prediction
@@ -72,23 +73,22 @@ class OriginsModel:
             origin and `forecast` after it.
         """
         forecaster, starts = self.forecaster, self.rows[origins]
+        head, roles, ranges = forecaster.head, forecaster.roles, None
+        if head.level is not None or len(levels):
+            ranges = validation.check_ranges(self.model.ranges_)
+            nothing = np.empty(0, dtype=np.int64)
+            given = Observed(forecaster.history.values[:0], nothing, nothing)
+            forecaster = RangeForecaster.of(forecaster, ranges, given)
         values, held = forecast_origins(forecaster, starts, horizon)
-        roles = forecaster.roles
         if held.past:
             validation.warn_of_held_values("past-only columns", roles.past, held.past)
         if held.known:
             validation.warn_of_held_values("columns known ahead", roles.known, held.known)
-        points: Float64Array = forecaster.head.point(values)[..., None]
-        if not len(levels):
-            return points
-        ranges = validation.check_ranges(self.model.ranges_)
-        nothing = np.empty(0, dtype=np.int64)
-        given = Observed(forecaster.history.values[:0], nothing, nothing)
-        ranged = RangeForecaster.of(forecaster, ranges, given)
-        outputs, _ = forecast_origins(ranged, starts, horizon)
+        if ranges is None:
+            return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)
-        quantiles = ranges.quantiles(outputs, levels, forecaster.scaler.with_unseen(), series)
-        return np.concatenate([points, quantiles], axis=2)
+        scaler = forecaster.scaler.with_unseen()
+        return with_quantiles(head, ranges, values, levels, scaler, series)
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:

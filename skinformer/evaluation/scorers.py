@@ -83,7 +83,9 @@ def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Float64Ar
     return interval
 
 
-def predict_quantiles(estimator: Any, X: Any, levels: Sequence[float]) -> Float64Array:
+def predict_quantiles(
+    estimator: Any, X: Any, levels: Sequence[float] | None = None
+) -> Float64Array:
     """
     Ask the last step of a Pipeline, or the best one of a search, for quantiles.
 
@@ -93,8 +95,8 @@ def predict_quantiles(estimator: Any, X: Any, levels: Sequence[float]) -> Float6
         Fitted.
     X : DataFrame, Series or array-like of shape (n_samples, n_features)
         Rows as the Pipeline takes them.
-    levels : sequence of float
-        Levels in (0, 1).
+    levels : sequence of float, default=None
+        Levels in (0, 1); None for those that `loss` lists.
 
     Returns
     -------

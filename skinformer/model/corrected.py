@@ -21,6 +21,8 @@ class Corrected(nn.Module):
         What is corrected; it has no parameters to train.
     network : Informer
         Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained.
+    middle : int or None, default=None
+        Of several outputs the one that is the forecast; None where there is one alone.
 
     Attributes
     ----------
@@ -29,7 +31,8 @@ class Corrected(nn.Module):
 
     Notes
     -----
-    ``ŷ = path(x) + trust · network(x)``.
+    ``ŷ = path(x) + trust · network(x)``. Of several outputs the middle one; the others keep their
+    distances from it, since the path does not say how sure it is.
 
     **Shape**: those of `Informer`.
 
@@ -56,9 +59,9 @@ class Corrected(nn.Module):
 
     trust: Tensor
 
-    def __init__(self, path: LinearPath, network: Informer) -> None:
+    def __init__(self, path: LinearPath, network: Informer, *, middle: int | None = None) -> None:
         super().__init__()
-        self.path, self.network = path, network
+        self.path, self.network, self.middle = path, network, middle
         self.register_buffer("trust", torch.ones(()))
 
     @property
@@ -98,4 +101,7 @@ class Corrected(nn.Module):
         forecast: Tensor = self.path(past, future)
         correction: Tensor = self.network(past, future, *times)
         share = self.trust if trust is None else match_axes(trust[:, None], correction)
+        if self.middle is not None:
+            untrusted = (1 - share) * correction[..., self.middle, None]
+            return match_axes(forecast, correction) + correction - untrusted
         return match_axes(forecast, correction) + share * correction

@@ -118,6 +118,7 @@ from skinformer.validation.rows import (
     warn_of_single_row,
 )
 from skinformer.validation.scores import (
+    asked_levels,
     check_any_change,
     check_coverage,
     check_forecast_shape,
@@ -167,6 +168,7 @@ __all__ = [
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
     "TIME_INDEX_CONSTRAINTS",
+    "asked_levels",
     "check_affine",
     "check_after_training",
     "check_ahead",

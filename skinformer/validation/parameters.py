@@ -81,7 +81,12 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_decoder_layers": [_COUNT],
     "d_ff": [None, _COUNT],
     "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
-    "loss": [StrOptions({"mse", "mae", "huber"}), Interval(Real, 0, 1, closed="neither")],
+    "loss": [
+        StrOptions({"mse", "mae", "huber"}),
+        Interval(Real, 0, 1, closed="neither"),
+        list,
+        tuple,
+    ],
     "optimizer": [StrOptions({"adamw", "muon"})],
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],

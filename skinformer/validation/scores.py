@@ -11,6 +11,7 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = [
+    "asked_levels",
     "check_any_change",
     "check_coverage",
     "check_forecast_shape",
@@ -27,7 +28,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-def check_levels(levels: Any) -> Float64Array:
+def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
     """Give the levels of quantiles, or raise if they are none."""
     try:
         values = np.asarray(levels, dtype=np.float64)
@@ -35,11 +36,21 @@ def check_levels(levels: Any) -> Float64Array:
         values = np.empty(0)
     if values.ndim != 1 or not len(values) or not ((values > 0) & (values < 1)).all():
         raise ValueError(
-            f"levels={levels!r} must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9]."
+            f"{name}={levels!r} must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9]."
         )
     if len(np.unique(values)) < len(values):
-        raise ValueError(f"levels={levels!r} holds one of them twice: name each once.")
+        raise ValueError(f"{name}={levels!r} holds one of them twice: name each once.")
     return values
+
+
+def asked_levels(levels: Any, listed: tuple[float, ...] | None) -> Float64Array:
+    """Give the levels that are asked for, those that `loss` lists where none are."""
+    if levels is None and listed is None:
+        raise ValueError(
+            "levels=None needs an estimator whose `loss` lists levels: pass some, such as "
+            "levels=[0.1, 0.5, 0.9]."
+        )
+    return check_levels(listed if levels is None else levels)
 
 
 def check_coverage(coverage: Any) -> float:

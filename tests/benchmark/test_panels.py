@@ -13,6 +13,12 @@ from skinformer.benchmark.panel_methods import (
     forecast_seasonal_naive,
     make_forecaster,
 )
+from skinformer.benchmark.panel_ranges import (
+    LEVELS,
+    measure_panel_ranges,
+    published_losses,
+    repeat_last_season,
+)
 from skinformer.benchmark.panels import (
     load_panel,
     measure_panel,
@@ -39,7 +45,9 @@ def folder(tmp_path):
     meta = pd.DataFrame({"series": ["A", "B"], "n_train": [12, 12], "horizon": [4, 2], "m": 4})
     meta.to_csv(tmp_path / "tiny.meta.csv.gz", index=False)
     (tmp_path / "monash_mean_mase.csv").write_text("panel,SES,ETS\ntiny,1.5,-\nother,2,2\n")
-    (tmp_path / "chronos_zero_shot.csv").write_text("panel,chronos-bolt_MASE,x_WQL\ntiny,0.9,1\n")
+    (tmp_path / "chronos_zero_shot.csv").write_text(
+        "panel,chronos-bolt_MASE,x_WQL\ntiny,0.9,0.25\n"
+    )
     return tmp_path
 
 
@@ -143,3 +151,40 @@ def test_a_missing_panel_is_named(folder, capsys):
 def test_the_classical_blend_alone_is_measured_like_any_function(folder):
     panel = load_panel("tiny", folder)
     assert forecast_classical(panel).shape == (2, 4)
+
+
+def test_all_series_may_be_forecast_as_far_as_the_farthest(folder):
+    """Published losses of CIF are of twelve months for all."""
+    panel = load_panel("tiny", folder, one_horizon=True)
+    assert [len(rows) for rows in panel.train] == [12, 10]
+    np.testing.assert_array_equal(panel.truth[1], [110, 111, 112, 113])
+
+
+def test_losses_are_those_computed_by_hand(folder):
+    """Over the sum of all truths, not a mean over series."""
+    panel = load_panel("tiny", folder)
+    table = measure_panel_ranges(panel, {"one": repeat_last_season})
+    # All levels at once: A is 4 too low at four rows, B at two, and their mean is a half.
+    total = np.nansum(panel.truth)
+    assert table.loc["one", "WQL"] == pytest.approx(6 * 4 / total)
+    assert np.mean(LEVELS) == 0.5
+    wide = measure_panel_ranges(
+        panel, {"wide": lambda panel, levels: np.array(levels) * 400 + np.zeros((2, 4, 1))}
+    )
+    a, b = panel.truth[0], panel.truth[1, :2]
+    inside = [(part >= 40) & (part <= 360) for part in (a, b)]
+    assert wide.loc["wide", "80 %"] == pytest.approx(np.concatenate(inside).mean())
+    assert wide.loc["wide", "80 % least"] == min(np.mean([inside[0][i]]) for i in (2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+def test_the_command_measures_quantiles(folder, capsys):
+    command = ["--panel", "tiny", "--panels-folder", str(folder), "--levels"]
+    output = folder / "out.json"
+    main([*command, "--parameters", '{"seq_len": 4}', "--output", str(output)])
+    shown = capsys.readouterr().out
+    assert "WQL" in shown
+    assert published_losses("tiny", folder)["WQL"].to_dict() == {"x": 0.25}
+    kept = json.loads(output.read_text())
+    assert kept["levels"]
+    assert 0 < kept["panels"]["tiny"]["default"]["WQL"] < 0.1

@@ -21,6 +21,8 @@ class FanHead:
     """Three quantiles of each target; the middle one is fed back."""
 
     outputs = (3,)
+    middle = 1
+    level = None
     in_units = True
     on_path = False
     of_mean = False
@@ -28,6 +30,9 @@ class FanHead:
 
     def error(self, outputs, truth):
         return quantile_error(levels=LEVELS)(outputs, truth)
+
+    def point_error(self, points, truth):
+        return (points - truth).abs()
 
     def point(self, outputs):
         return outputs[..., 1]

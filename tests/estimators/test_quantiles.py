@@ -1,0 +1,287 @@
+"""Several quantiles by one fit: from everyone who forecasts, calibrated, and never crossing."""
+
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+
+from skinformer import InformerRegressor
+from skinformer.estimators.head import QuantileHead
+from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
+
+LEVELS = [0.1, 0.5, 0.9]
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the network is not trained:UserWarning", "ignore:series .* take no part:UserWarning"
+)
+
+
+@pytest.fixture
+def fan(small):
+    def make(**parameters):
+        return small(**({"seq_len": 24, "pred_len": 6, "loss": LEVELS} | parameters))
+
+    return make
+
+
+def hourly(n, *, seed=0):
+    """Make a daily wave with noise that is skewed."""
+    rng = np.random.default_rng(seed)
+    hours = pd.date_range("2024-01-01", periods=n, freq="h")
+    wave = 10 * np.sin(hours.hour.to_numpy() * np.pi / 12)
+    return pd.DataFrame({"load": 50 + wave + rng.gamma(2.0, size=n)}, index=hours)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return hourly(800)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    return InformerRegressor(loss=LEVELS, **sizes, random_state=0).fit(rows[:600])
+
+
+def test_one_fit_gives_all_quantiles_and_predict_the_median(model, rows):
+    """What a list as `loss` means."""
+    quantiles = model.predict_quantiles(rows[600:])
+    assert quantiles.shape == (200, 3)
+    np.testing.assert_array_equal(model.predict(rows[600:]), quantiles[:, 1])
+    below = (rows["load"].to_numpy()[600:, None] <= quantiles).mean(axis=0)
+    np.testing.assert_allclose(below, LEVELS, atol=0.07)
+
+
+def test_a_network_learns_the_levels_and_the_median(fan, rows):
+    """It starts from the path's one forecast, and its outputs part."""
+    model = fan(max_iter=4, loss=[0.8, 0.2]).fit(rows)
+    low, middle, high = model._outputs(rows[-50:])[:, 0].mean(axis=0)
+    assert low < middle < high
+    assert model.head_.levels == (0.2, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("levels", "nearest"), [([0.8, 0.9], 0.8), ([0.9, 0.6, 0.1], 0.6), ((0.4, 0.6), 0.4)]
+)
+def test_without_a_median_predict_gives_the_nearest_level(fan, rows, levels, nearest):
+    """Also where the base speaks alone, whose own forecast is in the middle."""
+    model = fan(loss=levels).fit(rows[:600])
+    forecast = model.predict(rows[600:])
+    np.testing.assert_array_equal(forecast, model.predict_quantiles(rows[600:], [nearest])[:, 0])
+    assert (rows["load"][600:] <= forecast).mean() == pytest.approx(nearest, abs=0.08)
+
+
+def test_forecast_backtest_and_predict_agree(model, rows):
+    """The level that `predict` gives is what everything gives."""
+    ahead = model.make_future_frame()
+    one = model.forecast()
+    assert list(one) == ["load"]
+    np.testing.assert_array_equal(one["load"], model.predict(ahead))
+    fans = model.forecast(levels=LEVELS)
+    np.testing.assert_array_equal(fans["load"], fans["load_0.5"])
+    np.testing.assert_array_equal(fans.iloc[:, 1:], model.predict_quantiles(ahead))
+    results = backtest(model, rows[600:630], horizon=6)
+    last = results[results["origin"] == rows.index[624]]
+    later = pickle.loads(pickle.dumps(model)).update(rows[600:624])
+    np.testing.assert_allclose(last["forecast"], later.forecast()["load"], rtol=1e-6)
+
+
+def test_nothing_crosses(model):
+    """In 10,000 forecasts of any size, at levels of any distance."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        levels = np.sort(rng.random(20) * 0.998 + 0.001)
+        outputs = np.empty((100, 1, 3))
+        outputs[..., 0] = rng.standard_t(2, size=(100, 1)) * 10
+        outputs[..., 1] = rng.normal(size=(100, 1)) * 4
+        outputs[..., 2] = rng.integers(40, size=(100, 1))
+        series = np.zeros(100, dtype=np.int64)
+        quantiles = model.ranges_.quantiles(outputs, levels, model.scaler_, series)
+        assert (np.diff(quantiles, axis=2) >= 0).all()
+
+
+def test_nothing_crosses_after_nonsense(model):
+    """Rows of X may hold anything."""
+    rng = np.random.default_rng(0)
+    index = pd.date_range("2024-01-26", periods=200, freq="h")  # 600 hours from the first row
+    for scale in (0.01, 10, 1000):
+        values = rng.standard_t(2, size=200) * scale + 50
+        values[rng.random(200) < 0.3] = np.nan
+        levels = np.sort(rng.random(20) * 0.998 + 0.001)
+        quantiles = model.predict_quantiles(pd.DataFrame({"load": values}, index=index), levels)
+        assert (np.diff(quantiles, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("base", [pytest.param("auto", marks=pytest.mark.slow), "linear"])
+def test_the_median_costs_no_accuracy(fan, base):
+    """A user who asks for ranges must not pay with the forecast: 1 % at most."""
+    data = hourly(2400, seed=3)
+    errors = {
+        str(loss): np.abs(
+            fan(loss=loss, base=base).fit(data[:2000]).predict(data[2000:]) - data["load"][2000:]
+        ).mean()
+        for loss in ("mse", LEVELS)
+    }
+    assert errors[str(LEVELS)] < 1.01 * errors["mse"]
+
+
+def loud_hours(n, *, seed=0):
+    """Make rows whose noise is ten times as large where a flag that is known ahead says so."""
+    rng = np.random.default_rng(seed)
+    loud = np.repeat(rng.random(n // 5) < 0.5, 5).astype(float)
+    hours = pd.date_range("2024-01-01", periods=n, freq="h")
+    noise = rng.normal(size=n) * np.where(loud, 10, 1)
+    return pd.DataFrame({"loud": loud, "load": 50 + noise}, index=hours)
+
+
+@pytest.fixture(scope="module")
+def loud():
+    data = loud_hours(2000)
+    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 6}
+    sizes |= {"known_future": ["loud"], "base": "linear", "random_state": 0}
+    fits = {
+        str(loss): InformerRegressor("load", loss=loss, **sizes).fit(data[:1600])
+        for loss in ("mae", LEVELS)
+    }
+    return data[1600:], fits["mae"], fits[str(LEVELS)]
+
+
+def test_the_network_widens_ranges_where_it_knows_that_they_should_be(loud):
+    """Ranges alone go by the past; that an hour to come is loud only the network can tell."""
+    test, plain, fan = loud
+    assert (fan.ranges_.spread.slope[0, 2] > 0.3).all()
+    width = np.ptp(fan.predict_quantiles(test), axis=1)
+    assert width[test["loud"] == 1].mean() > 2 * width[test["loud"] == 0].mean()
+    losses = [
+        pinball_loss(test["load"], each.predict_quantiles(test, LEVELS), levels=LEVELS)
+        for each in (fan, plain)
+    ]
+    assert losses[0] < 0.95 * losses[1]
+
+
+def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
+    """Its outputs are noise here: ranges are those around the base."""
+
+    def noise(module, inputs, output):
+        return output + torch.randn(output.shape, generator=torch.Generator().manual_seed(0))
+
+    data = hourly(1200, seed=5)
+    model, plain = fan().fit(data[:900]), fan(loss="mae").fit(data[:900])
+    model._network.register_forward_hook(noise)
+    model.module_.trust.fill_(0.0)
+    plain.module_.trust.fill_(0.0)
+    losses = [
+        pinball_loss(data["load"][900:], each.predict_quantiles(data[900:], LEVELS), levels=LEVELS)
+        for each in (model, plain)
+    ]
+    assert losses[0] < 1.01 * losses[1]
+
+
+def test_several_targets_covariates_and_missing_values(fan, rows):
+    """Every part of a frame takes part, as for a point forecast."""
+    data = rows.assign(price=np.roll(rows["load"], 3) * 2.0, flag=rows.index.hour < 8.0)
+    data.loc[data.index[200:205], "load"] = np.nan
+    model = fan(target=["load", "price"], known_future=["flag"]).fit(data[:600])
+    quantiles = model.predict_quantiles(data[600:])
+    assert quantiles.shape == (200, 2, 3)
+    assert (np.diff(quantiles, axis=2) >= 0).all()
+    np.testing.assert_array_equal(model.predict(data[600:]), quantiles[..., 1])
+
+
+@pytest.mark.parametrize("n", [30, 150])
+def test_panels(fan, n):
+    """Classical forecasters alone, and shares of all."""
+    parts = [hourly(n, seed=i).assign(series=f"s{i}") for i in range(4)]
+    panel = pd.concat(parts).set_index("series", append=True).swaplevel()
+    model = fan().fit(panel)
+    ahead = model.forecast(levels=LEVELS)
+    assert ahead.shape == (24, 4)
+    assert (np.diff(ahead.to_numpy()[:, 1:], axis=1) > 0).all()
+
+
+def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
+    """A quantile that nobody knows is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fan(pred_len=2, seq_len=2).fit(hourly(4))
+    if model.ranges_ is None:
+        with pytest.raises(ValueError, match="ranges need errors"):
+            model.forecast()
+
+
+def test_it_is_stored_updated_and_cloned(model, rows):
+    """Whatever works on an estimator works on this one."""
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.predict(rows[600:]), model.predict(rows[600:]))
+    before = other.forecast(levels=LEVELS)
+    after = other.update(rows[600:700]).forecast(levels=LEVELS)
+    assert after.index[0] - before.index[0] == pd.Timedelta(hours=100)
+    copied = clone(model)
+    assert copied.get_params()["loss"] == LEVELS
+    copied.set_params(loss=(0.25, 0.75))
+    assert copied.fit(rows[:600]).predict_quantiles(rows[600:]).shape == (200, 2)
+
+
+def test_a_search_goes_over_lists(fan, rows):
+    """A list in a grid is a value, not values."""
+    search = GridSearchCV(
+        fan(),
+        {"loss": [[0.1, 0.9], LEVELS, "mse"]},
+        scoring=ForecastScorer("neg_pinball", levels=[0.1, 0.9]),
+        cv=TimeSeriesSplit(2, test_size=48),
+        error_score="raise",
+    )
+    search.fit(rows[:500], rows["load"][:500])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("loss", [[], [0.5, 1.0], ["a"], [[0.1, 0.5]], [0.1, float("nan")]])
+def test_lists_of_anything_else_are_refused(fan, rows, loss):
+    """Before anything is fitted."""
+    message = f"loss={loss!r} must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9]."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        fan(loss=loss).fit(rows)
+
+
+def test_a_level_is_named_once(fan, rows):
+    message = "loss=[0.5, 0.5] holds one of them twice: name each once."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        fan(loss=[0.5, 0.5]).fit(rows)
+
+
+def test_levels_have_to_come_from_somewhere(fan, rows):
+    message = (
+        "levels=None needs an estimator whose `loss` lists levels: pass some, such as "
+        "levels=[0.1, 0.5, 0.9]."
+    )
+    model = fan(loss="mse").fit(rows)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.predict_quantiles(rows)
+
+
+def test_the_head_is_what_the_levels_say():
+    """The median is learnt also where it is not asked for."""
+    head = QuantileHead((0.8, 0.9))
+    assert (head.outputs, head.middle, head.level) == ((3,), 0, 0.8)
+    outputs = torch.tensor([[0.0, 1.0, 2.0]])
+    assert head.point(outputs).tolist() == [0.0]
+    expected = (0.5 * 1 + 0.0 + 0.1 * 1) / 3
+    assert head.error(outputs, torch.ones(1)).item() == pytest.approx(expected)
+    assert head.point_error(torch.zeros(1), torch.ones(1)).item() == 1
+
+
+def test_a_forecast_with_levels_forecasts_and_warns_once(fan, rows):
+    """Points are those that ranges lie around: asking twice costs twice and says all twice."""
+    data = rows.assign(other=np.arange(800.0))[["other", "load"]]
+    model = fan(target="load", loss="mse").fit(data)
+    model.ranges_  # noqa: B018 – found by forecasts of its own
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.forecast(horizon=20, levels=LEVELS)
+    assert len([w for w in caught if "held" in str(w.message)]) == 1
