@@ -8,11 +8,12 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.head import PointHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
+from skinformer.estimators.ranging import RangesMixin
 
 __all__ = ["InformerRegressor"]
 
 
-class InformerRegressor(RegressorMixin, BaseInformer):
+class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
 
