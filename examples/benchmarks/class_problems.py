@@ -4,6 +4,7 @@ Each problem is forecast from every `pred_len`-th row, fitted once on what lies 
 before the test rows are for choices. References read the classes up to the origin, nothing later.
 """
 
+import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skinformer import InformerClassifier
 from skinformer.datasets import load_auckland_pedestrians
 
 DATA = Path(os.environ.get("SKINFORMER_BENCH_DATA", "../shared/data"))
@@ -50,7 +52,6 @@ def levels(values: pd.Series, n_train: int) -> pd.Series:
 
 def crowd(street: str = "45 Queen Street") -> Problem:
     """How crowded is each hour of tomorrow?"""
-    people = load_auckland_pedestrians()[street].tz_convert("UTC")
     n_test = 8 * 7 * DAY
     people = load_auckland_pedestrians()[street]
     frame = pd.DataFrame({"people": people, "level": levels(people, len(people) - 2 * n_test)})
@@ -77,7 +78,7 @@ def weather() -> Problem:
 
 
 def rain() -> Problem:
-    """Does it rain on each of the next seven days?"""
+    """Tell whether it rains on each of the next seven days."""
     df = pd.read_csv(DATA / "seattle-weather.csv", parse_dates=["date"]).set_index("date")
     df = df.asfreq("D")
     frame = df[["temp_max", "temp_min", "wind"]].assign(
@@ -87,7 +88,7 @@ def rain() -> Problem:
 
 
 def price() -> Problem:
-    """Does the S&P 500 rise on each of the next five days?"""
+    """Tell whether the S&P 500 rises on each of the next five days."""
     df = pd.read_csv(DATA / "sp500.csv.gz", index_col=0, parse_dates=True)
     change = np.log(df["Adj Close"]).diff().dropna()
     frame = pd.DataFrame({"change": change.to_numpy(), "rises": change.to_numpy() > 0})
@@ -128,7 +129,7 @@ def frequencies(train: pd.Series, rows: pd.Index, cells) -> pd.DataFrame:
 
 def hour_and_weekday(index: pd.Index):
     if isinstance(index, pd.DatetimeIndex):
-        return index.dayofweek * 24 + index.hour
+        return index.day_of_week * 24 + index.hour
     return np.asarray(index) % 5
 
 
@@ -179,10 +180,10 @@ def lag_table(problem: Problem, *, numbers: bool, one_hot: bool) -> np.ndarray:
         out.append(problem.df[list(problem.known)].to_numpy(dtype=float))
     index = problem.df.index
     if isinstance(index, pd.DatetimeIndex):
-        fields = [index.hour, index.dayofweek, index.month]
+        fields = [index.hour, index.day_of_week, index.month]
         if one_hot:
             out.append(pd.get_dummies(pd.DataFrame(dict(enumerate(fields))).astype(str)).to_numpy())
-            out.append(pd.get_dummies((index.dayofweek * 24 + index.hour).astype(str)).to_numpy())
+            out.append(pd.get_dummies((index.day_of_week * 24 + index.hour).astype(str)).to_numpy())
         else:
             out.append(np.stack(fields, axis=1))
     return np.hstack([np.asarray(part, dtype=float) for part in out])
@@ -238,7 +239,7 @@ def balanced_accuracy(codes: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def calibration_error(codes: np.ndarray, probabilities: np.ndarray, n_bins: int = 10) -> float:
-    """Expected calibration error of the forecast class, ten bins of equal width."""
+    """Give the expected calibration error of the forecast class, by ten bins of equal width."""
     sure, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.minimum((sure * n_bins).astype(int), n_bins - 1)
     gaps = [
@@ -246,3 +247,33 @@ def calibration_error(codes: np.ndarray, probabilities: np.ndarray, n_bins: int 
         for k in np.unique(place)
     ]
     return float(np.sum(gaps) / len(codes))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("problems", nargs="*", default=list(PROBLEMS))
+    parser.add_argument("--test", action="store_true", help="forecast the test rows")
+    args = parser.parse_args()
+    for name in args.problems:
+        problem = PROBLEMS[name]()
+        train, rows = problem.parts(test=args.test)
+        at = len(train) + np.arange(len(rows))
+        truth = codes_of(problem)[1][at]
+        model = InformerClassifier(
+            problem.target,
+            seq_len=problem.seq_len,
+            pred_len=problem.pred_len,
+            known_future=list(problem.known) or None,
+            random_state=0,
+        ).fit(train)
+        forecasts = references(problem, len(train), at)
+        forecasts["InformerClassifier"] = model.predict_proba(rows)
+        scores = (log_loss, balanced_accuracy, calibration_error)
+        table = {n: [score(truth, each) for score in scores] for n, each in forecasts.items()}
+        print(name, model.base_blend_, model.trust_, model.temperature_)
+        columns = ["log loss", "balanced accuracy", "calibration error"]
+        print(pd.DataFrame(table, index=columns).T.round(4).to_string())
+
+
+if __name__ == "__main__":
+    main()

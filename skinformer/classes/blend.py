@@ -8,8 +8,8 @@ from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["TEMPERATURES", "mixture_weights", "temperature_losses"]
 
-#: Forecasters start alike, which counts as so many truths.
-_PRIOR = 20.0
+#: What is believed before counts as so many truths.
+_PRIOR = 200.0
 _ROUNDS = 100
 #: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
 _WIDTH = 0.5
@@ -20,7 +20,7 @@ TEMPERATURES = np.exp(
 
 
 def mixture_weights(
-    likelihood: Float64Array, weight: Float64Array, n_truths: float
+    likelihood: Float64Array, weight: Float64Array, n_truths: float, believed: Float64Array
 ) -> Float64Array:
     """
     Find the convex weights of forecasters at each step ahead.
@@ -33,6 +33,8 @@ def mixture_weights(
         Of each truth; 0 where it is missing.
     n_truths : float
         How many different truths there are: windows overlap.
+    believed : ndarray of shape (n_forecasters,)
+        The weights without any truth, of sum 1; they count as two hundred.
 
     Returns
     -------
@@ -42,18 +44,18 @@ def mixture_weights(
     Examples
     --------
     >>> one, other = np.full((50, 1), 0.9), np.full((50, 1), 0.3)
-    >>> mixture_weights(np.stack([one, other]), np.ones((50, 1)), 1000.0).round(1)
+    >>> mixture_weights(np.stack([one, other]), np.ones((50, 1)), 5000.0, np.full(2, 0.5)).round(1)
     array([[1., 0.]])
     """
-    n_forecasters, _, pred_len = likelihood.shape
+    pred_len = likelihood.shape[2]
     nearby = _nearby(pred_len)
     total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)[:, None]
-    share = np.full((pred_len, n_forecasters), 1 / n_forecasters)
+    share = np.tile(believed, (pred_len, 1))
     for _ in range(_ROUNDS):
         each = likelihood * share.T[:, None]
         each /= each.sum(axis=0)
         proved = nearby @ (each * weight).sum(axis=1).T / total
-        share = (n_truths * proved + _PRIOR / n_forecasters) / (n_truths + _PRIOR)
+        share = (n_truths * proved + _PRIOR * believed) / (n_truths + _PRIOR)
         share /= share.sum(axis=1, keepdims=True)
     return share
 

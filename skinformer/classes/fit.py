@@ -31,6 +31,8 @@ __all__ = ["ClassFit", "default_classifier", "fit_classes"]
 #: Pairs that the logistic map learns from at most, and the share of time, the last, that chooses
 #: its penalty.
 _LOGISTIC_PAIRS, _LATE = 20_000, 0.2
+#: Weight of frequencies, and of transitions, before anything is proved.
+_SIMPLE = 0.1
 #: Least probability of any class: what never came may come.
 _LEAST = 1e-5
 _CHUNK = 8192  # pairs that are forecast at a time
@@ -134,6 +136,12 @@ class ClassFit:
     targets: tuple[TargetFit, ...]
     names: tuple[str, ...]
     pred_len: int
+
+    @property
+    def believed(self) -> Float64Array:
+        """Weights without any truth: the logistic map and trees know what the first two say."""
+        n_others = len(self.names) - 2
+        return np.array([_SIMPLE, _SIMPLE, *[(1 - 2 * _SIMPLE) / n_others] * n_others])
 
     @property
     def look_back(self) -> int:

@@ -176,14 +176,14 @@ def join_classes(
     -------
     JudgedClasses
         Of mixture weights by step ahead, the network's share by stretches of the tail, and a
-        temperature. Without a tail nothing is known of anybody: all but the network count the
-        same, and it has no say unless it is alone.
+        temperature. Without a tail nothing is known of anybody: all but the network count as
+        they do before, and it has no say unless it is alone.
     """
     if rows.tail is None or batches.validation is None:
         if not settings.class_path:
             return JudgedClasses(1.0)
         final = _fit(rows, settings)
-        weights = np.full((settings.pred_len, len(final.names)), 1 / len(final.names))
+        weights = np.tile(final.believed, (settings.pred_len, 1))
         return JudgedClasses(0.0, fit=final, weights=weights)
     judged = _judge(module, batches.validation.source, rows, settings, fit)
     if fit is not None and settings.early_stopping is not True:
@@ -214,9 +214,9 @@ def _judge(
         each = fit.forecast(timeline.values, begin, series, origins, steps, timeline.clock)
         came = [(each[..., g] * truth[..., g]).sum(axis=-1) for g in head.groups]
         own = np.concatenate(came, axis=1)  # targets are as good as more windows
-        weights = mixture_weights(
-            own, np.concatenate([weight[..., g.start] for g in head.groups]), n_truths
-        )
+        of_truths = np.concatenate([weight[..., g.start] for g in head.groups])
+        own[:, of_truths == 0] = 1.0  # what came is not known
+        weights = mixture_weights(own, of_truths, n_truths, fit.believed)
         judged = JudgedClasses(0.0, fit=fit, weights=weights)
         judged = replace(
             judged, trust=_trust(judged, each, network, truth, weight, origins, rows, head)

@@ -154,10 +154,13 @@ class LabelReader:
         In the order of the targets.
     names : tuple
         Columns of X that hold labels; numbers for an array, none where only y does.
+    by_name : bool
+        Whether columns are found by their names; by their place where an array was fitted.
     """
 
     targets: tuple[Labels, ...]
     names: tuple[Hashable, ...]
+    by_name: bool
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -181,7 +184,7 @@ class LabelReader:
             Of the same columns. What is no table is given as it is, to be refused by its reader.
         """
         X = as_frame(X)
-        places = _places(X, self.names)
+        places = _places(X, self.names, by_name=self.by_name)
         coded = {
             j: self._coded(_column(X, j), target, f"X (column {name!r})", unseen)
             for j, target, name in zip(places, self.targets, self.names, strict=False)
@@ -370,13 +373,15 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     """
     X = as_frame(X)
     names = _targets_in(X, y, target)
-    places = _places(X, names)
+    by_name = isinstance(X, pd.DataFrame)
+    places = _places(X, names, by_name=by_name)
     own = [(_column(X, j), f"X (column {name!r})") for j, name in zip(places, names, strict=True)]
     columns = own if y is None else [(column, "y") for column in _truth_columns(y)]
     weights = validation.check_class_weights(class_weight, len(columns))
     reader = LabelReader(
         tuple(_classes(*column, weight) for column, weight in zip(columns, weights, strict=True)),
         names,
+        by_name,
     )
     if y is not None:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
@@ -402,21 +407,19 @@ def _targets_in(X: Any, y: Any, target: Any) -> tuple[Hashable, ...]:
     return find_targets(target, names, named=isinstance(X, pd.DataFrame), truth=truth)
 
 
-def _places(X: Any, names: Sequence[Hashable]) -> list[int | None]:
-    """Find columns by their names; None for those that rows leave out."""
-    if isinstance(X, pd.DataFrame):
+def _places(X: Any, names: Sequence[Hashable], *, by_name: bool) -> list[int | None]:
+    """Find columns by their names, else by their place; None for those that rows leave out."""
+    if isinstance(X, pd.DataFrame) and by_name:
         places: dict[Hashable, int] = {name: j for j, name in enumerate(X.columns)}
-        by_place = not any(name in places for name in names)
-        return [
-            int(str(name)) if by_place and isinstance(name, int) else places.get(name)
-            for name in names
-        ]
+        return [places.get(name) for name in names]
     n_columns = _n_columns(X)
     return [name if isinstance(name, int) and name < n_columns else None for name in names]
 
 
 def _n_columns(X: Any) -> int:
     """Count the columns of a table; 0 of what is none."""
+    if isinstance(X, pd.DataFrame):
+        return X.shape[1]
     values = np.asarray(X)
     return values.shape[1] if values.ndim == 2 else 0
 
