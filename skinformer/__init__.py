@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes
+    from skinformer.estimators.classifier import InformerClassifier
     from skinformer.estimators.parts import Attention, Block, MemorySaving
     from skinformer.estimators.regressor import InformerRegressor
     from skinformer.preprocessing.calendar_features import CalendarFeatures
@@ -23,6 +24,7 @@ __all__ = [
     "Attention",
     "Block",
     "CalendarFeatures",
+    "InformerClassifier",
     "InformerRegressor",
     "MaskFuture",
     "MemorySaving",
@@ -40,6 +42,7 @@ _CLASSES = {
     "Attention": "skinformer.estimators.parts",
     "Block": "skinformer.estimators.parts",
     "CalendarFeatures": "skinformer.preprocessing.calendar_features",
+    "InformerClassifier": "skinformer.estimators.classifier",
     "InformerRegressor": "skinformer.estimators.regressor",
     "MaskFuture": "skinformer.preprocessing.mask_future",
     "MemorySaving": "skinformer.estimators.parts",

@@ -1,4 +1,4 @@
-"""Parameters that follow the sources, to splat into `InformerRegressor`.
+"""Parameters that follow the sources, to splat into the estimators.
 
 The estimator's own defaults are what the benchmarks say is best; these are what the documents
 say. A recipe names every parameter of the network and of its training step, so that none of its
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BF16", "NOTE"]
+__all__ = ["BF16", "BF16_CLASSES", "NOTE"]
 
 #: The mathematical note: pre-norm LayerNorm, GELU, weights from N(0, 0.02²), AdamW, MSE. The
 #: calendar is that of its section 2.3, also where "auto" would leave the month out for want of
@@ -29,7 +29,7 @@ NOTE: dict[str, Any] = {
     "n_heads": 4,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,
-    "d_ff": None,
+    "d_ff": 256,
     "attention": "probsparse",
     "block": "note",
     "position": "sinusoidal",
@@ -57,7 +57,7 @@ BF16: dict[str, Any] = {
     "n_heads": 4,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,
-    "d_ff": None,
+    "d_ff": 256,
     "attention": "dense",
     "block": "bf16",
     "position": "sinusoidal",
@@ -65,6 +65,34 @@ BF16: dict[str, Any] = {
     "dropout": 0.1,
     "window_norm": False,
     "loss": "mse",
+    "optimizer": "muon",
+    "learning_rate": 3e-4,
+    "weight_decay": 0.1,
+    "batch_size": 32,
+    "precision": "bf16",
+}
+
+#: The same for `InformerClassifier`: cross-entropy with the z-loss of the training configuration,
+#: and label smoothing as the transformer blocks have it, which share 0.1 among the other classes.
+BF16_CLASSES: dict[str, Any] = {
+    "class_weight": None,
+    "label_smoothing": 0.1,
+    "z_loss": 1e-4,
+    "base": None,
+    "patch_len": 1,
+    "calendar": ["hour", "weekday", "month"],
+    "embeddings": ("mask",),
+    "d_model": 64,
+    "n_heads": 4,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 1,
+    "d_ff": 256,
+    "attention": "dense",
+    "block": "bf16",
+    "position": "sinusoidal",
+    "distil": True,
+    "dropout": 0.1,
+    "window_norm": False,
     "optimizer": "muon",
     "learning_rate": 3e-4,
     "weight_decay": 0.1,

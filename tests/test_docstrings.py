@@ -15,6 +15,7 @@ import skinformer
 PUBLIC = (
     "skinformer.datasets",
     "skinformer.display",
+    "skinformer.estimators.classifier",
     "skinformer.estimators.parts",
     "skinformer.estimators.regressor",
     "skinformer.evaluation",

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer import Block, InformerRegressor, recipes
-from skinformer.estimators.head import PointHead
+from skinformer import Block, InformerClassifier, InformerRegressor, recipes
+from skinformer.estimators.head import ClassHead, PointHead
 from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.
@@ -98,6 +98,65 @@ def test_the_recipes_are_what_the_documents_say():
     assert modern.items() <= recipes.BF16.items()
     settings = read_settings(InformerRegressor(**recipes.BF16), PointHead("mse"))
     assert settings.trainer.muon_learning_rate == pytest.approx(0.02)
+
+
+#: Every value, as it is written: what both recipes of the training configuration share.
+BF16_NETWORK = {
+    "base": None,
+    "patch_len": 1,
+    "calendar": ["hour", "weekday", "month"],
+    "embeddings": ("mask",),
+    "d_model": 64,
+    "n_heads": 4,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 1,
+    "d_ff": 256,
+    "attention": "dense",
+    "block": "bf16",
+    "position": "sinusoidal",
+    "distil": True,
+    "dropout": 0.1,
+    "window_norm": False,
+    "optimizer": "muon",
+    "learning_rate": 3e-4,
+    "weight_decay": 0.1,
+    "batch_size": 32,
+    "precision": "bf16",
+}
+
+
+def test_every_value_of_the_training_configuration_is_pinned():
+    """A value that moves by mistake is no recipe of a document any more."""
+    assert recipes.BF16 == BF16_NETWORK | {"target_transform": None, "loss": "mse"}
+    classes = {"class_weight": None, "label_smoothing": 0.1, "z_loss": 1e-4}
+    assert BF16_NETWORK | classes == recipes.BF16_CLASSES
+    assert set(recipes.BF16_CLASSES) == set(InformerClassifier().get_params()) - OPEN
+
+
+def test_every_value_of_the_note_is_pinned():
+    """The same for the note, which differs in what it does not share with the configuration."""
+    assert recipes.NOTE == BF16_NETWORK | {
+        "target_transform": None,
+        "loss": "mse",
+        "embeddings": (),
+        "attention": "probsparse",
+        "block": "note",
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "weight_decay": 0.01,
+        "precision": "auto",
+    }
+
+
+def test_the_recipe_of_classes_trains_as_it_says():
+    """Smoothing and z-loss have to reach the loss, and the loss has to fall."""
+    hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    df = pd.DataFrame({"state": np.where(hours.hour < 8, "night", "day")}, index=hours)
+    short = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "d_ff": 32, "max_iter": 4}
+    model = InformerClassifier(**recipes.BF16_CLASSES | short, random_state=0).fit(df)
+    assert model.head_ == ClassHead((2,), label_smoothing=0.1, z_loss=1e-4)
+    assert model.precision_ == "bf16"
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
 def test_the_blocks_of_the_recipes_are_what_the_documents_say():

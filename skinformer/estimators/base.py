@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -30,32 +29,35 @@ from skinformer.estimators.future import (
 )
 from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit, start_module
-from skinformer.estimators.joining import Judged, find_challenger, join
+from skinformer.estimators.joining import Judged
+from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.placement import after_history
-from skinformer.estimators.ranging import AskedSteps, RangesMixin, names_with_levels
+from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
 from skinformer.estimators.simple_path import for_rows
+from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
 from skinformer.estimators.wild import without_wild_values
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
-from skinformer.timeline.timeline import build_timeline, runs
+from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
+class BaseInformer(CallbackSupportMixin, BaseEstimator, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {
@@ -65,6 +67,14 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
     def _make_head(self) -> Head:
         """Say what the outputs of the network mean."""
         raise NotImplementedError
+
+    def _make_reader(self, X: Any, y: Any) -> TruthReader:  # noqa: ARG002
+        """Say how truths are read."""
+        return NumberReader()
+
+    def _values(self, outputs: Float64Array) -> Float64Array:
+        """Give what is forecast, one number of each target, of outputs in the truth's units."""
+        return self.head_.point(outputs)
 
     def set_params(self, **params: Any) -> Self:
         """
@@ -142,7 +152,7 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         draft.__dict__ = {k: v for k, v in vars(self).items() if not k.endswith("_")}
         return draft
 
-    def predict(self, X: Any) -> Float64Array:
+    def predict(self, X: Any) -> Any:
         """
         Forecast each row of X at its own time.
 
@@ -176,8 +186,12 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
             are missing and were held.
         """
         validation.check_fitted(self)
-        values = self._with_quantiles(self._asked_rows(X), np.empty(0))[..., 0]
-        return values[:, 0] if self.roles_.one_dimensional else values
+        values = self._points(self._asked_rows(X))
+        return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
+
+    def _points(self, asked: AskedSteps) -> Float64Array:
+        """Give the values that are forecast, (n, n_targets)."""
+        return self._values(self._forecaster.forecast(*asked[:5]))
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
@@ -185,55 +199,14 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
 
     def _asked_rows(self, X: Any) -> AskedSteps:
         """Place the rows of X."""
-        forecaster, table = self._forecaster, read_prediction(self, X, fitted_rows(self))
+        forecaster, table = self._forecaster, self._read_prediction(X)
         place, observed = forecaster.place(table, forecaster.observe(table))
         return AskedSteps(observed, observed.track, table.steps, place, table.clock)
 
-    def forecast(
-        self,
-        X: Any = None,
-        horizon: int | None = None,
-        *,
-        coverage: float | None = None,
-        levels: Sequence[float] | None = None,
-    ) -> pd.DataFrame:
-        """
-        Forecast the steps after the history.
-
-        Parameters
-        ----------
-        X : DataFrame, Series or array-like, default=None
-            Later history (target observed), what is known of the future (target missing or left
-            out), or both; told apart by the target. The fitted state stays as it was.
-        horizon : int, default=None
-            Steps to forecast, at least 1. None: the rows of X after the history, else
-            `pred_len`.
-        coverage : float, default=None
-            Share of the truth that is to lie between two columns more.
-        levels : sequence of float, default=None
-            Levels of quantiles, one column more each; not together with `coverage`.
-
-        Returns
-        -------
-        DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
-            Forecasts with their timestamps, in the index's time zone and frequency; for several
-            series (those of X, if X is given) horizon rows each, under a MultiIndex. Behind each
-            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9.
-
-        Raises
-        ------
-        ValueError
-            If a column known ahead lacks a value at one of the steps, or if the rows of the fit
-            were too few for ranges.
-        """
-        validation.check_fitted(self)
-        wanted = validation.check_range_levels(coverage, levels)
-        asked = self._asked_ahead(X, horizon)
-        names = self.roles_.target_labels
-        values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
-        names = names if wanted is None else names_with_levels(names, wanted)
-        values = values.reshape(len(values), -1)
-        return pd.DataFrame(values, index=asked.labels, columns=names)
+    def _read_prediction(self, X: Any) -> Table:
+        """Read rows to forecast."""
+        rows = self.reader_.rows(X)
+        return self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
 
     def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
         """Place the steps after the history, or after that of X."""
@@ -246,7 +219,7 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
             clock, names = self.timeline_.clock, self.series_
             wanted = np.arange(self.timeline_.n_series)
         else:
-            table = read_prediction(self, X, fitted_rows(self))
+            table = self._read_prediction(X)
             table, observed = without_early(table, forecaster.observe(table), self.timeline_)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
@@ -281,8 +254,10 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         """
         validation.check_fitted(self)
         validation.check_same_index(X, sample_weight, "sample_weight")
-        truth = read_truth_of(self, X, y, self.roles_)
-        forecast = self.predict(X).reshape(truth.shape)
+        reader = self.reader_
+        rows = X if y is not None else reader.rows(X, unseen=-1.0)
+        truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
+        forecast = self._points(self._asked_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         validation.check_any_truth(int(present.sum()))
         weight = validation.score_weight(sample_weight, len(truth))
@@ -311,7 +286,9 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
             If rows are missing between the history and X, or within X.
         """
         validation.check_fitted(self)
-        table = read_update(self, X, y, fitted_rows(self))
+        reader = self.reader_
+        table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
+        table = reader.spread(table)
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
@@ -349,19 +326,26 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
+        self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
         rows = read_training(
-            self, X, y, sample_weight, reading_settings(self, whole=not settings.simple_path)
+            self,
+            self.reader_.rows(X),
+            self.reader_.truth(y),
+            sample_weight,
+            reading_settings(self, whole=not settings.simple_path),
         )
-        if settings.target_transform in (None, "auto"):  # else the user knows of their range
+        known_range = settings.target_transform not in (None, "auto")  # the user knows it
+        if self.head_.in_units and not known_range:
             rows = without_wild_values(rows)
         table, self.roles_, self.series_, self._training_digest_ = rows
+        table = self.reader_.spread(table)
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, tail, self.series_)
-        self.scaler_ = comparable(scaler, table, tail)
+        self.scaler_ = self.reader_.scaled(comparable(scaler, table, tail))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
@@ -468,12 +452,12 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
         if y is not None or not getattr(self, "_skl_callbacks", None):
             return {"X": X, "y": y, "metadata": weights}
-        truth = read_truth_of(self, X, None, self.roles_)
+        truth = read_truth_of(self, self.reader_.rows(X), None, self.roles_)
         present = ~np.isnan(truth).any(axis=1)
         if hasattr(X, "loc") and weights is None and not present.all():
             X, truth = X.loc[present], truth[present]  # scorers take no missing truth
         return {
             "X": X,
-            "y": truth[:, 0] if self.roles_.one_dimensional else truth,
+            "y": self.reader_.given(truth, one_dimensional=self.roles_.one_dimensional),
             "metadata": weights,
         }

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any: ...
         def _validate_params(self) -> None: ...
 
+    class ClassifierMixin:
+        """Tags of a classifier."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
     class RegressorMixin:
         """Tags of a regressor."""
 
@@ -54,7 +59,13 @@ if TYPE_CHECKING:
         """Tear callbacks down when the method ends."""
 
 else:
-    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-__all__ = ["BaseEstimator", "CallbackSupportMixin", "RegressorMixin", "with_callbacks"]
+__all__ = [
+    "BaseEstimator",
+    "CallbackSupportMixin",
+    "ClassifierMixin",
+    "RegressorMixin",
+    "with_callbacks",
+]

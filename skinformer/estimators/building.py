@@ -72,7 +72,7 @@ def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> Mode
         chosen = settings.calendar
         fields = choose_fields(timeline.labels) if chosen == "auto" else tuple(chosen)
     return ModelSizes(
-        n_targets=len(roles.targets),
+        n_targets=timeline.values.shape[1] - len(roles.past) - len(roles.known),
         n_past=len(roles.past),
         n_known=len(roles.known),
         n_static=len(roles.static),

@@ -10,7 +10,8 @@ import torch
 from skinformer import validation
 from skinformer.estimators.batches import WindowSource, predict_windows, window_source
 from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.head import Head
+from skinformer.estimators.class_path import ClassForecaster, JudgedClasses
+from skinformer.estimators.head import ClassHead, Head
 from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.joint import JointForecaster
@@ -306,9 +307,12 @@ class StepForecaster:
                 source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
             return predict_windows(self.module, source, origins, trust=trust)
 
-        return JointForecaster(
-            self.judged, self.sizes, place.series, clock, forecast, self.module_head
-        )
+        judged, rest = self.judged, (self.sizes, place.series, clock, forecast)
+        if isinstance(judged, JudgedClasses):
+            if not isinstance(self.head, ClassHead):
+                raise AssertionError  # they are judged by one
+            return ClassForecaster(judged, *rest, self.head)
+        return JointForecaster(judged, *rest, self.module_head)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""

@@ -8,17 +8,25 @@ recursion and the estimators ask the head.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
+import torch
 from sklearn.metrics import r2_score
 from torch import Tensor
 
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
-from skinformer.training.losses import absolute_error, as_loss, level_error, quantile_error
+from skinformer.training.losses import (
+    absolute_error,
+    as_loss,
+    cross_entropy,
+    level_error,
+    quantile_error,
+)
 
-__all__ = ["Head", "PointHead", "QuantileHead"]
+__all__ = ["ClassHead", "Head", "PointHead", "QuantileHead"]
 
 #: Standardised or in units.
 Floats = TypeVar("Floats", Float32Array, Float64Array)
@@ -334,3 +342,159 @@ class QuantileHead:
             1 is perfect, 0 as good as the mean of the truth.
         """
         return float(r2_score(truth, forecast, sample_weight=weight))
+
+
+@dataclass(frozen=True)
+class ClassHead:
+    """
+    Logits: one for each class of each target, which all count as columns that are forecast.
+
+    What is fed back are probabilities. The likeliest class would throw away what the forecast
+    knows of the others, and a run of likeliest classes soon never changes (docs/classes.md).
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of classes of each target.
+    label_smoothing : float in [0, 1)
+        Probability that the truth leaves to the other classes.
+    z_loss : float
+        Weight of the squared logarithm of the sum of exponentials of logits.
+    """
+
+    sizes: tuple[int, ...]
+    label_smoothing: float
+    z_loss: float
+
+    outputs: ClassVar[tuple[int, ...]] = ()
+    middle: ClassVar[int | None] = None
+    level: ClassVar[float | None] = None
+    in_units: ClassVar[bool] = False
+    score_name: ClassVar[str] = "accuracy"
+    on_path: ClassVar[bool] = False
+    of_mean: ClassVar[bool] = False
+
+    @property
+    def groups(self) -> list[slice]:
+        """The columns of each target."""
+        return [slice(*ends) for ends in pairwise(np.cumsum([0, *self.sizes]))]
+
+    def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the cross-entropy of each target, on all of its columns.
+
+        Parameters
+        ----------
+        outputs : Tensor of shape (batch, pred_len, n_columns)
+            Logits.
+        truth : Tensor of shape (batch, pred_len, n_columns)
+            1 for the class that came.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_columns), float32
+            Such that the mean over columns is the mean over targets.
+        """
+        entropy = cross_entropy(label_smoothing=self.label_smoothing, z_weight=self.z_loss)
+        share = sum(self.sizes) / len(self.sizes)
+        errors = []
+        for group in self.groups:
+            error = entropy(outputs[..., group], truth[..., group].argmax(dim=-1))
+            n_classes = group.stop - group.start
+            errors.append((error * (share / n_classes))[..., None].expand(*error.shape, n_classes))
+        return torch.cat(errors, dim=-1)
+
+    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
+        """
+        Give the errors of logits, which are what forecasters of classes mix.
+
+        Parameters
+        ----------
+        points, truth : Tensor of shape (…, n_columns)
+            Logits and what came.
+
+        Returns
+        -------
+        Tensor of shape (…, n_columns), float32
+            What training lowers.
+        """
+        return self.error(points, truth)
+
+    def point(self, outputs: Floats) -> Floats:
+        """
+        Give the probabilities of logits.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (…, n_columns)
+            Logits.
+
+        Returns
+        -------
+        ndarray of shape (…, n_columns)
+            Of sum 1 for each target.
+        """
+        out = np.empty_like(outputs)
+        for group in self.groups:
+            logits = outputs[..., group]
+            powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+            out[..., group] = powers / powers.sum(axis=-1, keepdims=True)
+        return out
+
+    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
+        """
+        Give the probabilities of logits: classes have no scale.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, n_columns)
+            Logits.
+        scaler : Scaler
+            Of the fit.
+        series : ndarray of int64, shape (n,)
+            The series of each row.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_columns)
+            Probabilities.
+        """
+        return self.point(outputs.astype(np.float64))
+
+    def likeliest(self, probabilities: Float64Array) -> Float64Array:
+        """
+        Give the number of the likeliest class of each target, of equal ones the first.
+
+        Parameters
+        ----------
+        probabilities : ndarray of float64, shape (n, n_columns)
+            From `to_units`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_targets)
+            Codes.
+        """
+        codes = [probabilities[..., group].argmax(axis=-1) for group in self.groups]
+        return np.stack(codes, axis=-1).astype(np.float64)
+
+    def score(
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
+    ) -> float:
+        """
+        Give the share of rows whose classes are all right.
+
+        Parameters
+        ----------
+        truth, forecast : ndarray of shape (n, n_targets)
+            Codes; no truth is missing.
+        weight : ndarray of shape (n,), or None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        right = (truth == forecast).all(axis=1)
+        return float(np.average(right, weights=weight))

@@ -50,7 +50,7 @@ class AskedSteps(NamedTuple):
 
 
 class RangesMixin(FittedState):
-    """Intervals, quantiles and paths of an estimator that knows how far its forecasts are off."""
+    """Forecasts of numbers, with intervals, quantiles and paths by how far these are off."""
 
     @property
     def ranges_(self) -> Ranges | None:
@@ -59,6 +59,52 @@ class RangesMixin(FittedState):
         if "_ranges_" not in vars(self):  # the same whoever asks, and whenever
             self._ranges_ = self.calibration_.ranges(self._forecaster)
         return self._ranges_
+
+    def forecast(
+        self,
+        X: Any = None,
+        horizon: int | None = None,
+        *,
+        coverage: float | None = None,
+        levels: Sequence[float] | None = None,
+    ) -> pd.DataFrame:
+        """
+        Forecast the steps after the history.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            Later history (target observed), what is known of the future (target missing or left
+            out), or both; told apart by the target. The fitted state stays as it was.
+        horizon : int, default=None
+            Steps to forecast, at least 1. None: the rows of X after the history, else
+            `pred_len`.
+        coverage : float, default=None
+            Share of the truth that is to lie between two columns more.
+        levels : sequence of float, default=None
+            Levels of quantiles, one column more each; not together with `coverage`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
+            Forecasts with their timestamps, in the index's time zone and frequency; for several
+            series (those of X, if X is given) horizon rows each, under a MultiIndex. Behind each
+            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9.
+
+        Raises
+        ------
+        ValueError
+            If a column known ahead lacks a value at one of the steps, or if the rows of the fit
+            were too few for ranges.
+        """
+        validation.check_fitted(self)
+        wanted = validation.check_range_levels(coverage, levels)
+        asked = self._asked_ahead(X, horizon)
+        values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
+        names = self.roles_.target_labels
+        names = names if wanted is None else names_with_levels(names, wanted)
+        values = values.reshape(len(values), -1)
+        return pd.DataFrame(values, index=asked.labels, columns=names)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """

@@ -5,16 +5,20 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.head import Head, PointHead, QuantileHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
+from skinformer.estimators.ranging import AskedSteps, RangesMixin
+from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["InformerRegressor"]
 
 
-class InformerRegressor(RegressorMixin, BaseInformer):
+class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
 
@@ -342,6 +346,9 @@ class InformerRegressor(RegressorMixin, BaseInformer):
         if isinstance(self.loss, str | Real):
             return PointHead(self.loss)
         return QuantileHead(tuple(sorted(validation.check_levels(self.loss, name="loss").tolist())))
+
+    def _points(self, asked: AskedSteps) -> Float64Array:
+        return self._with_quantiles(asked, np.empty(0))[..., 0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 
 from skinformer import validation
-from skinformer.estimators.head import Head
+from skinformer.estimators.head import ClassHead, Head
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
@@ -95,6 +95,8 @@ class FitSettings:
     linear_path: bool
     simple_path: bool
     """Whether classical forecasters take part, as far as series are short enough for them."""
+    class_path: bool
+    """Whether forecasts of classes start from frequencies, transitions and a logistic map."""
     regressor: Any
     """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
     train_network: bool = True
@@ -141,7 +143,8 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     memory = MemorySaving.of(estimator.memory_saving)
     micro = memory.micro_batch_size or estimator.batch_size
     validation.check_micro_batches(micro, estimator.batch_size)
-    validation.check_base(estimator.base)
+    classifies = isinstance(head, ClassHead)
+    validation.check_base(estimator.base, classifies=classifies)
     linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs
     joins = linear_path and head.on_path
     device = resolve_device(estimator.device)
@@ -164,7 +167,8 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         target_transform=estimator.target_transform,
         linear_path=linear_path,
         simple_path=joins,
-        regressor=_regressor(estimator.base) if joins else None,
+        class_path=classifies and estimator.base is not None,
+        regressor=_regressor(estimator.base) if joins or classifies else None,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,

@@ -138,6 +138,22 @@ class ReadyRegressor:
             forecast = np.asarray(self.regressor.predict(self._filled(features)), dtype=np.float64)
         return forecast.reshape(len(features))
 
+    def probabilities(self, features: Float64Array) -> Float64Array:
+        """
+        Forecast classes, where it is a classifier.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, n_features)
+            NaN where nothing is known.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Probabilities of the classes that it was fitted to.
+        """
+        return np.asarray(self.regressor.predict_proba(self._filled(features)), dtype=np.float64)
+
     def _filled(self, features: Float64Array) -> Float64Array:
         features = features[:, self.used]
         if not self.used.size:  # a series that never changed

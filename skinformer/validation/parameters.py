@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ __all__ = [
     "ATTENTION_CONSTRAINTS",
     "BLOCK_CONSTRAINTS",
     "CALENDAR_FEATURES_CONSTRAINTS",
+    "CLASSIFIER_CONSTRAINTS",
     "CONSTRAINTS",
     "MASK_FUTURE_CONSTRAINTS",
     "MEMORY_SAVING_CONSTRAINTS",
@@ -106,7 +107,19 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
-#: Those of its parts, see `estimators.parts`.
+#: Those of a classifier: labels have no scale, and one loss.
+CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
+    **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
+    "base": [
+        None,
+        StrOptions({"auto", "linear"}),
+        HasMethods(["fit", "predict_proba", "get_params"]),
+    ],
+    "class_weight": [None, StrOptions({"balanced"}), dict, list],
+    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
+    "z_loss": [Interval(Real, 0, None, closed="left")],
+}
+#: Those of their parts, see `estimators.parts`.
 ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
@@ -243,10 +256,17 @@ def check_target(target: Any) -> None:
                 )
 
 
-def check_base(base: Any) -> None:
-    """Raise if what is to be fitted on features is a class, or no regressor."""
+def check_base(base: Any, *, classifies: bool) -> None:
+    """Raise if what is to be fitted on features is a class, or forecasts something else."""
     if isinstance(base, type):
         raise ValueError(f"base={base.__name__} is a class: pass an instance, {base.__name__}().")
+    if classifies:
+        if not (base is None or isinstance(base, str) or is_classifier(base)):
+            raise ValueError(
+                f"base={base!r} forecasts no classes: pass a classifier such as "
+                "HistGradientBoostingClassifier(), 'auto', 'linear' or None."
+            )
+        return
     if not (base is None or isinstance(base, str) or is_regressor(base)):
         raise ValueError(
             f"base={base!r} forecasts no numbers: pass a regressor such as "

@@ -1,12 +1,12 @@
 """A regressor that fits in a twentieth of a second, and frames on every clock."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer import InformerRegressor
+from skinformer import InformerClassifier, InformerRegressor
 from skinformer.estimators import simple_path
 
 SEQ_LEN, PRED_LEN = 12, 4
@@ -61,9 +61,24 @@ CLOCKS = {
 }
 
 
-def make_small(**changes):
-    """Make an InformerRegressor that trains one epoch of a tiny network."""
-    return InformerRegressor(**{**TINY, **changes})
+class Probabilities(InformerClassifier):
+    """Tells all that it knows: a likeliest class may stay where its probability moves."""
+
+    def predict(self, X):
+        """Give probabilities."""
+        return self.predict_proba(X)
+
+
+def make_small(truths="numbers", **changes):
+    """Make an estimator that trains one epoch of a tiny network."""
+    kind = InformerRegressor if truths == "numbers" else Probabilities
+    return kind(**{**TINY, **changes})
+
+
+def labelled(df):
+    """Give the target as classes."""
+    level = np.digitize(df["load"], [970, 1030])
+    return df.assign(load=np.array(["low", "medium", "high"])[level])
 
 
 def make_frame(index, *, seed=0):
@@ -81,15 +96,31 @@ def make_frame(index, *, seed=0):
 
 
 @pytest.fixture(scope="session")
-def small():
-    """Give the factory of tiny regressors."""
-    return make_small
+def truths(request):
+    """Say what is forecast; tests of what both estimators promise ask for "classes", too."""
+    return getattr(request, "param", "numbers")
 
 
 @pytest.fixture(scope="session")
-def frame():
+def small(truths):
+    """Give the factory of tiny estimators."""
+    return partial(make_small, truths)
+
+
+@pytest.fixture(scope="session")
+def frame(truths):
     """Give the factory of frames: ``frame(80)`` is hourly, ``frame(index)`` is labelled so."""
-    return make_frame
+    if truths == "numbers":
+        return make_frame
+    return lambda *args, **options: labelled(make_frame(*args, **options))
+
+
+@pytest.fixture(scope="session")
+def far(truths):
+    """Give the function that makes a target's value that lies far off, on either side."""
+    if truths == "numbers":
+        return lambda factor: 1000 + factor * 50
+    return lambda factor: "high" if factor > 0 else "low"
 
 
 @pytest.fixture(scope="session", params=CLOCKS)
@@ -116,12 +147,14 @@ class Modes:
             return df, df["load"]
         return df.drop(columns="load"), df["load"]
 
-    @staticmethod
-    def regressor(mode, **changes):
-        """Make a regressor that suits a mode."""
+    def __init__(self, truths):
+        self.truths = truths
+
+    def regressor(self, mode, **changes):
+        """Make an estimator that suits a mode."""
         if mode != "features":
             changes = {"target": "load", "known_future": ["price"], **changes}
-        return make_small(**changes)
+        return make_small(self.truths, **changes)
 
     def fit(self, mode, df, **changes):
         """Fit a frame in a mode."""
@@ -133,18 +166,18 @@ class Modes:
 
 
 @pytest.fixture(scope="session")
-def modes():
+def modes(truths):
     """Give the ways into the three modes."""
-    return Modes()
+    return Modes(truths)
 
 
 @pytest.fixture(scope="session")
-def fitted():
-    """Give a function (mode, clock, n) -> regressor fitted on n rows; each is fitted once."""
+def fitted(modes, frame):
+    """Give a function (mode, clock, n) -> estimator fitted on n rows; each is fitted once."""
 
     @cache
     def fit(mode, clock="hours", n=60, **changes):
-        return Modes().fit(mode, make_frame(CLOCKS[clock](n)), **changes)
+        return modes.fit(mode, frame(CLOCKS[clock](n)), **changes)
 
     return fit
 

@@ -5,12 +5,16 @@ import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 
-from skinformer.estimators import joining
+from skinformer.estimators import class_path, joining
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
 QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+
+#: What both estimators promise.
+both = pytest.mark.parametrize("truths", ["numbers", "classes"], indirect=True)
 
 N_TRAIN, N_ALL = 60, 76
 #: Clocks that stand for every kind of index.
@@ -48,18 +52,22 @@ def equally(forecasts, truth, weight, series, *, n_series):
 
 
 @pytest.fixture(scope="module")
-def case(kind, mode, frame, modes):
+def case(kind, mode, frame, modes, truths):
     df = frame(index_of(kind))
-    with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, a regressor among them
+    trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
+    with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, one on features among them
         patch.setattr(joining, "judge", equally)
-        estimator = modes.fit(mode, df[:N_TRAIN], base=Ridge())
+        patch.setattr(class_path, "_trust", lambda *_: 0.5)
+        base = Ridge() if truths == "numbers" else trees
+        estimator = modes.fit(mode, df[:N_TRAIN], base=base)
     return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
 
 
+@both
 @settings(QUICK, max_examples=15)
 @given(position=st.integers(0, N_ALL - 1), factor=st.floats(-100, 100), data=st.data())
 def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
-    case, modes, position, factor, data
+    case, modes, far, position, factor, data
 ):
     """A forecast that moves with its own truth is a leak, the worst error a forecaster has."""
     kind, mode, df, estimator, before = case
@@ -69,12 +77,13 @@ def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
         position = max(position, N_TRAIN)
     last = data.draw(st.integers(position, N_ALL - 1))
     changed = df.copy()
-    changed.iloc[position : last + 1, 2] = 1000 + factor * 50
+    changed.iloc[position : last + 1, 2] = far(factor)
     after = estimator.predict(modes.X(mode, changed))
     reached, _ = blocks_from(position)
     np.testing.assert_array_equal(after[reached], before[reached])
 
 
+@both
 @settings(QUICK, max_examples=8)
 @given(position=st.integers(0, N_ALL - 1))
 def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(case, modes, position):
@@ -90,6 +99,7 @@ def test_a_missing_target_from_a_blocks_origin_on_changes_nothing(case, modes, p
     np.testing.assert_array_equal(after[reached], before[reached])
 
 
+@both
 @pytest.mark.parametrize("position", [N_TRAIN, N_TRAIN + 5, N_TRAIN + 11])
 def test_a_past_only_value_from_a_blocks_origin_on_changes_nothing(case, modes, position):
     """What is measured later is not known when the forecast is made."""
@@ -103,27 +113,32 @@ def test_a_past_only_value_from_a_blocks_origin_on_changes_nothing(case, modes, 
     np.testing.assert_array_equal(after[reached], before[reached])
 
 
+@both
 @pytest.mark.parametrize("position", [N_TRAIN, N_TRAIN + 5])
-def test_history_does_reach_later_blocks(case, modes, position):
+def test_history_does_reach_later_blocks(case, modes, truths, position):
     """A rolling origin uses what was observed before it; otherwise the tests above are empty."""
     _, mode, df, estimator, before = case
     if mode == "features":
         return
     changed = df.copy()
-    changed.iloc[position, 2] += 500.0
+    if truths == "numbers":
+        changed.iloc[position, 2] += 500.0
+    else:
+        changed.iloc[position, 2] = "low" if df.iloc[position, 2] == "high" else "high"
     after = estimator.predict(modes.X(mode, changed))
     _, origins = blocks_from(position)
     assert (after[origins > position] != before[origins > position]).all()
 
 
-def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, modes, mode):
+@both
+def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, modes, mode, far):
     """The first rows have no context; filling it from X's first row would show the answer."""
     df = frame(60)
     estimator = modes.fit(mode, df)
     if mode == "features":
         return
     changed = df.copy()
-    changed.iloc[0, 2] = -5000.0
+    changed.iloc[0, 2] = far(-120) if df.iloc[0, 2] != far(-120) else far(120)
     before, after = (estimator.predict(modes.X(mode, part)) for part in (df, changed))
     np.testing.assert_array_equal(after[:4], before[:4])
     assert (after[4:12] != before[4:12]).all()
@@ -184,6 +199,7 @@ def test_no_filler_looks_ahead(frame, small):
     np.testing.assert_array_equal(*fillers)
 
 
+@both
 def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitted, frame, mode):
     """A forecast made today is the one that a longer frame gives tomorrow for the same rows."""
     df = frame(100)
@@ -194,6 +210,7 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
         np.testing.assert_array_equal(estimator.predict(X[:stop]), whole[:stop])
 
 
+@both
 @settings(QUICK, max_examples=15)
 @given(
     mode=st.sampled_from(["frame", "features"]),

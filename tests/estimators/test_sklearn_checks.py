@@ -1,20 +1,24 @@
 """scikit-learn's own checks: all pass but three, which a row's place in time rules out."""
 
+import pytest
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
-from skinformer import InformerRegressor
+from skinformer import InformerClassifier, InformerRegressor
 
-SMALL = InformerRegressor(
-    seq_len=4,
-    pred_len=2,
-    d_model=8,
-    n_heads=2,
-    n_encoder_layers=1,
-    max_iter=20,
-    learning_rate=1e-2,
-    device="cpu",
-    random_state=0,
-)
+SMALL = [
+    kind(
+        seq_len=4,
+        pred_len=2,
+        d_model=8,
+        n_heads=2,
+        n_encoder_layers=1,
+        max_iter=20,
+        learning_rate=1e-2,
+        device="cpu",
+        random_state=0,
+    )
+    for kind in (InformerRegressor, InformerClassifier)
+]
 
 PLACE_IS_TIME = "a plain array has no clock: a row's place is its time"
 EXPECTED_TO_FAIL = {
@@ -25,21 +29,23 @@ EXPECTED_TO_FAIL = {
 
 
 @parametrize_with_checks(
-    [SMALL], expected_failed_checks=lambda _: EXPECTED_TO_FAIL, xfail_strict=True
+    SMALL, expected_failed_checks=lambda _: EXPECTED_TO_FAIL, xfail_strict=True
 )
 def test_every_check_of_scikit_learn_holds_but_three(estimator, check):
-    """Whatever scikit-learn asks of a regressor is what its tools rely on."""
+    """Whatever scikit-learn asks of an estimator is what its tools rely on."""
     check(estimator)
 
 
-def test_every_parameter_is_validated_by_its_constraints():
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: type(small).__name__)
+def test_every_parameter_is_validated_by_its_constraints(small):
     """A wrong value must be named before any work is done."""
-    check_param_validation(type(SMALL).__name__, SMALL)
+    check_param_validation(type(small).__name__, small)
 
 
-def test_no_tag_hides_a_failing_check():
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: type(small).__name__)
+def test_no_tag_hides_a_failing_check(small):
     """`non_deterministic` or `no_validation` would skip checks instead of passing them."""
-    tags = SMALL.__sklearn_tags__()
+    tags = small.__sklearn_tags__()
     assert not tags.non_deterministic
     assert not tags.no_validation
     assert not tags.target_tags.required

@@ -1,0 +1,162 @@
+"""Features of steps ahead for classes: what each class's own past says, and all else that is known.
+
+They are those of `tabular`, which reads one target: the columns of all classes of a target take
+its place one after the other, and so do columns that are not known ahead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_bounds, find_seasons
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.timeline import Timeline
+
+__all__ = ["ClassFeatures", "draw_pairs", "make_features"]
+
+#: Columns, classes first, of which phases, means and neighbours are seen; of others the last
+#: values.
+_MOST_RICH = 8
+#: Pairs to learn from at most, and of each truth, with different steps ahead, where they are fewer.
+_MOST_PAIRS, _PAIRS_PER_ROW = 60_000, 2
+_CHUNK = 8192  # pairs whose features are made at a time
+
+
+@dataclass(frozen=True)
+class ClassFeatures:
+    """
+    Make the features of pairs for one target.
+
+    Parameters
+    ----------
+    rich : tuple of int
+        Columns whose own past is seen closely: the target's classes first.
+    other : tuple of int
+        Other columns that are not known ahead.
+    known : tuple of int
+        Columns known ahead, the static ones last.
+    maker : FeatureMaker
+        Of one rich column, the others and those known ahead.
+    """
+
+    rich: tuple[int, ...]
+    other: tuple[int, ...]
+    known: tuple[int, ...]
+    maker: FeatureMaker
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that any feature may read."""
+        return self.maker.look_back
+
+    def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
+        """
+        Make the features of some pairs.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            Rows as a timeline holds them.
+        pairs : Pairs
+            Any number; their target is 0.
+        clock : Clock
+            What their steps count.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_features)
+            NaN where nothing is known.
+        """
+        first = [self.rich[0], *self.other, *self.known]
+        columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])
+        alone = self._own_maker()
+        parts = []
+        for start in range(0, max(len(pairs.origin), 1), _CHUNK):
+            some = pairs.take(slice(start, start + _CHUNK))
+            made = [self.maker.make(columns[0], some, clock)]
+            made += [alone.make(one, some, clock)[:, : alone.n_own] for one in columns[1:]]
+            parts.append(np.hstack(made))
+        return np.concatenate(parts)
+
+    def _own_maker(self) -> FeatureMaker:
+        own = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
+        bounds = np.array([-np.inf]), np.array([np.inf])
+        return FeatureMaker(own, self.maker.seasons, *bounds)
+
+
+def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
+    """
+    Choose what is seen of each column.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    columns : Columns
+        What they hold; its targets are classes.
+    group : slice
+        The columns of the target's classes.
+
+    Returns
+    -------
+    ClassFeatures
+        For this target.
+    """
+    n_before = columns.n_targets + columns.n_past
+    own = list(range(group.start, group.stop))
+    if len(own) == 2:
+        own = own[1:]  # the other one says the same
+    past = list(range(columns.n_targets, n_before))
+    rest = [j for j in range(columns.n_targets) if not group.start <= j < group.stop]
+    rich = (own + past + rest)[:_MOST_RICH]
+    other = [j for j in own + past + rest if j not in rich]
+    known = list(range(n_before, n_before + columns.n_known))
+    seen = [rich[0], *other, *known]
+    low, high = (ends[seen] for ends in find_bounds(timeline.values, columns.n_targets))
+    sizes = Columns(1, len(other), columns.n_known, columns.n_static, columns.pred_len)
+    seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
+    maker = FeatureMaker(sizes, seasons, low, high)
+    return ClassFeatures(tuple(rich), tuple(other), tuple(known), maker)
+
+
+def draw_pairs(
+    timeline: Timeline, begin: IntArray, usable: BoolArray, *, pred_len: int, n_most: int, seed: int
+) -> Pairs:
+    """
+    Draw truths, spread over all, and how far ahead of its origin each of them is.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The training rows.
+    begin : ndarray of int64, shape (n_series,)
+        The first row of each series with a known class.
+    usable : ndarray of bool, shape (n_rows,)
+        Rows whose class may be learnt.
+    pred_len : int
+        Steps ahead.
+    n_most : int
+        Pairs at most.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    Pairs
+        Two of each truth where that is fewer.
+    """
+    rows = np.flatnonzero(usable)
+    rows = rows[rows > begin[timeline.series_of(rows)]]
+    generator = np.random.default_rng(seed)
+    n_pairs = min(n_most, _MOST_PAIRS, _PAIRS_PER_ROW * len(rows))
+    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(rows) / max(n_pairs, 1))
+    row = rows[spread.astype(np.int64)]
+    start = begin[timeline.series_of(row)]
+    ahead = (generator.random(n_pairs) * np.minimum(pred_len, row - start)).astype(np.int64)
+    origin = row - ahead
+    target = np.zeros(n_pairs, dtype=np.int64)
+    return Pairs(origin, ahead, target, start, timeline.steps_of(origin))

@@ -1,0 +1,514 @@
+"""InformerClassifier: forecasts of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.estimators.base import BaseInformer
+from skinformer.estimators.bases import ClassifierMixin
+from skinformer.estimators.class_path import JudgedClasses
+from skinformer.estimators.head import ClassHead
+from skinformer.estimators.parts import PARTS, Attention, Block, MemorySaving
+from skinformer.reading.labels import LabelReader, read_labels
+from skinformer.timeline.arrays import AnyArray, Float64Array
+
+__all__ = ["InformerClassifier"]
+
+
+class InformerClassifier(ClassifierMixin, BaseInformer):
+    """
+    Forecast classes of time series with an Informer, as a scikit-learn classifier.
+
+    A frame is a timeline, as for `InformerRegressor`: `fit` learns from windows of its rows,
+    `predict` and `predict_proba` tell of each row's class from an origin before that row, and
+    `forecast` and `forecast_proba` of the steps that come after the history. Labels are of any
+    type: strings, bools, integers, categoricals; NaN, None, NaT and NA are missing ones.
+
+    Parameters
+    ----------
+    target : str, int, tuple, list or None, default=None
+        Column(s) of X that hold the labels to forecast; None is the last one. A list makes
+        `predict` return (n, n_targets), `predict_proba` and `classes_` a list; a tuple is one
+        levels. Positions for arrays.
+    seq_len : int, default=96
+        Steps of the past that a forecast sees, at least 1.
+    pred_len : int, default=24
+        Steps forecast at once, at least 1. Beyond them forecasts are fed back.
+    known_future : list or None, default=None
+        Columns whose values are known ahead, such as holidays or planned prices. All others
+        but the target count as known only up to the present. Columns made by
+        `CalendarFeatures` are known without being named, and so are all columns of X when y
+        is not one of them. What is named here is never taken for static.
+    class_weight : "balanced", dict, list or None, default=None
+        Weights of the classes' truths, in whatever is fitted: what is forecast are the
+        probabilities of rows so weighed. "balanced" makes all classes count the same; a dict names
+        weights by labels; a list holds one of them a target.
+    max_iter : int, default=10
+        Epochs at most.
+    freq : str, offset, int or None, default=None
+        The step between rows; None reads it off the index.
+    calendar : "auto", list or None, default="auto"
+        Calendar fields of dated rows ("minute", "hour", "weekday", "day", "week", "month") that
+        are embedded: "auto" takes those that the step calls for and that vary in training; those
+        of the year from three years on.
+    embeddings : tuple or list, default=()
+        Vectors to learn besides those of calendar fields: "series", one for each series of a
+        panel (series that training did not hold get their mean); "missing", one for each
+        column, which then may miss values (without it, only targets may); "mask", one that
+        marks the steps to forecast in the decoder's input.
+    label_smoothing : float, default=0.0
+        Probability that the network's training takes from each truth and shares equally among the
+        other classes, in [0, 1).
+    z_loss : float, default=1e-4
+        Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
+    base : {"auto", "linear"}, classifier or None, default="auto"
+        What is fitted beside the Informer and shares the forecast by the log loss that it proves
+        on validation rows. "linear": how often each class is, at each phase of the season and
+        after each class, by step ahead, and a multinomial logistic map of lags, calendar and
+        columns known ahead. "auto": these, and from 1500 truths on boosted trees
+        (`HistGradientBoostingClassifier`) on the same features. A classifier of scikit-learn
+        takes the trees' place, and is cloned. None: the Informer alone.
+    window_norm : bool, default=False
+        Normalise each window by its own mean and deviation. A window's share of a class is what
+        forecasts start from, so that classes lose by it.
+    label_len : int or None, default=None
+        Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
+        whole patches.
+    patch_len : int or None, default=None
+        Neighbouring steps that make one token of the Informer (of its decoder only where no column
+        is known ahead); None is ``seq_len // 24``, at least 1 and at most 12.
+    d_model : int, default=32
+        Width of the network, a multiple of `n_heads`.
+    n_heads : int, default=4
+        Attention heads.
+    n_encoder_layers : int, default=2
+        Encoder layers.
+    n_decoder_layers : int, default=1
+        Decoder layers.
+    d_ff : int or None, default=None
+        Inner width of the feed-forward blocks; None is four times `d_model`.
+    attention : {"auto", "probsparse", "dense"} or Attention, default="auto"
+        Self-attention of the encoder; "auto" goes by length and device, see `attention_`. The
+        decoder's is dense. `Attention` says more: the decoder's kind, the sparsity factor.
+    block : {"plain", "note", "bf16"} or Block, default="plain"
+        Norm, attention's extras, feed-forward and initial weights of each layer. "plain":
+        LayerNorm before each sublayer, GELU, Xavier weights. "note": the same from N(0, 0.02²).
+        "bf16": RMSNorm without biases, QK norm, output gate, SwiGLU, scaled residual outputs.
+        `Block` chooses each; ``block__norm`` is how a search names one.
+    position : {"sinusoidal", "learned", "continuous"}, default="sinusoidal"
+        Code of a step's place; "continuous" takes the time that passed, for steps of different
+        length such as months.
+    distil : bool, default=True
+        Halve the sequence between encoder layers.
+    dropout : float, default=0.2
+        Share of activations dropped in training, in [0, 1).
+    max_windows : int or None, default=10_000
+        Windows of an epoch at most (and of a look at the validation rows), drawn anew for each;
+        None takes all. It bounds the time of a fit, however long the series.
+    optimizer : {"adamw", "muon"}, default="adamw"
+        "muon" steps the matrices of attention and feed-forward by Muon, at 200/3 times
+        `learning_rate` (0.02 for 3e-4), everything else by AdamW.
+    learning_rate : float, default=2e-3
+        Peak rate of AdamW; it rises over the first 5 % of the steps (2000 at most) and falls
+        by a cosine to a tenth.
+    weight_decay : float, default=0.01
+        Decoupled decay of matrices (not of biases, norms and embeddings).
+    batch_size : int, default=64
+        Windows in a training step.
+    memory_saving : MemorySaving or None, default=None
+        Micro-batches and gradient checkpointing.
+    precision : {"auto", "fp32", "bf16", "fp16"}, default="auto"
+        Of matrix products in training; weights, statistics and losses are float32. "auto" goes
+        by width and device, see `precision_`.
+    early_stopping : bool or "auto", default="auto"
+        Watch the loss on the last rows of each series, keep the best epoch's weights, and share
+        the forecast by what each forecaster did there. "auto" does so from
+        ``seq_len + 2 * pred_len`` rows on, and then fits all but the Informer again on all rows;
+        True leaves the last rows out of every fit.
+    validation_fraction : float, default=0.1
+        Share of rows, the last ones, for early stopping; in (0, 1).
+    n_iter_no_change : int, default=3
+        Epochs without improvement of the validation loss by 1e-4 before training stops.
+    checkpoint : path-like or None, default=None
+        File written after each epoch. If it exists, `fit` goes on from it when data and
+        parameters are the same, and raises otherwise; needs an int as `random_state`.
+    warm_start : bool, default=False
+        Go on from the weights of the last `fit` instead of new ones.
+    device : str, default="auto"
+        Where the network runs: "cpu", "cuda", …; "auto" is CUDA where torch finds it.
+    random_state : int, RandomState or None, default=None
+        Seed of weights, batches and dropout. With an int, two fits are equal; no global
+        generator of torch or numpy is touched.
+    verbose : int or bool, default=0
+        Above 0: one line per epoch.
+
+    Attributes
+    ----------
+    classes_ : ndarray, or list of ndarray for several targets
+        The labels, sorted; probabilities are in this order.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, if X had names.
+    roles_ : Roles
+        The mode, and what each column is.
+    timeline_ : Timeline
+        The standardised rows that `fit` and `update` saw.
+    scaler_ : Scaler
+        Means and deviations of the columns; those of classes stay as they are.
+    series_ : Index or None
+        Names of the series of a panel.
+    module_ : torch.nn.Module
+        The trained network.
+    reader_ : LabelReader
+        The classes of each target.
+    head_ : Head
+        What its outputs mean.
+    device_ : str
+        Where it is.
+    attention_ : str
+        What "auto" came to: "probsparse" on a CPU from 96 tokens on, on CUDA from 4096; else
+        "dense". A token is a patch.
+    precision_ : str
+        What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
+        CPU that does; else "fp32".
+    base_blend_ : dict of str to float
+        Mean weight of what is forecast without the network; empty with ``base=None``.
+    judged_ : Judged
+        Who forecasts, and with what share.
+    trust_ : float
+        Share of the Informer in the logits that proved itself, 0 to 1; 1 with ``base=None``.
+    temperature_ : float
+        What logits are divided by, found on validation rows: above 1 forecasts become less sure.
+    history_ : DataFrame
+        One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
+    loss_curve_ : list of float
+        The training loss of each epoch.
+    validation_scores_ : list of float or None
+        Minus the validation loss of each epoch: the higher, the better.
+    n_iter_ : int
+        Epochs run, with those of earlier fits after a warm start.
+    best_loss_ : float
+        Loss of the weights kept: on validation rows if there are any.
+
+    See Also
+    --------
+    InformerRegressor : The same for numbers.
+
+    Notes
+    -----
+    What is fed back beyond `pred_len`, or where a label is missing, are probabilities: a forecast
+    of a forecast is an expectation over what may have come, where the likeliest class alone would
+    forget how sure it was.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerClassifier
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"state": np.where(hours.hour < 8, "night", "day")}, index=hours)
+    >>> model = InformerClassifier(
+    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ... )
+    >>> model.fit(df).forecast()["state"].tolist()
+    ['day', 'day', 'day', 'day', 'day', 'day']
+    >>> model.forecast_proba().columns.tolist()
+    ['day', 'night']
+    """
+
+    head_: ClassHead
+    reader_: LabelReader
+    judged_: JudgedClasses
+
+    #: Labels have no scale that could be transformed.
+    target_transform = None
+
+    _parameter_constraints = validation.CLASSIFIER_CONSTRAINTS | {
+        name: validation.part_constraint(part, part.named) for name, part in PARTS.items()
+    }
+
+    def __init__(
+        self,
+        target: Any = None,
+        *,
+        seq_len: int = 96,
+        pred_len: int = 24,
+        known_future: list[Any] | None = None,
+        class_weight: Any = None,
+        max_iter: int = 10,
+        freq: Any = None,
+        calendar: Any = "auto",
+        embeddings: Any = (),
+        label_smoothing: float = 0.0,
+        z_loss: float = 1e-4,
+        base: Any = "auto",
+        window_norm: bool = False,
+        label_len: int | None = None,
+        patch_len: int | None = None,
+        d_model: int = 32,
+        n_heads: int = 4,
+        n_encoder_layers: int = 2,
+        n_decoder_layers: int = 1,
+        d_ff: int | None = None,
+        attention: str | Attention = "auto",
+        block: str | Block = "plain",
+        position: str = "sinusoidal",
+        distil: bool = True,
+        dropout: float = 0.2,
+        max_windows: int | None = 10_000,
+        optimizer: str = "adamw",
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.01,
+        batch_size: int = 64,
+        memory_saving: MemorySaving | None = None,
+        precision: str = "auto",
+        early_stopping: Any = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        checkpoint: Any = None,
+        warm_start: bool = False,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: Any = 0,
+    ) -> None:
+        self.target = target
+        self.seq_len = seq_len
+        self.pred_len = pred_len
+        self.known_future = known_future
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.freq = freq
+        self.calendar = calendar
+        self.embeddings = embeddings
+        self.label_smoothing = label_smoothing
+        self.z_loss = z_loss
+        self.base = base
+        self.window_norm = window_norm
+        self.label_len = label_len
+        self.patch_len = patch_len
+        self.d_model = d_model
+        self.n_heads = n_heads
+        self.n_encoder_layers = n_encoder_layers
+        self.n_decoder_layers = n_decoder_layers
+        self.d_ff = d_ff
+        self.attention = attention
+        self.block = block
+        self.position = position
+        self.distil = distil
+        self.dropout = dropout
+        self.max_windows = max_windows
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.memory_saving = memory_saving
+        self.precision = precision
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that y is optional and may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def _make_reader(self, X: Any, y: Any) -> LabelReader:
+        return read_labels(X, y, self.target, self.class_weight)
+
+    def _make_head(self) -> ClassHead:
+        return ClassHead(self.reader_.sizes, self.label_smoothing, self.z_loss)
+
+    def _values(self, outputs: Float64Array) -> Float64Array:
+        return self.head_.likeliest(outputs)
+
+    @property
+    def classes_(self) -> Any:
+        """The labels, sorted; of several targets a list."""
+        if "reader_" not in vars(self):
+            raise AttributeError("classes_ is there after fit")
+        classes = [target.classes for target in self.reader_.targets]
+        return classes[0] if len(classes) == 1 else classes
+
+    @property
+    def temperature_(self) -> float:
+        """What logits are divided by."""
+        validation.check_fitted(self)
+        return self.judged_.temperature
+
+    def predict(self, X: Any) -> AnyArray:
+        """
+        Forecast the likeliest class of each row of X at its own time.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows as `InformerRegressor.predict` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Labels, of the classes' type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows cannot be placed in time; the message says what to type instead.
+
+        Warns
+        -----
+        UserWarning
+            As `InformerRegressor.predict` does, and if X holds labels that `fit` never saw.
+        """
+        return np.asarray(super().predict(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """
+        Forecast the probabilities of classes of each row of X at its own time.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows as `predict` takes them.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes), or a list of them
+            In the order of `classes_`; rows have the sum 1. Several targets have one array each.
+        """
+        validation.check_fitted(self)
+        return self._parts(self._outputs(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """
+        Forecast the logarithms of probabilities.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows as `predict` takes them.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes), or a list of them
+            As `predict_proba` gives them.
+        """
+        parts = self.predict_proba(X)
+        return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
+
+    def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Forecast the likeliest class of the steps after the history.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            Later history (label observed), what is known of the future (label missing or left
+            out), or both; told apart by the label. The fitted state stays as it was.
+        horizon : int, default=None
+            Steps to forecast, at least 1. None: the rows of X after the history, else
+            `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_targets)
+            Labels with their timestamps; a categorical where they came as one, in its order. For
+            several series horizon rows each, under a MultiIndex.
+
+        Raises
+        ------
+        ValueError
+            If a column known ahead lacks a value at one of the steps.
+        """
+        values, index = self._ahead(X, horizon)
+        return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
+
+    def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Forecast the probabilities of classes of the steps after the history.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            As `forecast` takes it.
+        horizon : int, default=None
+            As `forecast` takes it.
+
+        Returns
+        -------
+        DataFrame of float64, shape (horizon, n_classes)
+            A column for each class, named by its label, with timestamps; of several targets under
+            (target, class).
+        """
+        values, index = self._ahead(X, horizon)
+        classes = [target.classes.tolist() for target in self.reader_.targets]
+        names = self.roles_.target_labels
+        if len(names) == 1:
+            columns: pd.Index = pd.Index(classes[0], name=names[0], tupleize_cols=False)
+        else:
+            columns = pd.Index(
+                [(name, label) for name, own in zip(names, classes, strict=True) for label in own]
+            )
+        return pd.DataFrame(values, index=index, columns=columns)
+
+    def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
+        """
+        Make rows for the steps after the history: fill in what is known, then `predict`.
+
+        Parameters
+        ----------
+        horizon : int, default=None
+            Steps, at least 1; None is `pred_len`.
+
+        Returns
+        -------
+        DataFrame of shape (horizon, n_features)
+            X's columns in their order, all missing, with the timestamps to come; columns of labels
+            can take labels.
+        """
+        frame = super().make_future_frame(horizon)
+        for name, target in zip(self.reader_.names, self.reader_.targets, strict=False):
+            j = self.roles_.columns.index(name)
+            kind = object if target.dtype is None else target.dtype
+            frame.isetitem(j, frame.iloc[:, j].astype(kind).array)
+        return frame
+
+    def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
+        validation.check_fitted(self)
+        asked = self._asked_ahead(X, horizon)
+        return self._forecaster.forecast(*asked[:5]), asked.labels
+
+    def _parts(self, values: Float64Array) -> Any:
+        parts = [values[:, group] for group in self.head_.groups]
+        return parts[0] if len(parts) == 1 else parts
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """
+        Give the accuracy of `predict`; rows whose truth is missing are left out.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features)
+            Rows to forecast.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            The truth; None takes it from X's target column(s).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The share of rows whose class, of several targets all classes, is right.
+        """
+        return BaseInformer.score(self, X, y, sample_weight)  # not the mixin's, which needs y
