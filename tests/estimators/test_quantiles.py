@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,16 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
+from skinformer.estimators import joining
 from skinformer.estimators.head import QuantileHead
+from skinformer.estimators.joining import Judged
+from skinformer.estimators.joint import JointForecaster
+from skinformer.estimators.rolling import Rows
+from skinformer.estimators.shares import Shares
 from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
 
 LEVELS = [0.1, 0.5, 0.9]
+SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the network is not trained:UserWarning", "ignore:series .* take no part:UserWarning"
@@ -45,8 +52,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    return InformerRegressor(loss=LEVELS, **sizes, random_state=0).fit(rows[:600])
+    return InformerRegressor(loss=LEVELS, base="linear", **SIZES).fit(rows[:600])
 
 
 def test_one_fit_gives_all_quantiles_and_predict_the_median(model, rows):
@@ -203,6 +209,50 @@ def test_panels(fan, n):
     ahead = model.forecast(levels=LEVELS)
     assert ahead.shape == (24, 4)
     assert (np.diff(ahead.to_numpy()[:, 1:], axis=1) > 0).all()
+
+
+def test_trust_takes_nothing_from_the_distances(model, rows):
+    """A network that forecasts no better than the path may still know how sure that is."""
+    other, ahead = pickle.loads(pickle.dumps(model)), rows[600:606]
+    other.module_.trust.fill_(0.0)
+    values = other._outputs(ahead)[:, 0]
+    apart = [each - each[:, 1:2] for each in (values, model._outputs(ahead)[:, 0])]
+    np.testing.assert_allclose(*apart, atol=1e-4)
+    assert np.ptp(values, axis=1).min() > 0
+    plain = InformerRegressor(loss="mae", base="linear", **SIZES).fit(rows[:600])
+    plain.module_.trust.fill_(0.0)
+    np.testing.assert_allclose(values[:, 1], plain.predict(ahead), rtol=1e-5)
+
+
+def test_others_share_the_median_and_not_the_distances():
+    """Half of the forecast is another's, who does not say how sure it is."""
+    sizes = SimpleNamespace(pred_len=1, n_targets=1, seq_len=1)
+    other = SimpleNamespace(forecast=lambda *_: np.full((2, 1, 1), 9.0, dtype=np.float32))
+    shares = Shares(np.zeros((2, 1)), np.full((2, 1, 1), 0.5), np.ones((2, 1)))
+    outputs = np.array([[[[1.0, 3.0, 7.0]]]] * 2, dtype=np.float32)
+    forecast = JointForecaster(
+        Judged(1.0, shares, tabular=other),
+        sizes,
+        np.array([0]),
+        None,
+        lambda *_: outputs,
+        QuantileHead((0.1, 0.9)),
+    )
+    rows = Rows(np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int))
+    got = forecast(rows, np.array([1, 2]))
+    np.testing.assert_allclose(got[:, 0, 0], [[4.0, 6.0, 10.0]] * 2)
+
+
+def test_trust_goes_by_the_median(fan, rows, monkeypatch):
+    """Any spread beats none by the loss that training lowers: it would prove every correction."""
+    seen = []
+    real = joining.choose_trust
+    monkeypatch.setattr(
+        joining, "choose_trust", lambda *args, **each: seen.append(each) or real(*args, **each)
+    )
+    fan().fit(rows)
+    error = seen[0]["error"](torch.zeros(2, 3, 1), torch.ones(2, 3, 1) * 2)
+    assert error.tolist() == (torch.ones(2, 3, 1) * 2).tolist()
 
 
 def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
