@@ -124,7 +124,13 @@ def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFe
 
 
 def draw_pairs(
-    timeline: Timeline, begin: IntArray, usable: BoolArray, *, pred_len: int, n_most: int, seed: int
+    timeline: Timeline,
+    begin: IntArray,
+    usable: BoolArray,
+    *,
+    pred_len: int,
+    n_most: int | None,
+    seed: int,
 ) -> Pairs:
     """
     Draw truths, spread over all, and how far ahead of its origin each of them is.
@@ -139,8 +145,8 @@ def draw_pairs(
         Rows whose class may be learnt.
     pred_len : int
         Steps ahead.
-    n_most : int
-        Pairs at most.
+    n_most : int or None
+        Pairs at most; None is 60,000.
     seed : int
         Of the draw.
 
@@ -152,7 +158,7 @@ def draw_pairs(
     rows = np.flatnonzero(usable)
     rows = rows[rows > begin[timeline.series_of(rows)]]
     generator = np.random.default_rng(seed)
-    n_pairs = min(n_most, _MOST_PAIRS, _PAIRS_PER_ROW * len(rows))
+    n_pairs = min(n_most or _MOST_PAIRS, _PAIRS_PER_ROW * len(rows))
     spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(rows) / max(n_pairs, 1))
     row = rows[spread.astype(np.int64)]
     start = begin[timeline.series_of(row)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -239,6 +239,34 @@ def fit_classes(
     return ClassFit(tuple(fits), tuple(names), columns.pred_len)
 
 
+class _Truths(NamedTuple):
+    """What is to be learnt of one target."""
+
+    columns: Float64Array
+    """Of its classes, shape (n_rows, n_classes)."""
+    known: BoolArray
+    """Whether the class of each row is known."""
+    usable: BoolArray
+    """Whether it may be learnt."""
+    weight: Float64Array
+    """Of each row."""
+    number: IntArray
+    """Of its class."""
+
+
+def _truths(
+    timeline: Timeline, group: slice, missing: BoolArray | None, stop: IntArray | None
+) -> _Truths:
+    own = timeline.values[:, group].astype(np.float64)
+    known = np.ones(len(own), dtype=bool) if missing is None else ~missing[:, group.start]
+    weight = np.ones(len(own))
+    if timeline.weight is not None:
+        weight = timeline.weight[:, group.start].astype(np.float64)
+    end = timeline.first_row[1:] if stop is None else stop
+    usable = known & (np.arange(len(own)) < end[timeline.series]) & (weight > 0)
+    return _Truths(own, known, usable, weight, own.argmax(axis=1))
+
+
 def _fit_target(
     timeline: Timeline,
     columns: Columns,
@@ -248,67 +276,70 @@ def _fit_target(
     classifier: Any,
     random_state: int,
 ) -> TargetFit:
-    begin, end = first_known(timeline, missing), timeline.first_row[1:]
-    own = timeline.values[:, group].astype(np.float64)
-    known = np.ones(len(own), dtype=bool)
-    if missing is not None:
-        known &= ~missing[:, group.start]
-    series = timeline.series
-    usable = known & (np.arange(len(own)) < (end if stop is None else stop)[series])
-    weight = np.ones(len(own))
-    if timeline.weight is not None:
-        weight = timeline.weight[:, group.start].astype(np.float64)
-    usable &= weight > 0
-    rows, truth = np.flatnonzero(usable), own.argmax(axis=1)
+    """Fit the simple ones, and on what they say and on features the others."""
+    truths, begin = _truths(timeline, group, missing, stop), first_known(timeline, missing)
+    series, rows = timeline.series, np.flatnonzero(truths.usable)
     features = make_features(timeline, columns, group)
     season = fit_frequencies(
-        truth[rows],
-        weight[rows],
+        truths.number[rows],
+        truths.weight[rows],
         timeline.steps_of(rows),
         series[rows],
         timeline.clock,
         features.maker.seasons,
-        n_classes=own.shape[1],
+        n_classes=truths.columns.shape[1],
         n_series=timeline.n_series,
     )
     transitions = fit_transitions(
-        own,
-        np.where(usable, weight, 0.0),
-        known,
+        truths.columns,
+        np.where(truths.usable, truths.weight, 0.0),
+        truths.known,
         begin[series],
         columns.pred_len,
     )
     fit = TargetFit(group, season, transitions, None, None, np.arange(0), features)
+    n_most = _LOGISTIC_PAIRS if classifier is None else None
     pairs = draw_pairs(
         timeline,
         begin,
-        usable,
+        truths.usable,
         pred_len=columns.pred_len,
-        n_most=10**9 if classifier is not None else _LOGISTIC_PAIRS,
+        n_most=n_most,
         seed=random_state,
     )
     if not len(pairs.origin):
         return fit
     made = features.make(timeline.values, pairs, timeline.clock)
     at = pairs.origin + pairs.ahead
-    some = slice(None, None, -(-len(at) // _LOGISTIC_PAIRS))
-    steps = pairs.step[some] + pairs.ahead[some]
-    block = time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at[some])]
-    simple = fit.simple(timeline.values, series[at[some]], pairs.take(some), timeline.clock, block)
-    logistic = fit_logistic(
+    fit = replace(fit, logistic=_fit_logistic(timeline, fit, truths, pairs, made))
+    seen = np.unique(truths.number[at])
+    if classifier is None or len(seen) < 2:
+        return fit
+    weight = truths.weight[at]
+    # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
+    given = None if (weight == weight[0]).all() else weight
+    fitted = ready(classifier, random_state).fit(made, truths.number[at], given)
+    return replace(fit, classifier=fitted, seen=seen)
+
+
+def _fit_logistic(
+    timeline: Timeline, fit: TargetFit, truths: _Truths, pairs: Pairs, made: Float64Array
+) -> Logistic:
+    some = slice(None, None, -(-len(made) // _LOGISTIC_PAIRS))
+    pairs = pairs.take(some)
+    at, rows = pairs.origin + pairs.ahead, np.flatnonzero(truths.usable)
+    steps = pairs.step + pairs.ahead
+    block = time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at)]
+    simple = fit.simple(timeline.values, timeline.series_of(at), pairs, timeline.clock, block)
+    n_classes = truths.columns.shape[1]
+    return fit_logistic(
         _stacked(made[some], simple),
-        truth[at[some]],
-        weight[at[some]],
-        n_classes=own.shape[1],
-        n_free=2 * own.shape[1],
+        truths.number[at],
+        truths.weight[at],
+        n_classes=n_classes,
+        n_free=2 * n_classes,
         late=steps >= np.quantile(steps, 1 - _LATE),
     )
-    fitted, seen = None, np.unique(truth[at])
-    if classifier is not None and len(seen) > 1:
-        # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
-        own_weight = None if (weight[at] == weight[at[0]]).all() else weight[at]
-        fitted = ready(classifier, random_state).fit(made, truth[at], own_weight)
-    return TargetFit(group, season, transitions, logistic, fitted, seen, features)
 
 
 def _stacked(features: Float64Array, simple: list[Float64Array]) -> Float64Array:

@@ -19,6 +19,8 @@ _N_BLOCKS = 6
 _PRIORS = (2.0, 8.0, 32.0, 128.0)
 #: The same for a transition, toward the frequency of all rows.
 _DOUBT = 4.0
+#: Mean log loss by which a phase has to be better than one that is named before it.
+_LEAST_GAIN = 0.002
 _DAY, _WEEK = 1440, 7 * 1440  # minutes
 
 
@@ -159,7 +161,7 @@ def fit_frequencies(
             gain = float(weight @ np.log(table[block, cells, truth]))
             if gain > own:
                 own, parents[name] = gain, table
-        if own > best:
+        if own > best + _LEAST_GAIN * weight.sum():
             best = own
             found = name, np.concatenate([parents[name], start[:, None]], axis=1)
     return Frequencies(*found, _levels(truth, weight, series, start[-1], n_series))

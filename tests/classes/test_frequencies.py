@@ -1,0 +1,104 @@
+"""Frequencies of phases, and transitions."""
+
+import numpy as np
+import pandas as pd
+
+from skinformer.classes.frequencies import fit_frequencies, fit_transitions, last_rows, time_blocks
+from skinformer.tabular.features import Pairs
+from skinformer.timeline.clock import RowClock, clock_for
+
+
+def fit(truth, clock, seasons=(), series=None, n_series=1):
+    rows = np.arange(len(truth))
+    series = np.zeros(len(truth), dtype=int) if series is None else series
+    kinds = {"n_classes": int(truth.max()) + 1, "n_series": n_series}
+    return fit_frequencies(truth, np.ones(len(truth)), rows, series, clock, seasons, **kinds)
+
+
+def hours(n):
+    labels = pd.date_range("2024-01-01", periods=n, freq="h")
+    return clock_for(labels, labels.freq), labels
+
+
+def test_the_phase_that_tells_most_is_chosen():
+    """Busy at noon of working days is not what hour or weekday alone can say."""
+    clock, labels = hours(24 * 7 * 12)
+    busy = ((labels.hour == 12) & (labels.day_of_week < 5)).astype(int)
+    found = fit(busy, clock)
+    assert found.name in ("hour and weekend", "hour and weekday")
+    noon = np.array([12, 5 * 24 + 12, 11])  # of Monday, of Saturday; eleven of Monday
+    called = found.probabilities(noon, np.zeros(3, dtype=int), clock)[:, 1]
+    assert called[0] > 0.8 > 0.2 > max(called[1:])
+
+
+def test_neighbours_of_a_truth_do_not_tell_its_month():
+    """A state that lasts for weeks makes months look known to a count that leaves one row out."""
+    n = 24 * 720
+    clock, _ = hours(2 * n)
+    state = np.cumsum(np.random.default_rng(0).random(2 * n) < 1 / 300) % 2
+    found = fit(state[:n], clock)
+    called = found.probabilities(np.arange(n, 2 * n), np.zeros(n, dtype=int), clock)
+    later = -np.log(called[np.arange(n), state[n:]]).mean()
+    assert later < 1.02 * np.log(2)
+
+
+def test_probabilities_without_a_block_do_not_know_it():
+    """The map that learns from them would believe them too much."""
+    truth = np.arange(60) % 4 // 2
+    changed = truth.copy()
+    changed[time_blocks(np.arange(60)) == 2] = 0
+    for own in (fit(truth, RowClock(), (4,)), fit(changed, RowClock(), (4,))):
+        without = own.probabilities(np.arange(4), np.zeros(4, dtype=int), RowClock(), 2)
+        np.testing.assert_allclose(without, without_third_block(truth), rtol=1e-12)
+
+
+def without_third_block(truth):
+    own = fit(truth, RowClock(), (4,))
+    return own.probabilities(np.arange(4), np.zeros(4, dtype=int), RowClock(), np.full(4, 2))
+
+
+def test_a_series_has_a_level_of_its_own():
+    """A new one has that of all."""
+    truth = np.concatenate([np.zeros(100, dtype=int), np.ones(100, dtype=int)])
+    found = fit(truth, RowClock(), series=np.repeat([0, 1], 100), n_series=2)
+    called = found.probabilities(np.zeros(3, dtype=int), np.arange(3), RowClock())[:, 1]
+    assert called[0] < 0.1 < 0.4 < called[2] < 0.6 < 0.9 < called[1]
+
+
+def test_transitions_are_those_of_a_loop():
+    """Weights count, unknown classes and borders between series do not."""
+    rng = np.random.default_rng(0)
+    number, weight = rng.integers(3, size=40), rng.random(40)
+    known, begin = rng.random(40) < 0.8, np.repeat([0, 25], [25, 15])
+    weight = np.where(known, weight, 0.0)
+    table = fit_transitions(np.eye(3)[number], weight, known, begin, 5).table
+    start = np.array([weight[number == k].sum() + 1 for k in range(3)])
+    start /= start.sum()
+    for ahead in range(5):
+        counts = np.zeros((3, 3))
+        for row in range(40):
+            before = row - ahead - 1
+            if before >= begin[row] and known[before]:
+                counts[number[before], number[row]] += weight[row]
+        expected = (counts + 4 * start) / (counts.sum(axis=1, keepdims=True) + 4)
+        np.testing.assert_allclose(table[ahead, :3], expected)
+        np.testing.assert_allclose(table[ahead, 3], start)
+
+
+def test_a_probability_before_the_origin_is_an_expectation():
+    """Forecasts that were fed back are no classes."""
+    columns = np.eye(2)[np.arange(60) // 7 % 2]
+    found = fit_transitions(columns, np.ones(60), np.ones(60, bool), np.zeros(60, int), 2)
+    one, other, mixed, none = found.probabilities(
+        np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7], [np.nan, np.nan]]), np.ones(4, dtype=int)
+    )
+    np.testing.assert_allclose(mixed, 0.3 * one + 0.7 * other)
+    np.testing.assert_allclose(none, found.table[1, -1])
+
+
+def test_the_row_before_a_series_is_not_its_last():
+    """It is another series'."""
+    zero = np.zeros(2, dtype=int)
+    pairs = Pairs(np.array([3, 4]), zero, zero, np.array([3, 3]), zero)
+    read = last_rows(np.arange(10.0).reshape(5, 2), pairs)
+    np.testing.assert_array_equal(read, [[np.nan, np.nan], [6.0, 7.0]])
