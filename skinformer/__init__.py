@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes
     from skinformer.estimators.parts import Attention, Block, MemorySaving
+    from skinformer.estimators.persisting import VersionWarning
     from skinformer.estimators.regressor import InformerRegressor
+    from skinformer.estimators.saving import load
+    from skinformer.persistence.errors import ModelFileError
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
@@ -25,12 +28,15 @@ __all__ = [
     "InformerRegressor",
     "MaskFuture",
     "MemorySaving",
+    "ModelFileError",
     "PanelTimeSeriesSplit",
     "SlidingWindow",
+    "VersionWarning",
     "__version__",
     "datasets",
     "display",
     "evaluation",
+    "load",
     "recipes",
 ]
 
@@ -41,8 +47,11 @@ _CLASSES = {
     "InformerRegressor": "skinformer.estimators.regressor",
     "MaskFuture": "skinformer.preprocessing.mask_future",
     "MemorySaving": "skinformer.estimators.parts",
+    "ModelFileError": "skinformer.persistence.errors",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
+    "VersionWarning": "skinformer.estimators.persisting",
+    "load": "skinformer.estimators.saving",
 }
 _SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
 

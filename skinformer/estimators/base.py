@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.utils import check_random_state
 
 from skinformer import validation
@@ -32,6 +30,7 @@ from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit, start_module
 from skinformer.estimators.joining import Judged, find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
+from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.ranging import AskedSteps, RangesMixin, names_with_levels
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -54,7 +53,7 @@ from skinformer.training.trainer import train
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
+class BaseInformer(PersistentMixin, RangesMixin, CallbackSupportMixin, BaseEstimator):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {
@@ -81,20 +80,6 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
             With these parameters; forecasts change with the next fit.
         """
         return super().set_params(**open_parts(self, params))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
-        state: dict[str, Any] = super().__getstate__()
-        if state.get("device_", "cpu") != "cpu":
-            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Put the network back where it was, if that place exists here."""
-        super().__setstate__(state)
-        if getattr(self, "device_", "cpu") != "cpu":
-            self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
-            self.module_ = self.module_.to(self.device_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """
@@ -185,6 +170,7 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
     def _asked_rows(self, X: Any) -> AskedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, read_prediction(self, X, fitted_rows(self))
+        validation.check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         return AskedSteps(observed, observed.track, table.steps, place, table.clock)
 
@@ -249,6 +235,7 @@ class BaseInformer(RangesMixin, CallbackSupportMixin, BaseEstimator):
         else:
             table = read_prediction(self, X, fitted_rows(self))
             table, observed = without_early(table, forecaster.observe(table), self.timeline_)
+            validation.check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
             observed = without_later(observed, place, sizes)

@@ -74,7 +74,12 @@ from skinformer.validation.parameters import (
     warn_of_no_network,
     warn_of_one_series,
 )
-from skinformer.validation.placement import check_placement
+from skinformer.validation.persistence import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+)
+from skinformer.validation.placement import check_after_context, check_placement
 from skinformer.validation.rolling import (
     check_after_training,
     check_ahead,
@@ -149,6 +154,7 @@ __all__ = [
     "SEASONAL_NAIVE_CONSTRAINTS",
     "SLIDING_WINDOW_CONSTRAINTS",
     "check_affine",
+    "check_after_context",
     "check_after_training",
     "check_ahead",
     "check_any_change",
@@ -189,6 +195,7 @@ __all__ = [
     "check_on_grid",
     "check_one_series",
     "check_order",
+    "check_own_class",
     "check_panel",
     "check_part_name",
     "check_placement",
@@ -206,6 +213,7 @@ __all__ = [
     "check_same_length",
     "check_same_names",
     "check_same_weights",
+    "check_saved_history",
     "check_score_columns",
     "check_score_name",
     "check_score_truth",
@@ -239,6 +247,7 @@ __all__ = [
     "raise_unfit_transform",
     "raise_unknown_ahead",
     "raise_unseen_series",
+    "refuse_to_save",
     "score_weight",
     "time_labels",
     "truth_weight",
