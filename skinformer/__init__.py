@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes
+    from skinformer.estimators.loading import load
     from skinformer.estimators.parts import Attention, Block, MemorySaving
-    from skinformer.estimators.persisting import VersionWarning
     from skinformer.estimators.regressor import InformerRegressor
-    from skinformer.estimators.saving import load
-    from skinformer.persistence.errors import ModelFileError
+    from skinformer.persistence.errors import ModelFileError, VersionWarning
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
@@ -50,8 +49,8 @@ _CLASSES = {
     "ModelFileError": "skinformer.persistence.errors",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
-    "VersionWarning": "skinformer.estimators.persisting",
-    "load": "skinformer.estimators.saving",
+    "VersionWarning": "skinformer.persistence.errors",
+    "load": "skinformer.estimators.loading",
 }
 _SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
 

@@ -11,20 +11,9 @@ import torch
 
 import skinformer
 from skinformer.estimators.state import FittedState
+from skinformer.persistence.errors import VersionWarning
 
-__all__ = ["PersistentMixin", "VersionWarning"]
-
-
-class VersionWarning(UserWarning):
-    """
-    A pickle was written by another version of this package, whose state may mean other things.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from skinformer import VersionWarning
-    >>> warnings.simplefilter("error", VersionWarning)  # in a job that must not guess
-    """
+__all__ = ["PersistentMixin"]
 
 
 class PersistentMixin(FittedState):
@@ -74,7 +63,7 @@ class PersistentMixin(FittedState):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
-        from skinformer.estimators.saving import flatten
+        from skinformer.estimators.plain import flatten
 
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         if state.get("device_", "cpu") != "cpu":
@@ -83,7 +72,7 @@ class PersistentMixin(FittedState):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Put the network back where it was, if that place exists here."""
-        from skinformer.estimators.saving import unflatten
+        from skinformer.estimators.plain import unflatten
 
         state = dict(state)
         version = state.pop("_skinformer_version", "0.1.0 or earlier")

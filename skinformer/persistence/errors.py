@@ -1,8 +1,8 @@
-"""The two errors of files: one that is not to be trusted, and a value that no file can hold."""
+"""What goes wrong with files: not to be trusted, no file can hold it, another version's."""
 
 from __future__ import annotations
 
-__all__ = ["ModelFileError", "NotPlainError"]
+__all__ = ["ModelFileError", "NotPlainError", "VersionWarning"]
 
 
 class ModelFileError(ValueError):
@@ -27,8 +27,25 @@ class NotPlainError(ValueError):
         Where the value is.
     value : Any
         The value.
+
+    Examples
+    --------
+    >>> str(NotPlainError("params.base", print))
+    'params.base is a builtin_function_or_method'
     """
 
     def __init__(self, place: str, value: object) -> None:
         self.place, self.value = place, value
         super().__init__(f"{place} is a {type(value).__name__}")
+
+
+class VersionWarning(UserWarning):
+    """
+    A pickle was written by another version of this package, whose state may mean other things.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skinformer import VersionWarning
+    >>> warnings.simplefilter("error", VersionWarning)  # in a job that must not guess
+    """
