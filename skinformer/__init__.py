@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from skinformer import datasets, display, evaluation, recipes
     from skinformer.estimators.classifier import InformerClassifier
+    from skinformer.estimators.loading import load
     from skinformer.estimators.parts import Attention, Block, MemorySaving
     from skinformer.estimators.regressor import InformerRegressor
+    from skinformer.persistence.errors import ModelFileError, VersionWarning
     from skinformer.preprocessing.calendar_features import CalendarFeatures
     from skinformer.preprocessing.mask_future import MaskFuture
     from skinformer.preprocessing.sliding_window import SlidingWindow
@@ -28,13 +30,16 @@ __all__ = [
     "InformerRegressor",
     "MaskFuture",
     "MemorySaving",
+    "ModelFileError",
     "PanelTimeSeriesSplit",
     "SlidingWindow",
     "TimeIndex",
+    "VersionWarning",
     "__version__",
     "datasets",
     "display",
     "evaluation",
+    "load",
     "recipes",
 ]
 
@@ -46,9 +51,12 @@ _CLASSES = {
     "InformerRegressor": "skinformer.estimators.regressor",
     "MaskFuture": "skinformer.preprocessing.mask_future",
     "MemorySaving": "skinformer.estimators.parts",
+    "ModelFileError": "skinformer.persistence.errors",
     "PanelTimeSeriesSplit": "skinformer.timeline.split",
     "SlidingWindow": "skinformer.preprocessing.sliding_window",
     "TimeIndex": "skinformer.preprocessing.time_index",
+    "VersionWarning": "skinformer.persistence.errors",
+    "load": "skinformer.estimators.loading",
 }
 _SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
 

@@ -121,7 +121,11 @@ def test_every_trap_names_its_code_and_tests_that_exist():
 def test_the_api_page_lists_every_public_name_with_its_first_line():
     """A name that is not listed is not found; a line that has changed misleads."""
     names = {n: getattr(skinformer, n) for n in skinformer.__all__}
-    names = {n: value for n, value in names.items() if inspect.isclass(value)}
+    names = {
+        n: value
+        for n, value in names.items()
+        if inspect.isclass(value) or inspect.isfunction(value)
+    }
     for module in (datasets, display, evaluation):
         part = module.__name__.removeprefix("skinformer.")
         names |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}

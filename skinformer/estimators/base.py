@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.utils import check_random_state
 
 from skinformer import validation
@@ -32,6 +30,7 @@ from skinformer.estimators.hybrid import linear_fit, start_module
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
+from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -57,7 +56,7 @@ from skinformer.training.trainer import train
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(CallbackSupportMixin, BaseEstimator, FittedState):
+class BaseInformer(PersistentMixin, CallbackSupportMixin, BaseEstimator, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {
@@ -92,20 +91,6 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator, FittedState):
             With these parameters; forecasts change with the next fit.
         """
         return super().set_params(**open_parts(self, params))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
-        state: dict[str, Any] = super().__getstate__()
-        if state.get("device_", "cpu") != "cpu":
-            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Put the network back where it was, if that place exists here."""
-        super().__setstate__(state)
-        if getattr(self, "device_", "cpu") != "cpu":
-            self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
-            self.module_ = self.module_.to(self.device_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """
@@ -200,6 +185,7 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator, FittedState):
     def _asked_rows(self, X: Any) -> AskedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, self._read_prediction(X)
+        validation.check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         return AskedSteps(observed, observed.track, table.steps, place, table.clock)
 
@@ -221,6 +207,7 @@ class BaseInformer(CallbackSupportMixin, BaseEstimator, FittedState):
         else:
             table = self._read_prediction(X)
             table, observed = without_early(table, forecaster.observe(table), self.timeline_)
+            validation.check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
             observed = without_later(observed, place, sizes)

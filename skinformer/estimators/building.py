@@ -131,21 +131,22 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
-    network = Informer(
-        n_targets=sizes.n_targets,
-        n_past=sizes.n_past,
-        n_known=sizes.n_known,
-        calendar_sizes=tuple(fields),
-        seq_len=sizes.seq_len,
-        label_len=label_len,
-        pred_len=sizes.pred_len,
-        patch_len=sizes.patch_len,
-        decoder_patch_len=sizes.decoder_patch_len,
-        outputs=settings.head.outputs,
-        in_units=settings.head.in_units,
-        forecasts_distance=path is not None,
-        null_embedding=sizes.may_miss,
-        seed=seed,
+    built_from = {
+        "n_targets": sizes.n_targets,
+        "n_past": sizes.n_past,
+        "n_known": sizes.n_known,
+        "calendar_sizes": tuple(fields),
+        "seq_len": sizes.seq_len,
+        "label_len": label_len,
+        "pred_len": sizes.pred_len,
+        "patch_len": sizes.patch_len,
+        "decoder_patch_len": sizes.decoder_patch_len,
+        "outputs": settings.head.outputs,
+        "in_units": settings.head.in_units,
+        "forecasts_distance": path is not None,
+        "null_embedding": sizes.may_miss,
+        "seed": seed,
         **vars(settings.network),
-    )
+    }
+    network = Informer.of(built_from)
     return network if path is None else Corrected(path, network, middle=settings.head.middle)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from skinformer import validation
 from skinformer.reading.columns import read_rows
+from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import group_rows
 from skinformer.reading.targets import find_known, find_targets, read_truth
 from skinformer.timeline.arrays import Float64Array
@@ -17,7 +18,7 @@ from skinformer.timeline.arrays import Float64Array
 __all__ = ["SeasonalNaive"]
 
 
-class SeasonalNaive(RegressorMixin, BaseEstimator):
+class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     """
     Repeat the last season: each row's forecast is the value `season` rows before it.
 

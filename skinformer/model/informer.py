@@ -164,6 +164,26 @@ class Informer(nn.Module):
     torch.Size([4, 12, 1])
     """
 
+    built_from: dict[str, Any]
+
+    @classmethod
+    def of(cls, built_from: dict[str, Any]) -> "Informer":
+        """Build a network that knows what it was built from, so that it can be built again.
+
+        Parameters
+        ----------
+        built_from : dict
+            All parameters by name.
+
+        Returns
+        -------
+        Informer
+            In training mode, with newly drawn weights.
+        """
+        network = cls(**built_from)
+        network.built_from = dict(built_from)
+        return network
+
     @without_draws()
     def __init__(
         self,

@@ -8,10 +8,12 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from skinformer.reading.pickling import PlainPickles
+
 __all__ = ["RowTransformer"]
 
 
-class RowTransformer(TransformerMixin, BaseEstimator):
+class RowTransformer(PlainPickles, TransformerMixin, BaseEstimator):
     """
     A transformer that keeps one row per row and the index of frames.
 

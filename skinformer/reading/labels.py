@@ -46,6 +46,7 @@ class TruthReader(Protocol):
         """Give the same as a frame."""
 
 
+@dataclass(frozen=True)
 class NumberReader:
     """Numbers are read as they are."""
 

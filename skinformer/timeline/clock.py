@@ -17,6 +17,7 @@ import pandas as pd
 from skinformer.timeline.arrays import IntArray
 
 __all__ = [
+    "CLOCKS",
     "OFF_GRID",
     "Clock",
     "RowClock",
@@ -385,6 +386,16 @@ class WallClock(Clock):
         past = pd.date_range(end=self.wall, periods=before + 1, freq=self.freq)
         future = pd.date_range(self.wall, periods=after + 1, freq=self.freq)
         return _on_the_clock(pd.DatetimeIndex(past[:-1].append(future)), self.origin.tz)
+
+
+#: All kinds.
+CLOCKS: tuple[type[Clock], ...] = (
+    IntegerClock,
+    RowClock,
+    PeriodClock,
+    ElapsedClock,
+    WallClock,
+)
 
 
 def clock_for(index: pd.Index, freq: Any) -> Clock:

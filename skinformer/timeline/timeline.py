@@ -119,6 +119,8 @@ class Timeline:
         The step of each series' first row.
     clock : Clock
         What the steps count.
+    forecast_from : ndarray of int64, shape (n_series,), or None
+        Where earlier rows were left out, the first step of each series that can be forecast.
     """
 
     values: Float32Array
@@ -126,6 +128,7 @@ class Timeline:
     first_row: IntArray
     first_step: IntArray
     clock: Clock
+    forecast_from: IntArray | None = None
 
     @property
     def n_series(self) -> int:
@@ -206,6 +209,31 @@ class Timeline:
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, values=self.values[rows], weight=weight, first_row=first_row)
 
+    def recent(self, n_rows: int) -> Timeline:
+        """
+        Keep the last rows of each series, from which later steps are forecast.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many at most.
+
+        Returns
+        -------
+        Timeline
+            A copy whose steps are those of this one.
+        """
+        length = np.minimum(np.diff(self.first_row), n_rows)
+        rows = origins_between(self.first_row[1:] - length, self.first_row[1:] - 1)
+        return replace(
+            self,
+            values=self.values[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            first_row=np.concatenate([[0], np.cumsum(length)]),
+            first_step=self.end_step - length,
+            forecast_from=self.end_step if self.forecast_from is None else self.forecast_from,
+        )
+
     def of_series(self, chosen: IntArray) -> Timeline:
         """
         Keep some series.
@@ -228,6 +256,7 @@ class Timeline:
             weight=None if self.weight is None else self.weight[rows],
             first_row=np.concatenate([[0], np.cumsum(stop - first)]),
             first_step=self.first_step[chosen],
+            forecast_from=None if self.forecast_from is None else self.forecast_from[chosen],
         )
 
     def appended(self, other: Timeline) -> Timeline:

@@ -4,13 +4,13 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from struct import Struct
 from typing import Any, BinaryIO
 
 import torch
+
+from skinformer.persistence.atomic import replacing
 
 FORMAT = 2  # of the file; 1 was torch's archive without a header
 _MAGIC = b"skinformer fit\r\n"
@@ -50,23 +50,12 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     ...     load(path, fingerprint={})["step"]
     3
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
-    try:
-        with temporary.open("w+b") as file:
-            file.write(bytes(_HEADER.size))
-            _write_archive(file, state)
-            digest = _digest(file)
-            file.seek(0)
-            file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:  # Ctrl-C too: no stray file
-        with suppress(OSError):  # of a folder that is gone; the first error tells
-            temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+    with replacing(path) as file:
+        file.write(bytes(_HEADER.size))
+        _write_archive(file, state)
+        digest = _digest(file)
+        file.seek(0)
+        file.write(_HEADER.pack(_MAGIC, FORMAT, digest))
 
 
 def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
@@ -192,15 +181,3 @@ def _fault(file: BinaryIO) -> str:
     if version != FORMAT:
         return f"its format is {version}, and this version reads {FORMAT}"
     return "" if digest == _digest(file) else "its content is not what was written"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename outlast a power failure."""
-    if os.name != "posix":  # elsewhere folders cannot be opened
-        return
-    with suppress(OSError):  # some network folders cannot be synced; the file is whole anyway
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

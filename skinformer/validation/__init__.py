@@ -87,6 +87,11 @@ from skinformer.validation.parameters import (
     warn_of_no_network,
     warn_of_one_series,
 )
+from skinformer.validation.persistence import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+)
 from skinformer.validation.pictures import (
     check_any_epoch,
     check_drawn_choice,
@@ -95,7 +100,7 @@ from skinformer.validation.pictures import (
     check_one_forecast,
     drawn_results,
 )
-from skinformer.validation.placement import check_placement
+from skinformer.validation.placement import check_after_context, check_placement
 from skinformer.validation.rolling import (
     check_after_training,
     check_ahead,
@@ -180,6 +185,7 @@ __all__ = [
     "TIME_INDEX_CONSTRAINTS",
     "asked_levels",
     "check_affine",
+    "check_after_context",
     "check_after_training",
     "check_ahead",
     "check_any_change",
@@ -227,6 +233,7 @@ __all__ = [
     "check_one_forecast",
     "check_one_series",
     "check_order",
+    "check_own_class",
     "check_panel",
     "check_part_name",
     "check_placement",
@@ -244,6 +251,7 @@ __all__ = [
     "check_same_length",
     "check_same_names",
     "check_same_weights",
+    "check_saved_history",
     "check_score_columns",
     "check_score_name",
     "check_score_truth",
@@ -287,6 +295,7 @@ __all__ = [
     "raise_unknown_ahead",
     "raise_unseen_series",
     "read_times",
+    "refuse_to_save",
     "score_weight",
     "sorted_classes",
     "time_labels",

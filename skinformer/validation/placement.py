@@ -11,7 +11,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import warn_user
 
-__all__ = ["check_placement"]
+__all__ = ["check_after_context", "check_placement"]
 
 
 def check_placement(
@@ -84,6 +84,37 @@ def check_placement(
     far = ~(new | off | early) & seen & (ahead > seq_len)
     if far.any():
         _warn_of_far_rows(int(ahead[far].max()), bool(place.stored[far].all()))
+
+
+def check_after_context(table: Table, timeline: Timeline, since: IntArray | None) -> None:
+    """
+    Raise if rows lie where a history that was saved as a context knows nothing.
+
+    Parameters
+    ----------
+    table : Table
+        The rows of X.
+    timeline : Timeline
+        The stored history.
+    since : ndarray of int64, shape (n_series,), or None
+        The first step of each series that X may hold; None where all may be.
+
+    Raises
+    ------
+    ValueError
+        With the number of rows.
+    """
+    if timeline.forecast_from is None or since is None or table.clock != timeline.clock:
+        return
+    known = table.series < timeline.n_series
+    early = known & (table.steps < since[np.where(known, table.series, 0)])
+    if early.any():
+        first = timeline.clock.labels(table.steps[early].min(keepdims=True))[0]
+        raise ValueError(
+            f"X holds {int(early.sum()):,} rows of the training data's time, the first at {first}: "
+            'this model was saved with history="context", which leaves out the rows that they '
+            'were forecast from. Give later rows alone, or save the model with history="all".'
+        )
 
 
 def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:

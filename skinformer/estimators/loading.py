@@ -1,0 +1,88 @@
+"""Fitted estimators from files, which are believed nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import skinformer
+from skinformer.estimators.plain import FILES, FITTED, SOMETIMES
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.persistence import (
+    ModelFileError,
+    read_content,
+)
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> InformerRegressor:
+    """
+    Read a model that `InformerRegressor.save` wrote; nothing in the file is run or imported.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    InformerRegressor
+        Fitted; its forecasts are those of the one that was saved, bit for bit on the same machine
+        and versions. On the CPU where CUDA is missing.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: the file is damaged, cut off, forged, or of a format that this version does
+        not read.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, skinformer, tempfile
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = skinformer.InformerRegressor("load", **sizes).fit(df)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/load.skinformer")
+    ...     loaded = skinformer.load(f"{folder}/load.skinformer")
+    >>> loaded.forecast().equals(model.forecast())
+    True
+    """
+    try:
+        content = read_content(path)
+    except OSError:  # says nothing of the content
+        raise
+    except Exception as error:
+        raise _refusal(path, error) from error
+    try:
+        return _together(FILES.decode(*content))
+    except MemoryError:
+        raise
+    except Exception as error:  # a forged file can end in any
+        raise _refusal(path, error) from error
+
+
+def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
+    fault = str(error) if isinstance(error, ModelFileError) else "it holds no fitted model"
+    return ModelFileError(
+        f"{os.fspath(path)!r} is damaged, or no model of this version "
+        f"({skinformer.__version__}): {fault}. Save the model anew, or load the file with the "
+        "version that wrote it."
+    )
+
+
+def _together(content: Any) -> InformerRegressor:
+    params, state = content["params"], content["fitted"]
+    allowed = FITTED | {name: kind for name, kind in SOMETIMES.items() if name in state}
+    if set(state) != set(allowed):
+        raise ModelFileError("it holds other attributes than a fitted model has")
+    for name, kind in allowed.items():
+        if not isinstance(state[name], kind):
+            raise ModelFileError(f"its {name} is something else")
+    model = InformerRegressor(**params)
+    vars(model).update(state)
+    model._place_module()
+    return model

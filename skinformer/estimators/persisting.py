@@ -1,0 +1,94 @@
+"""What an estimator is on disk: a pickle that knows its version, or a file that runs no code."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from typing import Any
+
+import torch
+
+import skinformer
+from skinformer.estimators.state import FittedState
+from skinformer.persistence.errors import VersionWarning
+
+__all__ = ["PersistentMixin"]
+
+
+class PersistentMixin(FittedState):
+    """Pickles of an estimator, and files of a fitted one."""
+
+    def save(self: Any, path: str | os.PathLike[str], *, history: str = "all") -> None:
+        """
+        Write the fitted model to one file, which `skinformer.load` reads without running code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Target file; its folder must exist. It holds the old content or the new one, never a
+            part, whenever the process is killed.
+        history : {"all", "context"}, default="all"
+            Which rows the file holds, standardised: all that `fit` and `update` saw, or those
+            alone from which later forecasts start. With the context rows that `fit` saw cannot be
+            forecast again, and ranges are found now, which takes seconds.
+
+        Raises
+        ------
+        ValueError
+            If the model holds what numbers and text cannot stand for: a regressor of your own as
+            `base`, a transformer as `target_transform`, a subclass.
+        OSError
+            If the file cannot be written.
+
+        Notes
+        -----
+        `checkpoint` and callbacks belong to a fit, and are left out.
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pandas as pd, skinformer
+        >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+        >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+        >>> model = skinformer.InformerRegressor("load", **sizes).fit(df)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/load.skinformer", history="context")
+        ...     loaded = skinformer.load(f"{folder}/load.skinformer")
+        >>> loaded.forecast().equals(model.forecast())
+        True
+        """
+        from skinformer.estimators.saving import save  # it lists this class, too
+
+        save(self, path, history=history)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
+        from skinformer.estimators.plain import flatten
+
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        if state.get("device_", "cpu") != "cpu":
+            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
+        return {**flatten(state), "_skinformer_version": skinformer.__version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Put the network back where it was, if that place exists here."""
+        from skinformer.estimators.plain import unflatten
+
+        state = dict(state)
+        version = state.pop("_skinformer_version", "0.1.0 or earlier")
+        if version != skinformer.__version__:
+            warnings.warn(
+                f"this {type(self).__name__} was pickled by skinformer {version}, and is read by "
+                f"{skinformer.__version__}: its forecasts may differ, or fail. Fit it again, or "
+                "load it with the version that wrote it.",
+                VersionWarning,
+                stacklevel=2,
+            )
+        super().__setstate__(unflatten(state))  # type: ignore[misc]
+        self._place_module()
+
+    def _place_module(self) -> None:
+        """Put the network where it was fitted, if that place exists here; else on the CPU."""
+        if getattr(self, "device_", "cpu") != "cpu":
+            self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
+            self.module_ = self.module_.to(self.device_)

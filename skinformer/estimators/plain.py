@@ -1,0 +1,208 @@
+"""The list of all types that a fitted estimator is made of, in files and in pickles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+
+from skinformer.classical.fit import ClassicalFit, Learnt
+from skinformer.classical.own import OwnRidges
+from skinformer.classical.ridges import SharedRidges
+from skinformer.estimators.building import ModelSizes
+from skinformer.estimators.calibration import Calibration
+from skinformer.estimators.head import PointHead, QuantileHead
+from skinformer.estimators.joining import Judged
+from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
+from skinformer.estimators.parts import PARTS
+from skinformer.estimators.ranges import Ranges
+from skinformer.estimators.shares import Shares
+from skinformer.estimators.simple_path import SimplePath
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
+from skinformer.persistence import (
+    LABEL_KINDS,
+    Codec,
+    Kind,
+    ModelFileError,
+    NotPlainError,
+    record_kinds,
+)
+from skinformer.ranges.residuals import Residuals
+from skinformer.ranges.spread import Spread
+from skinformer.reading.labels import NumberReader
+from skinformer.tabular.features import Columns, FeatureMaker
+from skinformer.tabular.fit import Member, TabularFit
+from skinformer.tabular.regressors import ReadyRegressor
+from skinformer.tabular.trees import Trees, plant, uproot
+from skinformer.timeline.clock import CLOCKS
+from skinformer.timeline.roles import Roles
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.target_scale import TargetScale
+from skinformer.timeline.timeline import Timeline
+
+__all__ = ["FILES", "FITTED", "SOMETIMES", "flatten", "unflatten"]
+
+_RECORDS = (
+    *CLOCKS,
+    Calibration,
+    ClassicalFit,
+    Columns,
+    FeatureMaker,
+    Judged,
+    Learnt,
+    Member,
+    ModelSizes,
+    OwnRidges,
+    NumberReader,
+    PointHead,
+    QuantileHead,
+    Ranges,
+    Residuals,
+    Roles,
+    Scaler,
+    SharedRidges,
+    Shares,
+    SimplePath,
+    Spread,
+    TabularFit,
+    TargetScale,
+    Timeline,
+    Trees,
+)
+#: What `fit` leaves, and of which types.
+FITTED: dict[str, Any] = {
+    "head_": (PointHead, QuantileHead),
+    "reader_": NumberReader,
+    "n_features_in_": int,
+    "roles_": Roles,
+    "series_": (pd.Index, type(None)),
+    "_training_digest_": bytes,
+    "scaler_": Scaler,
+    "timeline_": Timeline,
+    "sizes_": ModelSizes,
+    "device_": str,
+    "attention_": str,
+    "precision_": str,
+    "module_": (Corrected, Informer),
+    "judged_": Judged,
+    "calibration_": Calibration,
+    "trust_": (float, np.floating),
+    "base_blend_": dict,
+    "history_": pd.DataFrame,
+    "loss_curve_": list,
+    "validation_scores_": (list, type(None)),
+    "n_iter_": int,
+    "best_loss_": float,
+}
+SOMETIMES: dict[str, Any] = {
+    "feature_names_in_": np.ndarray,
+    "_ranges_": (Ranges, type(None)),
+}
+#: Regressors that a few numbers say all of.
+_LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
+_TREE = "_fitted_tree"
+_LEARNT = ("coef_", "intercept_", "n_features_in_")
+
+
+def _linear_kind(kind: type) -> Kind:
+    def apart(regressor: Any) -> dict[str, Any]:
+        learnt = {name: getattr(regressor, name) for name in _LEARNT if hasattr(regressor, name)}
+        return {"parameters": regressor.get_params(), "learnt": learnt}
+
+    def together(given: Any) -> Any:
+        regressor = kind(**given["parameters"])
+        if not set(given["learnt"]) <= set(_LEARNT):
+            raise ModelFileError("a regressor has other attributes")
+        vars(regressor).update(given["learnt"])
+        return regressor
+
+    return Kind(kind.__name__, kind, apart, together)
+
+
+def _boosted_apart(regressor: HistGradientBoostingRegressor) -> dict[str, Any]:
+    if not hasattr(regressor, "_predictors"):
+        return {"parameters": regressor.get_params(), "trees": None}
+    trees = uproot(regressor)
+    if trees is None:
+        raise NotPlainError("", regressor)
+    return {"parameters": None, "trees": trees}
+
+
+def _boosted_together(given: Any) -> HistGradientBoostingRegressor:
+    if given["trees"] is None:
+        return HistGradientBoostingRegressor(**given["parameters"])
+    return plant(given["trees"])
+
+
+def _ready_together(given: Any) -> ReadyRegressor:
+    ready = ReadyRegressor(given.pop("regressor"), fill=given.pop("fill"))
+    if not set(given) <= {"used", "mean", "deviation"}:
+        raise ModelFileError("a regressor has other attributes")
+    vars(ready).update(given)
+    return ready
+
+
+def _part_kind(part: Any) -> Kind:
+    return Kind(part.__name__, part, lambda value: value.get_params(), lambda given: part(**given))
+
+
+_KINDS = [
+    *record_kinds(*_RECORDS),
+    *LABEL_KINDS,
+    *(_part_kind(part) for part in PARTS.values()),
+    *(_linear_kind(kind) for kind in _LINEAR),
+    Kind(
+        "HistGradientBoostingRegressor",
+        HistGradientBoostingRegressor,
+        _boosted_apart,
+        _boosted_together,
+    ),
+    Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
+]
+FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
+
+
+def flatten(state: dict[str, Any]) -> dict[str, Any]:
+    """
+    Put a fit's attributes into one tree of plain values and arrays, as far as they are listed.
+
+    Parameters
+    ----------
+    state : dict
+        Attributes of an estimator.
+
+    Returns
+    -------
+    dict
+        The others, and the tree.
+    """
+    fitted = {name: value for name, value in state.items() if name in FITTED | SOMETIMES}
+    if not fitted:
+        return state
+    rest = {name: value for name, value in state.items() if name not in fitted}
+    return {**rest, _TREE: _PICKLES.flatten(fitted)}
+
+
+def unflatten(state: dict[str, Any]) -> dict[str, Any]:
+    """
+    Undo `flatten`.
+
+    Parameters
+    ----------
+    state : dict
+        From `flatten`, or attributes that were never flat.
+
+    Returns
+    -------
+    dict
+        Attributes of an estimator.
+    """
+    if _TREE not in state:
+        return state
+    rest = {name: value for name, value in state.items() if name != _TREE}
+    fitted: dict[str, Any] = _PICKLES.decode(state[_TREE], None)
+    return rest | fitted

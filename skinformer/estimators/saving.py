@@ -1,0 +1,81 @@
+"""Fitted estimators to files: all rows, or the context of later forecasts alone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn
+import torch
+
+import skinformer
+from skinformer import validation
+from skinformer.estimators.future import nothing_observed
+from skinformer.estimators.plain import FILES
+from skinformer.estimators.ranges import RangeForecaster
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.persistence import (
+    Content,
+    NotPlainError,
+    write_content,
+)
+
+__all__ = ["save"]
+
+
+def save(model: InformerRegressor, path: str | os.PathLike[str], *, history: str) -> None:
+    """
+    Write a fitted model to a file; see `InformerRegressor.save`.
+
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted.
+    path : path-like
+        Target file.
+    history : {"all", "context"}
+        Which rows the file holds.
+    """
+    validation.check_fitted(model)
+    validation.check_saved_history(history)
+    validation.check_own_class(model, InformerRegressor)
+    params = model.get_params(deep=False)
+    state = {
+        name: value
+        for name, value in vars(model).items()
+        if name not in params and not name.startswith(("_sk", "_sklearn"))
+    }
+    if history == "context":
+        state |= _context(model)
+    # A checkpoint is a place on this machine, and of a fit that has ended.
+    content = {"params": params | {"checkpoint": None}, "fitted": state, "versions": _versions()}
+    try:
+        tree, arrays = FILES.encode(content)
+    except NotPlainError as error:
+        validation.refuse_to_save(error.place, error.value)
+    write_content(path, Content(tree, arrays))
+
+
+def _versions() -> dict[str, str]:
+    packages = (skinformer, np, pd, sklearn, torch)
+    return {package.__name__: str(package.__version__) for package in packages}
+
+
+def _context(model: InformerRegressor) -> dict[str, Any]:
+    """Give what of a fit's state differs where only the rows stay that later forecasts need."""
+    forecaster, ranges = model._forecaster, model.ranges_
+    if ranges is not None:  # they look further back
+        nothing = nothing_observed(model.timeline_)
+        forecaster = RangeForecaster.of(forecaster, ranges, nothing)
+    # After an update a block may begin before the first row that may be asked for.
+    n_rows = forecaster.look_back + model.sizes_.pred_len
+    found_from = model.calibration_
+    return {
+        "timeline_": model.timeline_.recent(n_rows),
+        "judged_": replace(model.judged_, earlier=None),
+        "calibration_": replace(found_from, path=None, tail=None),
+        "_ranges_": ranges,
+    }

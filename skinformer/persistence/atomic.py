@@ -1,0 +1,69 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """
+    Write a file so that `path` holds the old content or the new one, never a part.
+
+    Parameters
+    ----------
+    path : path-like
+        Target file; its folder must exist.
+
+    Yields
+    ------
+    file
+        To write to, and to read from.
+
+    Notes
+    -----
+    A temporary file in the same folder is flushed to the disk and renamed; a process that is
+    killed in between leaves the old file, and a hidden ``.tmp`` file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "note")
+    ...     with replacing(path) as file:
+    ...         _ = file.write(b"whole")
+    ...     path.read_bytes()
+    b'whole'
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    try:
+        with temporary.open("w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:  # Ctrl-C too: no stray file
+        with suppress(OSError):  # of a folder that is gone; the first error tells
+            temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlast a power failure."""
+    if os.name != "posix":  # elsewhere folders cannot be opened
+        return
+    with suppress(OSError):  # some network folders cannot be synced; the file is whole anyway
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

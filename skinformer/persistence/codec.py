@@ -1,0 +1,247 @@
+"""Values of the package's own types as trees of JSON and arrays, and back: a closed list of types.
+
+A type is found by the name under which this package lists it, never by a path to import.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skinformer.persistence.errors import ModelFileError, NotPlainError
+from skinformer.timeline.arrays import AnyArray
+
+__all__ = ["Codec", "Kind", "record_kinds"]
+
+_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class Kind(NamedTuple):
+    """
+    How values of one type are written.
+
+    Parameters
+    ----------
+    name : str
+        The type's name in files.
+    type : type
+        The type.
+    apart : callable
+        From a value to what it is made of: values of plain and of other listed types.
+    together : callable
+        From these to the value; raises for what no value is made of.
+    derived : bool
+        Whether values of subclasses are written alike.
+    """
+
+    name: str
+    type: type
+    apart: Callable[[Any], Any]
+    together: Callable[[Any], Any]
+    derived: bool = False
+
+
+def record_kinds(*types: type) -> list[Kind]:
+    """
+    List records, which are made of their fields.
+
+    Parameters
+    ----------
+    *types : type
+        Dataclasses and named tuples.
+
+    Returns
+    -------
+    list of Kind
+        One for each.
+    """
+    return [_record_kind(kind) for kind in types]
+
+
+def _record_kind(kind: Any) -> Kind:
+    names = [part.name for part in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+
+    def together(given: Any) -> Any:
+        if type(given) is not dict or list(given) != names:
+            raise ModelFileError(f"a {kind.__name__} has other fields")
+        return kind(**given)
+
+    return Kind(
+        kind.__name__,
+        kind,
+        lambda value: {name: getattr(value, name) for name in names},
+        together,
+    )
+
+
+class Codec:
+    """
+    Write values as plain trees, and read them.
+
+    Parameters
+    ----------
+    kinds : iterable of Kind
+        All types that are written, beside Python's plain ones and NumPy's arrays.
+
+    Examples
+    --------
+    >>> codec = Codec(record_kinds(Kind))
+    >>> tree, arrays = codec.encode({"a": (1.5, np.arange(2))})
+    >>> tree
+    {'is': 'dict', 'of': [['a', {'is': 'tuple', 'of': [1.5, {'is': 'array', 'of': 0}]}]]}
+    >>> codec.decode(tree, arrays)
+    {'a': (1.5, array([0, 1]))}
+    """
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self._by_type = {kind.type: kind for kind in kinds}
+        self._by_name = {kind.name: kind for kind in self._by_type.values()}
+
+    def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
+        """
+        Write a value for a file.
+
+        Parameters
+        ----------
+        value : Any
+            Of listed types throughout.
+
+        Returns
+        -------
+        tuple of tree and list of ndarray
+            The tree refers to the arrays by number.
+
+        Raises
+        ------
+        NotPlainError
+            If a type in it is not listed.
+        """
+        arrays: list[AnyArray] = []
+        return self._encode(value, arrays, ""), arrays
+
+    def flatten(self, value: Any) -> Any:
+        """
+        Write a value for a pickle: arrays stay in the tree, and so does what is not listed.
+
+        Parameters
+        ----------
+        value : Any
+            Of any types.
+
+        Returns
+        -------
+        tree
+            For `decode`.
+        """
+        return self._encode(value, None, "")
+
+    def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
+        """
+        Read a value.
+
+        Parameters
+        ----------
+        tree : Any
+            From `encode` or `flatten`.
+        arrays : list of ndarray, or None
+            From `encode`; None after `flatten`.
+
+        Returns
+        -------
+        Any
+            An equal value.
+
+        Raises
+        ------
+        Exception
+            Of any type, if the tree was not written by `encode`.
+        """
+        if type(tree) is list:
+            return [self.decode(each, arrays) for each in tree]
+        if type(tree) is not dict:
+            return tree
+        name, of = tree["is"], tree["of"]
+        if len(tree) != 2:
+            raise ModelFileError("its tree has other fields")
+        if name == "float":
+            return _FLOATS[of]
+        if arrays is None and name in ("array", "other"):
+            return of
+        if arrays is not None and name in ("array", "turned"):
+            array = arrays[_place(of, len(arrays))]
+            return array.T if name == "turned" else array
+        return self._built(name, self.decode(of, arrays))
+
+    def _built(self, name: str, given: Any) -> Any:
+        if name == "tuple":
+            return tuple(given)
+        if name == "bytes":
+            return bytes.fromhex(given)
+        if name == "dict":
+            return dict(given)
+        if name == "objects":
+            out = np.empty(len(given), dtype=object)
+            out[:] = given
+            return out
+        if name not in self._by_name:
+            raise ModelFileError("it holds a type that is not in the list")
+        return self._by_name[name].together(given)
+
+    def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"is": "float", "of": repr(value)}
+        if kind is bytes:
+            return {"is": "bytes", "of": value.hex()}
+        if kind in (list, tuple):
+            each = [self._encode(part, arrays, f"{place}[{i}]") for i, part in enumerate(value)]
+            return each if kind is list else {"is": "tuple", "of": each}
+        if kind is dict:
+            pairs = [
+                [self._encode(key, arrays, place), self._encode(part, arrays, f"{place}.{key}")]
+                for key, part in value.items()
+            ]
+            return {"is": "dict", "of": pairs}
+        return self._encode_other(value, arrays, place)
+
+    def _encode_other(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
+        try:
+            if type(value) is np.ndarray:
+                return self._encode_array(value, arrays, place)
+            kind = self._kind_of(value)
+            if kind is None:
+                raise NotPlainError(place, value)
+            return {"is": kind.name, "of": self._encode(kind.apart(value), arrays, place)}
+        except NotPlainError as error:
+            if arrays is None:
+                return {"is": "other", "of": value}
+            raise NotPlainError(error.place or place, error.value) from error
+
+    def _encode_array(self, value: AnyArray, arrays: list[AnyArray] | None, place: str) -> Any:
+        if value.dtype == object and value.ndim == 1:
+            return {"is": "objects", "of": self._encode(value.tolist(), arrays, place)}
+        if value.dtype.kind not in "fiub" or value.dtype.itemsize > 8:
+            raise NotPlainError(place, value)
+        if arrays is None:
+            return {"is": "array", "of": value}
+        # Products of the same numbers, laid out otherwise, may be rounded otherwise.
+        turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+        arrays.append(value.T if turned else value)
+        return {"is": "turned" if turned else "array", "of": len(arrays) - 1}
+
+    def _kind_of(self, value: Any) -> Kind | None:
+        own = self._by_type.get(type(value))
+        above = (self._by_type.get(base) for base in type(value).__mro__)
+        return own or next((kind for kind in above if kind is not None and kind.derived), None)
+
+
+def _place(number: Any, count: int) -> int:
+    if type(number) is not int or not 0 <= number < count:
+        raise ModelFileError("it refers to an array that it does not hold")
+    return number

@@ -1,0 +1,218 @@
+"""A file of arrays and one plain tree: safetensors' format, with a digest of every byte.
+
+Nothing in it is compressed and nothing is named twice, so that no size is larger than the file and
+no byte has two meanings: what an archive would need checks for cannot be said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skinformer.persistence.atomic import replacing
+from skinformer.persistence.errors import ModelFileError
+from skinformer.timeline.arrays import AnyArray
+
+__all__ = ["FORMAT", "Content", "read_content", "write_content"]
+
+FORMAT = 1  # of what is written; a reader knows this one and all before it
+_START = b'{"__metadata__":{"digest":"'
+_DIGEST_SIZE = 32
+_AFTER = len(_START) + 2 * _DIGEST_SIZE
+_LENGTH_SIZE = 8
+#: Bytes of all but the arrays: Python's objects take some twenty times as many.
+_LONGEST_HEADER = 1 << 24
+_MOST_DIMENSIONS = 8
+_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+_NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
+
+
+class Content(NamedTuple):
+    """
+    What a file holds.
+
+    Parameters
+    ----------
+    tree : Any
+        Lists, dicts with keys of text, text, finite numbers, True, False and None.
+    arrays : list of ndarray
+        Numbers, which the tree refers to.
+    """
+
+    tree: Any
+    arrays: list[AnyArray]
+
+
+def write_content(path: str | os.PathLike[str], content: Content) -> None:
+    """
+    Write a file whole, or leave what was there.
+
+    Parameters
+    ----------
+    path : path-like
+        Target file; its folder must exist.
+    content : Content
+        What it is to hold.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If the tree is too long to be read again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "numbers")
+    ...     write_content(path, Content({"is": 3}, [np.arange(2)]))
+    ...     read_content(path)
+    Content(tree={'is': 3}, arrays=[array([0, 1])])
+    """
+    arrays = [np.ascontiguousarray(array).reshape(array.shape) for array in content.arrays]
+    # The widest first: then each begins at a multiple of its own width.
+    order = sorted(range(len(arrays)), key=lambda i: -arrays[i].itemsize)
+    header: dict[str, Any] = {
+        "__metadata__": {
+            "digest": "0" * (2 * _DIGEST_SIZE),
+            "format": "skinformer",
+            "version": str(FORMAT),
+            "state": json.dumps(content.tree, allow_nan=False, separators=(",", ":")),
+        }
+    }
+    end = 0
+    for i in order:
+        begin, end = end, end + arrays[i].nbytes
+        kind = _NAMES[arrays[i].dtype]
+        place = {"dtype": kind, "shape": list(arrays[i].shape), "data_offsets": [begin, end]}
+        header[str(i)] = place
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % _LENGTH_SIZE)
+    if len(text) > _LONGEST_HEADER:
+        raise ValueError(
+            f"{path} would hold {len(text):,} bytes of names and structure, and "
+            f"{_LONGEST_HEADER:,} are read at most: pickle this model with joblib."
+        )
+    parts: list[Any] = [
+        len(text).to_bytes(_LENGTH_SIZE, "little"),
+        text,
+        *(arrays[i] for i in order),
+    ]
+    digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+    for part in parts:
+        digest.update(part)  # of the text with zeros in the digest's place
+    parts[1] = _START + digest.hexdigest().encode("ascii") + text[_AFTER:]
+    with replacing(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+def read_content(path: str | os.PathLike[str]) -> Content:
+    """
+    Read a file that `write_content` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    Content
+        With arrays of its own.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is anything else; then nothing of it was used.
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(_LENGTH_SIZE + _AFTER)
+        stated = head[_LENGTH_SIZE + len(_START) :]
+        if not head[_LENGTH_SIZE:].startswith(_START) or not re.fullmatch(b"[0-9a-f]{64}", stated):
+            raise ModelFileError("it does not begin like one")
+        n_header = int.from_bytes(head[:_LENGTH_SIZE], "little")
+        if not _AFTER <= n_header <= min(size - _LENGTH_SIZE, _LONGEST_HEADER):
+            raise ModelFileError("it is cut off, or its length is not what it says")
+        text = _START + b"0" * len(stated) + file.read(n_header - _AFTER)
+        body = bytearray(size - _LENGTH_SIZE - n_header)
+        n_read = file.readinto(body)
+    digest = hashlib.blake2b(head[:_LENGTH_SIZE], digest_size=_DIGEST_SIZE)
+    digest.update(text)
+    digest.update(body)
+    if n_read != len(body) or digest.hexdigest().encode("ascii") != stated:
+        raise ModelFileError("its content is not what was written")
+    return _parse(text, body)
+
+
+def _parse(text: bytes, body: bytearray) -> Content:
+    """Take a header at its word only where it can be nothing else."""
+    header = _plain(text.decode("ascii"))
+    metadata = header.pop("__metadata__")
+    if metadata["format"] != "skinformer" or metadata["version"] != str(FORMAT):
+        found = str(metadata["version"])[:20]
+        raise ModelFileError(f"its format is {found}, and this version reads {FORMAT}")
+    if set(metadata) != {"digest", "format", "version", "state"}:
+        raise ModelFileError("its header has other fields")
+    arrays: dict[int, AnyArray] = {}
+    at = 0
+    for name, place in header.items():
+        begin, end = place["data_offsets"]
+        if begin != at or set(place) != {"dtype", "shape", "data_offsets"}:
+            raise ModelFileError("its arrays do not follow one another")
+        arrays[int(name)] = _array(body, at, end, place["dtype"], place["shape"])
+        at = end
+    if at != len(body) or sorted(arrays) != list(range(len(header))):
+        raise ModelFileError("its arrays are not what it says")
+    return Content(_plain(metadata["state"]), [arrays[i] for i in range(len(arrays))])
+
+
+def _array(body: bytearray, begin: int, end: int, kind: str, shape: list[int]) -> AnyArray:
+    dtype = np.dtype(_TYPES[kind])
+    sizes_fit = len(shape) <= _MOST_DIMENSIONS and all(type(n) is int and n >= 0 for n in shape)
+    count = math.prod(shape) if sizes_fit else -1
+    if not 0 <= begin <= end <= len(body) or count * dtype.itemsize != end - begin:
+        raise ModelFileError("an array has not the size that it says")
+    raw = np.frombuffer(body, dtype=np.uint8, count=end - begin, offset=begin)
+    if kind == "BOOL" and (raw > 1).any():
+        raise ModelFileError("an array of truths holds something else")
+    return raw.view(dtype).reshape(shape).copy() if count else np.empty(shape, dtype)
+
+
+def _plain(text: str) -> Any:
+    """Parse JSON without its dialects: no NaN, and no name twice."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ModelFileError("it says one thing twice")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ModelFileError(f"it holds {name}, which is no number of JSON")

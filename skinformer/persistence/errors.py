@@ -1,0 +1,51 @@
+"""What goes wrong with files: not to be trusted, no file can hold it, another version's."""
+
+from __future__ import annotations
+
+__all__ = ["ModelFileError", "NotPlainError", "VersionWarning"]
+
+
+class ModelFileError(ValueError):
+    """
+    A file that holds no model this version reads: damaged, cut off, forged, or of another format.
+
+    Examples
+    --------
+    >>> from skinformer import ModelFileError
+    >>> issubclass(ModelFileError, ValueError)
+    True
+    """
+
+
+class NotPlainError(ValueError):
+    """
+    A value that neither numbers nor text can stand for.
+
+    Parameters
+    ----------
+    place : str
+        Where the value is.
+    value : Any
+        The value.
+
+    Examples
+    --------
+    >>> str(NotPlainError("params.base", print))
+    'params.base is a builtin_function_or_method'
+    """
+
+    def __init__(self, place: str, value: object) -> None:
+        self.place, self.value = place, value
+        super().__init__(f"{place} is a {type(value).__name__}")
+
+
+class VersionWarning(UserWarning):
+    """
+    A pickle was written by another version of this package, whose state may mean other things.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skinformer import VersionWarning
+    >>> warnings.simplefilter("error", VersionWarning)  # in a job that must not guess
+    """

@@ -1,0 +1,199 @@
+"""Labels of pandas as plain values: instants, periods, steps and indexes of one level."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zoneinfo
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from skinformer.persistence.codec import Kind
+from skinformer.persistence.errors import ModelFileError, NotPlainError
+from skinformer.timeline.arrays import AnyArray
+
+__all__ = ["LABEL_KINDS"]
+
+#: No dots and no slash in front: such a name leads nowhere but into the data base.
+_ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
+_UNITS = ("s", "ms", "us", "ns")
+
+
+def _zone_apart(zone: Any) -> Any:
+    """Name a time zone: a name of the IANA data base, or a distance from UTC in seconds."""
+    if zone is None:
+        return None
+    if type(zone) is datetime.timezone:
+        return zone.utcoffset(None).total_seconds()
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # pytz has the second
+    if name is None or not _ZONE.fullmatch(name):
+        raise NotPlainError("", zone)
+    return name
+
+
+def _zone_together(name: Any) -> Any:
+    """Find a time zone among those of the data base: pandas would read any file by its name."""
+    if name is None:
+        return None
+    if type(name) is float:
+        return datetime.timezone(datetime.timedelta(seconds=name))
+    if not _ZONE.fullmatch(name):
+        raise ModelFileError("it names a time zone that does not exist here")
+    return zoneinfo.ZoneInfo(name)
+
+
+def _unit(unit: Any) -> str:
+    if unit not in _UNITS:
+        raise ModelFileError("it counts time in a unit that does not exist")
+    return str(unit)
+
+
+def _instant_apart(stamp: pd.Timestamp) -> Any:
+    return {
+        "value": stamp.asm8.astype(np.int64).item(),
+        "unit": stamp.unit,
+        "zone": _zone_apart(stamp.tz),
+    }
+
+
+def _instant_together(given: Any) -> Any:
+    return _instants(np.array([given["value"]], dtype=np.int64), given["unit"], given["zone"])[0]
+
+
+def _instants(values: AnyArray, unit: Any, zone: Any) -> pd.Index:
+    index: Any = pd.Index(values.astype(np.int64, casting="safe").view(f"M8[{_unit(unit)}]"))
+    if zone is not None:
+        index = index.tz_localize("UTC").tz_convert(_zone_together(zone))
+    return cast("pd.Index", index)
+
+
+def _step_apart(step: Any) -> Any:
+    """Write an offset as pandas spells it, if that says all."""
+    try:
+        same = pd.tseries.frequencies.to_offset(step.freqstr) == step
+    except ValueError:
+        same = False
+    if not same:
+        raise NotPlainError("", step)
+    return step.freqstr
+
+
+def _step_together(given: Any) -> Any:
+    if type(given) is not str or len(given) > 100:
+        raise ModelFileError("it holds a step that is none")
+    return pd.tseries.frequencies.to_offset(given)
+
+
+def _texts_apart(values: list[str]) -> Any:
+    """Write texts as one stretch of bytes: names of a million series are no tree."""
+    parts = [value.encode("utf-8", "surrogatepass") for value in values]
+    ends = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+    return {"ends": ends, "bytes": np.frombuffer(b"".join(parts), dtype=np.uint8)}
+
+
+def _texts_together(given: Any) -> list[str]:
+    ends, raw = given["ends"].tolist(), given["bytes"].tobytes()
+    return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
+
+
+def _index_apart(index: pd.Index) -> Any:
+    if index.nlevels > 1:
+        raise NotPlainError("", index)
+    out = {"dtype": str(index.dtype), "name": index.name}
+    kind = index.dtype
+    data: Any = index
+    if isinstance(kind, pd.CategoricalDtype):
+        return out | {
+            "dtype": "category",
+            "codes": np.asarray(data.codes),
+            "categories": kind.categories,
+            "ordered": bool(kind.ordered),
+        }
+    if isinstance(kind, pd.PeriodDtype):
+        return out | {"dtype": "period", "values": data.asi8, "step": kind.freq}
+    if kind.kind in "mM":
+        unit, zone = data.unit, _zone_apart(getattr(data, "tz", None))
+        return out | {"dtype": kind.kind, "values": data.asi8, "unit": unit, "zone": zone}
+    if isinstance(kind, np.dtype) and kind.kind in "fiub":
+        return out | {"values": index.to_numpy()}
+    items = index.tolist()
+    if all(type(item) is str for item in items):
+        return out | {"dtype": "str" if str(kind) == "str" else "object", **_texts_apart(items)}
+    if kind.kind != "O":
+        raise NotPlainError("", index)
+    return out | {"values": index.to_numpy()}
+
+
+def _index_together(given: Any) -> pd.Index:
+    kind, name = given["dtype"], given["name"]
+    values: Any
+    index: pd.Index
+    if kind == "category":
+        values = pd.Categorical.from_codes(
+            given["codes"], categories=given["categories"], ordered=given["ordered"]
+        )
+    elif kind == "period":
+        periods = pd.PeriodDtype(given["step"])
+        values = pd.arrays.PeriodArray(given["values"], dtype=periods)
+    elif kind == "M":
+        values = _instants(given["values"], given["unit"], given["zone"])
+    elif kind == "m":
+        values = given["values"].view(f"m8[{_unit(given['unit'])}]")
+    elif "ends" in given:
+        # The types that texts have in an index; any other of pandas is not a file's to name.
+        dtype: Any = {"str": "str", "object": object}[kind]
+        index = pd.Index(_texts_together(given), dtype=dtype, name=name)
+        return index
+    else:
+        values = given["values"]
+    index = pd.Index(values, name=name)
+    return index
+
+
+def _frame_apart(frame: pd.DataFrame) -> Any:
+    names = frame.columns
+    if not (names.is_unique and frame.index.equals(pd.Index(np.arange(len(frame))))):
+        raise NotPlainError("", frame)
+    return [[name, frame[name].to_numpy()] for name in names]
+
+
+def _frame_together(given: Any) -> pd.DataFrame:
+    return pd.DataFrame(dict(given))
+
+
+def _scalar_apart(value: np.generic) -> Any:
+    return str(value) if isinstance(value, np.str_) else np.asarray(value)
+
+
+def _scalar_together(given: Any) -> Any:
+    return given if type(given) is str else given[()]
+
+
+def _period_together(given: Any) -> Any:
+    return pd.Period(ordinal=given["value"], freq=given["step"])
+
+
+LABEL_KINDS = [
+    Kind("Timestamp", pd.Timestamp, _instant_apart, _instant_together),
+    Kind(
+        "Timedelta",
+        pd.Timedelta,
+        lambda span: {"value": span.asm8.astype(np.int64).item(), "unit": span.unit},
+        lambda given: pd.Timedelta(
+            np.array([given["value"]], dtype=np.int64).view(f"m8[{_unit(given['unit'])}]")[0]
+        ),
+    ),
+    Kind(
+        "Period",
+        pd.Period,
+        lambda period: {"value": period.ordinal, "step": period.freq},
+        _period_together,
+    ),
+    Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
+    Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
+    Kind("DataFrame", pd.DataFrame, _frame_apart, _frame_together),
+    Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
+]

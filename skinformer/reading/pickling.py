@@ -1,0 +1,42 @@
+"""Pickles of what keeps rows' places: plain values and arrays, no object of pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from skinformer.persistence import LABEL_KINDS, Codec, record_kinds
+from skinformer.reading.places import RowPlaces
+from skinformer.timeline.clock import CLOCKS
+
+if TYPE_CHECKING:
+
+    class _Estimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def __getstate__(self) -> Any: ...
+        def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+else:
+    _Estimator = object
+
+__all__ = ["PlainPickles"]
+
+_CODEC = Codec([*LABEL_KINDS, *record_kinds(*CLOCKS, RowPlaces)])
+_TREE = "_fitted_tree"
+
+
+class PlainPickles(_Estimator):
+    """Put what `fit` left into one tree, so that skops and its like can hold an estimator."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Make what is not a parameter plain, as far as it can be."""
+        state: dict[str, Any] = super().__getstate__()
+        params = self.get_params(deep=False)
+        fitted = {name: value for name, value in state.items() if name not in params}
+        rest = {name: value for name, value in state.items() if name in params}
+        return {**rest, _TREE: _CODEC.flatten(fitted)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Undo it."""
+        rest = {name: value for name, value in state.items() if name != _TREE}
+        fitted = _CODEC.decode(state[_TREE], None) if _TREE in state else {}
+        super().__setstate__({**rest, **fitted})

@@ -1,0 +1,192 @@
+"""Boosted trees as plain arrays, and scikit-learn's regressor again from these.
+
+What is touched of scikit-learn's private state is named here and nowhere else: the list
+``_predictors``, the ``nodes`` of each tree, and ``_baseline_prediction``. All else of the regressor
+that comes back was made by a fit of the installed version.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
+
+__all__ = ["Trees", "plant", "uproot"]
+
+_MOST_FEATURES = 1 << 16
+
+
+class Trees(NamedTuple):
+    """
+    Boosted trees, one after the other, as far as forecasts go through them.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of the regressor.
+    n_features : int
+        Columns that it takes.
+    baseline : ndarray of float64
+        What the trees' values are added to.
+    sizes : ndarray of int64, shape (n_trees,)
+        Nodes of each tree.
+    leaf : ndarray of bool, shape (n_nodes,)
+        Which nodes end a way.
+    value : ndarray of float64, shape (n_leaves,)
+        What is added there.
+    feature : ndarray of uint16, shape (n_splits,)
+        The column that a split looks at.
+    threshold : ndarray of uint16 or uint32, shape (n_splits,)
+        Number of the value, in `thresholds`, up to which the way goes left.
+    missing_left : ndarray of bool, shape (n_splits,)
+        Whether it does for NaN.
+    right : ndarray of uint16 or uint32, shape (n_splits,)
+        The node to the right, counted from the tree's first; to the left lies the next.
+    thresholds : ndarray of float64
+        Ascending.
+    """
+
+    parameters: dict[str, Any]
+    n_features: int
+    baseline: Float64Array
+    sizes: AnyArray
+    leaf: AnyArray
+    value: Float64Array
+    feature: AnyArray
+    threshold: AnyArray
+    missing_left: AnyArray
+    right: AnyArray
+    thresholds: Float64Array
+
+
+def uproot(regressor: HistGradientBoostingRegressor) -> Trees | None:
+    """
+    Write the trees of a regressor as arrays.
+
+    Parameters
+    ----------
+    regressor : HistGradientBoostingRegressor
+        Fitted.
+
+    Returns
+    -------
+    Trees or None
+        None where the trees part categories, which have no place here.
+
+    Examples
+    --------
+    >>> x = np.arange(100.0)[:, None]
+    >>> trees = uproot(HistGradientBoostingRegressor(max_iter=2).fit(x, x[:, 0] % 2))
+    >>> len(trees.sizes), bool((plant(trees).predict(x) >= 0).all())
+    (2, True)
+    """
+    each = [tree.nodes for trees in regressor._predictors for tree in trees]
+    nodes = np.concatenate(each)
+    sizes = np.array([len(part) for part in each], dtype=np.int64)
+    leaf = nodes["is_leaf"].astype(bool)
+    splits = nodes[~leaf]
+    inside = np.arange(len(nodes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    next_left = (splits["left"] == inside[~leaf] + 1).all()
+    if regressor.is_categorical_ is not None or splits["is_categorical"].any() or not next_left:
+        return None
+    thresholds, threshold = np.unique(splits["num_threshold"], return_inverse=True)
+    return Trees(
+        parameters=regressor.get_params(),
+        n_features=int(regressor.n_features_in_),
+        baseline=regressor._baseline_prediction,
+        sizes=sizes,
+        leaf=leaf,
+        value=nodes["value"][leaf],
+        feature=splits["feature_idx"].astype(np.uint16),
+        threshold=_narrow(threshold, len(thresholds)),
+        missing_left=splits["missing_go_to_left"].astype(bool),
+        right=_narrow(splits["right"], int(sizes.max())),
+        thresholds=thresholds,
+    )
+
+
+def plant(trees: Trees) -> HistGradientBoostingRegressor:
+    """
+    Make the regressor of trees.
+
+    Parameters
+    ----------
+    trees : Trees
+        From `uproot`.
+
+    Returns
+    -------
+    HistGradientBoostingRegressor
+        It forecasts as the one it came from, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        If a way through the trees leaves them or does not end: scikit-learn's compiled code
+        follows them without looking.
+    """
+    _check(trees)
+    chosen = {name: trees.parameters[name] for name in ("loss", "quantile")}
+    stub = HistGradientBoostingRegressor(**chosen, max_iter=1, early_stopping=False, random_state=0)
+    # Two rows leave a tree of one leaf: all but the trees is then what this version makes it.
+    stub.fit(np.zeros((2, trees.n_features)), np.ones(2))
+    if trees.baseline.shape != stub._baseline_prediction.shape:
+        raise ValueError("there is one tree a turn, and one baseline")
+    tree = stub._predictors[0][0]
+    bitsets = tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
+    parts = np.split(_nodes(trees, tree.nodes.dtype), np.cumsum(trees.sizes)[:-1])
+    stub._predictors = [[type(tree)(part, *bitsets)] for part in parts]
+    stub._baseline_prediction = trees.baseline
+    return stub.set_params(**trees.parameters)
+
+
+def _nodes(trees: Trees, layout: Any) -> AnyArray:
+    """Lay the nodes out as scikit-learn does; what no forecast reads is 0."""
+    nodes = np.zeros(len(trees.leaf), dtype=layout)
+    split = ~trees.leaf
+    nodes["is_leaf"] = trees.leaf
+    nodes["value"][trees.leaf] = trees.value
+    nodes["feature_idx"][split] = trees.feature
+    nodes["num_threshold"][split] = trees.thresholds[trees.threshold]
+    nodes["missing_go_to_left"][split] = trees.missing_left
+    nodes["left"][split] = _inside(trees)[split] + 1
+    nodes["right"][split] = trees.right
+    return nodes
+
+
+def _inside(trees: Trees) -> IntArray:
+    """Count each node from its tree's first."""
+    first: IntArray = np.cumsum(trees.sizes) - trees.sizes
+    return np.arange(len(trees.leaf)) - np.repeat(first, trees.sizes)
+
+
+def _check(trees: Trees) -> None:
+    """Raise unless every way goes on to later nodes of its tree, and ends."""
+    n_leaves = int(trees.leaf.sum())
+    n_splits = len(trees.leaf) - n_leaves
+    numbers = trees.feature, trees.threshold, trees.right
+    lengths = [len(part) for part in (*numbers, trees.missing_left)]
+    if (
+        not 0 < trees.n_features <= _MOST_FEATURES
+        or trees.sizes.dtype != np.int64
+        or not 0 < trees.sizes.min() <= trees.sizes.max() <= len(trees.leaf)
+        or trees.sizes.sum() != len(trees.leaf)
+        or trees.leaf.dtype != bool
+        or len(trees.value) != n_leaves
+        or lengths != [n_splits] * 4
+        or any(part.dtype.kind != "u" for part in numbers)
+    ):
+        raise ValueError("trees have other sizes than they say")
+    split = ~trees.leaf
+    left = _inside(trees)[split] + 1
+    ends = np.repeat(trees.sizes, trees.sizes)[split]
+    inside = (left < trees.right) & (trees.right < ends)
+    if not inside.all() or (trees.feature >= trees.n_features).any():
+        raise ValueError("a way through the trees leaves them")
+
+
+def _narrow(numbers: AnyArray, end: int) -> AnyArray:
+    return numbers.astype(np.uint16 if end <= 1 << 16 else np.uint32)

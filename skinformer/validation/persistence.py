@@ -1,0 +1,49 @@
+"""What a file without code cannot hold, and what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["check_own_class", "check_saved_history", "refuse_to_save"]
+
+_INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
+
+
+def check_saved_history(history: Any) -> None:
+    """Raise unless it names the rows to save."""
+    if history not in ("all", "context"):
+        raise ValueError(
+            f'history={history!r} must be "all" or "context": the rows that a file holds are all, '
+            "or those alone that later forecasts start from."
+        )
+
+
+def check_own_class(model: Any, own: type) -> None:
+    """Raise for a subclass, which `load` would have to import."""
+    if type(model) is not own:
+        raise ValueError(
+            f"save writes a {own.__name__} alone, not its subclass {type(model).__name__}: reading "
+            f"the file would have to import it. {_INSTEAD}"
+        )
+
+
+def refuse_to_save(place: str, value: Any) -> NoReturn:
+    """
+    Raise because of a value that numbers and text cannot stand for.
+
+    Parameters
+    ----------
+    place : str
+        Where it is.
+    value : Any
+        The value.
+
+    Raises
+    ------
+    ValueError
+        With what to do instead.
+    """
+    raise ValueError(
+        f"save cannot write {place.lstrip('.')}, a {type(value).__name__}: files hold numbers, "
+        f"text and this package's own types, so that reading them runs no code. {_INSTEAD}"
+    )

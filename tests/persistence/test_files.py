@@ -1,0 +1,387 @@
+"""A model in a file: the same numbers, the same labels, no code; refusals in words."""
+
+import copy
+import io
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import PowerTransformer
+
+import skinformer
+from skinformer import (
+    Block,
+    CalendarFeatures,
+    InformerRegressor,
+    MaskFuture,
+    SlidingWindow,
+    VersionWarning,
+)
+from skinformer.evaluation import SeasonalNaive
+from skinformer.persistence import LABEL_KINDS, Codec, replacing
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+GOLDEN = Path(__file__).parent.parent / "data" / "model-1.skinformer"
+
+
+def panel(lengths):
+    t = np.arange(1000)
+    each = {
+        name: pd.DataFrame({"load": np.sin(t[:n] / 3 + i) + i})
+        for i, (name, n) in enumerate(lengths.items())
+    }
+    return pd.concat(each, names=["site", "time"])
+
+
+CASES = {
+    "columns": lambda df: (df, {"known_future": ["plan"]}),
+    "dates": lambda df: (df[["load"]], {}),
+    "naive dates": lambda df: (df[["load"]].tz_convert("UTC").tz_localize(None), {}),
+    "days": lambda df: (
+        df[["load"]].set_axis(pd.date_range("2024-01-01", periods=len(df), tz="Europe/Berlin")),
+        {},
+    ),
+    "months": lambda df: (
+        df[["load"]].set_axis(pd.period_range("1990-01", periods=len(df), freq="M", name="month")),
+        {},
+    ),
+    "numbers": lambda df: (df[["load"]].reset_index(drop=True), {}),
+    "two targets": lambda df: (df, {"target": ["wind", "load"]}),
+    "parts": lambda df: (
+        df[["load"]],
+        {"block": Block(norm="zc_rms"), "attention": "probsparse", "position": "continuous"},
+    ),
+    "alone": lambda df: (df, {"base": None, "loss": 0.3, "embeddings": ["missing", "mask"]}),
+    "ridge": lambda df: (df[["load"]], {"base": Ridge()}),
+    "lasso": lambda df: (df[["load"]], {"base": Lasso(0.01)}),
+    "boosted": lambda df: (df, {"base": HistGradientBoostingRegressor(max_iter=10)}),
+    "logs": lambda df: (df[["load"]] + 5, {"target_transform": "log"}),
+}
+
+
+def answers(model, later):
+    """Everything that a fitted model says of later rows, and after them."""
+    ahead = later.assign(**dict.fromkeys(model.roles_.targets, np.nan))
+    after = copy.deepcopy(model).update(later)
+    return [
+        model.predict(later),
+        model.predict_interval(later),
+        model.forecast(ahead),
+        model.forecast(ahead, coverage=0.8),
+        model.sample(3, ahead, random_state=0),
+        np.array(model.score(later)),
+        after.predict(later),
+        after.predict_interval(later),
+        after.make_future_frame(),
+    ]
+
+
+def assert_same(mine, other):
+    for one, two in zip(mine, other, strict=True):
+        if isinstance(one, pd.DataFrame):
+            pd.testing.assert_frame_equal(one, two, check_exact=True)
+        else:
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.filterwarnings("ignore:past-only columns")
+@pytest.mark.parametrize("case", CASES)
+def test_a_loaded_model_says_the_same_bit_for_bit(case, frame, tmp_path):
+    """With all rows and with the context alone, later rows, updates and ranges included."""
+    df, parameters = CASES[case](frame)
+    model = InformerRegressor(**{"target": "load", **P, **parameters}).fit(df[:380])
+    expected = answers(model, df[380:])
+    model.save(tmp_path / "all")
+    model.save(tmp_path / "context", history="context")
+    loaded = skinformer.load(tmp_path / "all")
+    assert_same(answers(loaded, df[380:]), expected)
+    np.testing.assert_array_equal(loaded.predict(df[:380]), model.predict(df[:380]))
+    context = skinformer.load(tmp_path / "context")
+    assert_same(answers(context, df[380:]), expected)
+    with pytest.raises(ValueError, match='was saved with history="context"'):
+        context.predict(df[:380])
+    assert repr(loaded) == repr(model)
+    pd.testing.assert_frame_equal(loaded.history_, model.history_)
+
+
+@pytest.mark.parametrize("lengths", [{"a": 60, "b": 50}, {"a": 400, "b": 380}])
+def test_a_panel_comes_back(lengths, tmp_path):
+    """Classical forecasters of short series, vectors of series, names."""
+    df = panel({name: n + 20 for name, n in lengths.items()})
+    end = df.index.get_level_values(0).map(lengths)
+    old = df.index.get_level_values(1) < end
+    model = InformerRegressor("load", embeddings=["series"], **P).fit(df[old])
+    for history in ("all", "context"):
+        model.save(tmp_path / "panel", history=history)
+        loaded = skinformer.load(tmp_path / "panel")
+        assert loaded.series_.equals(model.series_)
+        assert_same(answers(loaded, df[~old]), answers(model, df[~old]))
+
+
+def test_trees_come_back_as_scikit_learns_own(made, tmp_path):
+    """The default of a long table: a file that lost a digit of a threshold would forecast else."""
+    df = made(2000, tz="UTC")[["plan", "load"]]
+    df["load"] += (df["plan"] == 2) * df["plan"].shift(3).eq(4)
+    model = InformerRegressor("load", known_future=["plan"], **P).fit(df[:1980])
+    assert model.judged_.tabular is not None
+    model.save(tmp_path / "all")
+    model.save(tmp_path / "context", history="context")
+    for name in ("all", "context"):
+        loaded = skinformer.load(tmp_path / name)
+        assert_same(answers(loaded, df[1980:]), answers(model, df[1980:]))
+    assert len(pickle.dumps(model)) < 1_200_000
+    assert (tmp_path / "context").stat().st_size < 600_000
+
+
+def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
+    """Who gets the file gets its rows."""
+    model.save(tmp_path / "context", history="context")
+    loaded = skinformer.load(tmp_path / "context")
+    assert len(loaded.timeline_.values) < len(model.timeline_.values)
+    back = 24 + 6 + 24 * loaded.ranges_.distance  # a window, a block, and windows before it
+    assert len(loaded.timeline_.values) <= back
+    assert loaded.calibration_.path is None
+    assert loaded.judged_.earlier is None
+
+
+@pytest.mark.parametrize("history", ["all", "context"])
+def test_arrays_recognise_their_training_rows(history, tmp_path):
+    """A plain array has no clock: its content says that it is in-sample."""
+    X = np.sin(np.arange(120.0))[:, None]
+    model = InformerRegressor(**P).fit(X)
+    model.save(tmp_path / "model", history=history)
+    loaded = skinformer.load(tmp_path / "model")
+    if history == "all":
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    else:
+        with pytest.raises(ValueError, match="X holds 120 rows of the training data's time"):
+            loaded.predict(X)
+
+
+def test_the_context_refuses_rows_in_words(model, frame, tmp_path):
+    """A forecast from what is left of the history would be another one, without a word."""
+    model.save(tmp_path / "context", history="context")
+    loaded = skinformer.load(tmp_path / "context")
+    message = (
+        "X holds 10 rows of the training data's time, the first at 2024-03-20 00:00:00+01:00: "
+        'this model was saved with history="context", which leaves out the rows that they '
+        'were forecast from. Give later rows alone, or save the model with history="all".'
+    )
+    for ask in (loaded.predict, loaded.score, loaded.forecast, loaded.predict_interval):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            ask(frame[["load"]][:10])
+    loaded.save(tmp_path / "again", history="context")
+    again = skinformer.load(tmp_path / "again")
+    assert again.forecast().equals(model.forecast())
+
+
+def test_parameters_changed_after_the_fit_change_no_forecast(frame, tmp_path):
+    """The network is rebuilt from what it was built from."""
+    model = InformerRegressor("load", **P).fit(frame[["load"]])
+    model.set_params(d_model=64, seq_len=5, base=None, loss="mae")
+    model.save(tmp_path / "model")
+    loaded = skinformer.load(tmp_path / "model")
+    assert loaded.forecast().equals(model.forecast())
+    assert loaded.get_params() == model.get_params()
+
+
+def test_a_checkpoint_stays_where_it_is(frame, tmp_path):
+    """A file from elsewhere must not say where the next fit writes."""
+    model = InformerRegressor("load", checkpoint=tmp_path / "fit.pt", **P).fit(frame[["load"]])
+    model.save(tmp_path / "model")
+    assert skinformer.load(tmp_path / "model").checkpoint is None
+
+
+INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
+
+
+def test_a_regressor_that_only_code_can_stand_for_is_refused(frame, tmp_path):
+    """In words that name the way."""
+    model = InformerRegressor("load", base=KNeighborsRegressor(), **P).fit(frame[["load"]])
+    message = (
+        "save cannot write params.base, a KNeighborsRegressor: files hold numbers, text and this "
+        f"package's own types, so that reading them runs no code. {INSTEAD}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_transformer_is_refused(frame, tmp_path):
+    """It is fitted by code of somebody else's."""
+    transform = PowerTransformer()
+    model = InformerRegressor("load", target_transform=transform, **P).fit(frame[["load"]])
+    with pytest.raises(ValueError, match=r"params\.target_transform, a PowerTransformer"):
+        model.save(tmp_path / "model")
+
+
+class Own(InformerRegressor):
+    pass
+
+
+def test_a_subclass_is_refused(frame, tmp_path):
+    """`load` would have to import it."""
+    message = (
+        "save writes a InformerRegressor alone, not its subclass Own: reading the file would have "
+        f"to import it. {INSTEAD}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Own("load", **P).fit(frame[["load"]]).save(tmp_path / "model")
+
+
+def test_unknown_rows_are_refused(model, tmp_path):
+    """A misspelt word would save all rows."""
+    message = (
+        'history=\'contex\' must be "all" or "context": the rows that a file holds are all, '
+        "or those alone that later forecasts start from."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        model.save(tmp_path / "model", history="contex")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        pd.Timestamp("2024-03-31 01:30", tz="Europe/Paris"),
+        pd.Timestamp("2024-03-31 01:30:00.123456789", tz="UTC").as_unit("ns"),
+        pd.Timestamp("2024-01-01T00:00:00+05:30"),
+        pd.Timedelta("3h"),
+        pd.Period("2024Q3"),
+        pd.offsets.MonthEnd(2),
+        pd.offsets.Week(weekday=3),
+        pd.Index(["ä", "中", ""], name=("a", 1)),
+        pd.Index(["a", 1, None, pd.Timestamp(0)], dtype=object),
+        pd.Index([3, 1], dtype="int16"),
+        pd.Index([0.5, np.nan]),
+        pd.Index([True, False]),
+        pd.CategoricalIndex(["b", "a", "b"], categories=["b", "a"], ordered=True),
+        pd.date_range("2024-10-26", periods=4, tz="Europe/Paris")._with_freq(None),
+        pd.period_range("2024", periods=3, freq="W-THU"),
+        pd.Index(np.array([1, 5], "m8[s]")),
+        np.float32(0.1),
+        float("nan"),
+        -0.0,
+    ],
+    ids=repr,
+)
+def test_labels_come_back(label):
+    """Time zones, units, names and types: an index that differs is another clock."""
+    codec = Codec(LABEL_KINDS)
+    again = codec.decode(*codec.encode(label))
+    if isinstance(label, pd.Index):
+        pd.testing.assert_index_equal(again, label, exact=True)
+    else:
+        assert repr(again) == repr(label)
+
+
+def test_a_save_that_fails_leaves_the_old_file(model, tmp_path, monkeypatch):
+    """And no stray one."""
+    path = tmp_path / "model"
+    model.save(path)
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(path, history="context")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_save_that_is_killed_leaves_the_old_file(tmp_path):
+    """Not even Python's last words run."""
+    path = tmp_path / "model"
+    path.write_bytes(b"old")
+    code = (
+        "import os, sys\n"
+        "from skinformer.persistence import replacing\n"
+        "with replacing(sys.argv[1]) as file:\n"
+        "    file.write(b'new' * 9999)\n"
+        "    file.flush()\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], check=False)
+    assert done.returncode == -9
+    assert path.read_bytes() == b"old"
+    with replacing(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_file_of_this_version_loads(frame):
+    """Written once, and read by every version from then on."""
+    loaded = skinformer.load(GOLDEN)
+    forecast = loaded.forecast()
+    assert forecast.index[0] == pd.Timestamp("2024-04-04 21:00", tz="Europe/Paris")
+    noted = [float(line) for line in GOLDEN.with_suffix(".txt").read_text().split()]
+    np.testing.assert_allclose(forecast["load"], noted, rtol=1e-5)
+    loaded.update(frame[["load"]][380:390])
+
+
+# Pickles
+
+
+@pytest.mark.parametrize("way", [pickle.dumps, copy.deepcopy, joblib.dump])
+def test_pickles_say_the_same(way, model, frame, tmp_path):
+    """They hold plain values and arrays, as files do, and what is listed nowhere as it is."""
+    if way is copy.deepcopy:
+        again = copy.deepcopy(model)
+    elif way is joblib.dump:
+        joblib.dump(model, tmp_path / "model")
+        again = joblib.load(tmp_path / "model")
+    else:
+        again = pickle.loads(pickle.dumps(model))
+    later = frame[["load"]][380:]
+    assert_same(answers(again, later), answers(model, later))
+    assert vars(again).keys() == vars(model).keys()
+
+
+PLAIN = {
+    "model": lambda df: InformerRegressor("load", **P).fit(df),
+    "windows": lambda df: SlidingWindow(3).fit(df),
+    "naive": lambda df: SeasonalNaive(season=24).fit(df),
+    "calendar": lambda df: CalendarFeatures().fit(df),
+    "mask": lambda df: MaskFuture("load", pred_len=3).fit(df),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_pickle_holds_no_object_of_torch_or_pandas(name, frame):
+    """So that skops, and who else reads plain types alone, can hold it."""
+    seen = set()
+
+    class Spy(pickle.Unpickler):
+        def find_class(self, module, name):
+            seen.add(module.split(".")[0])
+            return super().find_class(module, name)
+
+    fitted = PLAIN[name](frame[["load"]])
+    again = Spy(io.BytesIO(pickle.dumps(fitted))).load()
+    assert seen <= {"skinformer", "numpy", "builtins", "collections"}
+    assert vars(again).keys() == vars(fitted).keys()
+    ask = "predict" if hasattr(fitted, "predict") else "transform"
+    one, two = (np.asarray(getattr(each, ask)(frame[["load"]])) for each in (fitted, again))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("version", ["0.0.1", None])
+def test_a_pickle_of_another_version_warns(version, model):
+    """What its state means may have changed."""
+    state = model.__getstate__()
+    state.pop("_skinformer_version")
+    if version:
+        state["_skinformer_version"] = version
+    with pytest.warns(VersionWarning, match=r"was pickled by skinformer 0\..*read by"):
+        InformerRegressor.__new__(InformerRegressor).__setstate__(state)
