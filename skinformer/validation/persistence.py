@@ -22,8 +22,8 @@ def check_own_class(model: Any, own: type) -> None:
     """Raise for a subclass, which `load` would have to import."""
     if type(model) is not own:
         raise ValueError(
-            f"save writes a {own.__name__} alone, not its subclass {type(model).__name__}: reading "
-            f"the file would have to import it. {_INSTEAD}"
+            f"save writes {own.__name__} alone, no {type(model).__name__}: reading the file would "
+            f"have to import it. {_INSTEAD}"
         )
 
 

@@ -232,7 +232,7 @@ class Own(InformerRegressor):
 def test_a_subclass_is_refused(frame, tmp_path):
     """`load` would have to import it."""
     message = (
-        "save writes a InformerRegressor alone, not its subclass Own: reading the file would have "
+        "save writes InformerRegressor alone, no Own: reading the file would have "
         f"to import it. {INSTEAD}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
