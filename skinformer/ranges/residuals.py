@@ -14,6 +14,8 @@ __all__ = ["Residuals"]
 #: Errors from which quantiles of a step are taken: of the steps beside it, too, where windows are
 #: fewer.
 _ENOUGH = 400
+#: Independent forecasts by which their median is believed half; the rest is that there is no shift.
+_DOUBT = 30.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Residuals:
         ndarray of shape (n_levels, pred_len, n_targets)
             Ascending with the level. The i-th of n errors is the quantile i / (n + 1), and that of
             few independent forecasts lies farther from the median, by what Student's law adds to
-            the normal one: their own size is known no better.
+            the normal one: their own size is known no better. Nor is their median, which is
+            shrunk to 0: what moved all series of a panel one way will move them another.
         """
         n, pred_len, k = self.errors.shape
         reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
@@ -61,7 +64,7 @@ class Residuals:
                 out[:, step, j] = np.quantile(known, asked, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return median + spread
+        return self.n_windows / (self.n_windows + _DOUBT) * median + spread
 
     def paths(self, windows: IntArray, ahead: IntArray) -> Float64Array:
         """

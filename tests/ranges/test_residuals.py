@@ -44,13 +44,23 @@ def test_a_small_sample_borrows_from_the_steps_beside_it():
 def test_a_large_sample_does_not_borrow():
     """Steps may be off in ways of their own."""
     errors = np.stack([np.ones(500), -np.ones(500)], axis=1)[..., None].astype(np.float32)
-    assert Residuals(errors, 500.0).quantiles(np.array([0.5]))[0].ravel().tolist() == [1.0, -1.0]
+    medians = Residuals(errors, 1e9).quantiles(np.array([0.5]))[0].ravel()
+    np.testing.assert_allclose(medians, [1.0, -1.0])
+
+
+def test_the_median_of_few_forecasts_hardly_moves_ranges():
+    """All series of a panel may have gone one way in the few years that there are."""
+    errors = np.random.default_rng(0).normal(3.0, size=(2000, 1, 1)).astype(np.float32)
+    few, many = (Residuals(errors, n).quantiles(np.array([0.1, 0.5, 0.9])) for n in (6.0, 3000.0))
+    assert few[1].item() == pytest.approx(0.5, abs=0.05)  # 6 / 36 of 3
+    assert many[1].item() == pytest.approx(3.0, abs=0.1)
+    assert np.ptp(few) >= np.ptp(many)
 
 
 def test_missing_errors_are_left_out():
     """A truth that nobody measured says nothing of errors."""
     errors = np.array([[[1.0], [np.nan]], [[3.0], [np.nan]]], dtype=np.float32)
-    assert Residuals(errors, 1e9).quantiles(np.array([0.5]))[0, 0, 0] == 2.0
+    assert Residuals(errors, 1e9).quantiles(np.array([0.5]))[0, 0, 0] == pytest.approx(2.0)
     nothing = np.full((3, 1, 1), np.nan, dtype=np.float32)
     assert Residuals(nothing, 3.0).quantiles(np.array([0.9])).item() == 0.0
 
