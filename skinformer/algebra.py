@@ -15,6 +15,9 @@ from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["eigenvectors", "product"]
 
+#: Ridges multiply seldom: a thread of its own is worth it where it takes some 100 milliseconds.
+_SELDOM = 16
+
 
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Float64Array:
     """
@@ -37,7 +40,7 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
     array([[2.]])
     """
-    with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1]):
+    with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1] / _SELDOM):
         out: Float64Array = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
     return out
 
@@ -61,6 +64,6 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
     """
-    with threads_for(10 * symmetric.shape[-1] ** 3):  # some ten products
+    with threads_for(symmetric.shape[-1] ** 3 / _SELDOM):  # it waits at each of its columns
         values, vectors = torch.linalg.eigh(torch.from_numpy(symmetric))
     return values.numpy(), vectors.numpy()
