@@ -155,7 +155,7 @@ LINKS = [
     Mutant(
         "no linear path",
         BUILDING,
-        "return network if path is None else Corrected(path, network)",
+        "return network if path is None else Corrected(path, network, middle=settings.head.middle)",
         "return network",
     ),
     Mutant(
