@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.algebra import product
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 __all__ = ["Logistic", "fit_logistic", "log_softmax"]
@@ -136,7 +137,7 @@ class _Problem(NamedTuple):
         return _Problem(self.features[rows], self.truth[rows], self.weight[rows], self.n_free)
 
     def loss(self, slopes: Float64Array) -> float:
-        logs = log_softmax(self.features @ slopes)
+        logs = log_softmax(product(self.features, slopes))
         return -float(self.weight @ (logs * self.truth).sum(axis=1))
 
     def solve(self, penalty: float, slopes: Float64Array) -> Float64Array:
@@ -145,11 +146,11 @@ class _Problem(NamedTuple):
         ridge[-1 - self.n_free :] *= _FREEDOM
         ridge[-1] = 1e-6 * self.weight.sum()
         # Half of the products bounds every class's block; penalties are added as they are.
-        squares = (self.features.T * self.weight) @ self.features
+        squares = product(self.features.T * self.weight, self.features)
         bound = np.linalg.inv(0.5 * squares + np.diag(ridge))
         ahead, momentum, before = slopes, 1.0, np.inf
         for _ in range(_MOST_STEPS):
-            logs = log_softmax(self.features @ ahead)
+            logs = log_softmax(product(self.features, ahead))
             loss = -float(self.weight @ (logs * self.truth).sum(axis=1))
             loss += 0.5 * float((ridge[:, None] * ahead**2).sum())
             if loss > before:  # momentum went too far: start again from where it was lower
@@ -158,7 +159,7 @@ class _Problem(NamedTuple):
             if before - loss < _TOLERANCE * self.weight.sum():
                 break
             before = loss
-            gradient = self.features.T @ (self.weight[:, None] * (np.exp(logs) - self.truth))
+            gradient = product(self.features.T, self.weight[:, None] * (np.exp(logs) - self.truth))
             new = ahead - bound @ (gradient + ridge[:, None] * ahead)
             grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             ahead = new + (momentum - 1) / grown * (new - slopes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -134,9 +135,7 @@ class ReadyRegressor:
         ndarray of shape (n,)
             Forecasts.
         """
-        with threads_that_idle() if len(features) >= _MANY else threads_for(0):
-            forecast = np.asarray(self.regressor.predict(self._filled(features)), dtype=np.float64)
-        return forecast.reshape(len(features))
+        return self._asked(self.regressor.predict, features).reshape(len(features))
 
     def probabilities(self, features: Float64Array) -> Float64Array:
         """
@@ -152,7 +151,11 @@ class ReadyRegressor:
         ndarray of shape (n, n_classes)
             Probabilities of the classes that it was fitted to.
         """
-        return np.asarray(self.regressor.predict_proba(self._filled(features)), dtype=np.float64)
+        return self._asked(self.regressor.predict_proba, features)
+
+    def _asked(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:
+        with threads_that_idle() if len(features) >= _MANY else threads_for(0):
+            return np.asarray(question(self._filled(features)), dtype=np.float64)
 
     def _filled(self, features: Float64Array) -> Float64Array:
         features = features[:, self.used]
