@@ -135,7 +135,9 @@ LINKS = [
     ),
     Mutant("d_ff twice the width", SETTINGS, "4 * estimator.d_model", "2 * estimator.d_model"),
     Mutant("no mask embedding", SETTINGS, '"mask" in estimator.embeddings', "False"),
-    Mutant("no null embedding", BUILDING, "null_embedding=sizes.may_miss", "null_embedding=False"),
+    Mutant(
+        "no null embedding", BUILDING, '"null_embedding": sizes.may_miss', '"null_embedding": False'
+    ),
     Mutant(
         "missing by mask",
         BUILDING,
@@ -151,7 +153,7 @@ LINKS = [
         "1 if self.n_known > self.n_static else self.patch_len",
         "self.patch_len",
     ),
-    Mutant("fixed seed", BUILDING, "seed=seed", "seed=0"),
+    Mutant("fixed seed", BUILDING, '"seed": seed', '"seed": 0'),
     Mutant(
         "no linear path",
         BUILDING,
@@ -269,6 +271,9 @@ OTHER = {
     "weight_decay": ["0.05"],
     "batch_size": ["64"],
     "precision": ['"fp16"'],
+    "class_weight": ['"balanced"'],
+    "label_smoothing": ["0.2"],
+    "z_loss": ["1e-3"],
 }
 
 

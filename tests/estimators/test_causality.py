@@ -235,7 +235,7 @@ def test_a_value_known_ahead_changes_no_earlier_forecast(frame, modes, mode, **p
     changed = later.copy()
     changed.iloc[-1, changed.columns.get_loc("price")] += 40
     np.testing.assert_array_equal(estimator.predict(changed)[:-1], whole[:-1])
-    assert estimator.predict(changed)[-1] != whole[-1]
+    assert (estimator.predict(changed)[-1] != whole[-1]).any()
 
 
 def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
