@@ -152,7 +152,7 @@ def main(source, count):
             try:
                 found, seconds, events = try_file(path, watch)
             except BaseException:
-                Path("/tmp/skinformer-offender").write_bytes(path.read_bytes())
+                Path(tempfile.gettempdir(), "skinformer-offender").write_bytes(path.read_bytes())
                 raise
             refused += found == "refused"
             if seconds > longest:
