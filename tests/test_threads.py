@@ -10,11 +10,10 @@ import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import ThreadpoolController
 
-from skinformer import threads
 from skinformer.algebra import eigenvectors, product
 from skinformer.estimators.batches import predict_windows
 from skinformer.tabular.regressors import ready
-from skinformer.threads import threads_for, threads_that_idle
+from skinformer.threads import threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -86,30 +85,6 @@ def test_the_first_use_of_torch_in_a_thread_does_not_undo_the_limit():
     assert found == [1]
 
 
-@pytest.mark.parametrize(
-    ("running", "lately", "expected"),
-    [(1, 0.2, 4), (3, 0.2, 2), (1, 3.4, 2), (99, 0.0, 1), (1, 99.0, 1)],
-)
-def test_cores_that_others_use_are_left_to_them(tmp_path, monkeypatch, running, lately, expected):
-    """Now, and on the average of the last minute: this thread is one of those that run."""
-    load = tmp_path / "loadavg"
-    load.write_text(f"0.00 0.01 0.05 {running}/257 4242\n", encoding="ascii")
-    monkeypatch.setattr(threads, "_LOAD", load)
-    monkeypatch.setattr(threads, "_cores", lambda: 4)
-    monkeypatch.setattr("os.getloadavg", lambda: (lately, 0, 0), raising=False)
-    with threads_that_idle():
-        assert set(openmp()) == {expected}
-
-
-def test_where_the_system_does_not_tell_all_cores_are_idle(tmp_path, monkeypatch):
-    """Windows has neither the file nor the average."""
-    monkeypatch.setattr(threads, "_LOAD", tmp_path / "none")
-    monkeypatch.setattr(threads, "_cores", lambda: 3)
-    monkeypatch.delattr("os.getloadavg", raising=False)
-    with threads_that_idle():
-        assert set(openmp()) == {3}
-
-
 # --- who asks ------------------------------------------------------------------------------------
 
 
@@ -162,21 +137,17 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
     assert torch.get_num_threads() == 4
 
 
-def test_trees_take_the_cores_that_idle_and_a_few_forecasts_one(monkeypatch):
-    """And forecast the same on any number of them."""
+def test_trees_are_fitted_and_asked_by_one_thread():
+    """Each of their thousands of splits is a wait, in which others run."""
     rng = np.random.default_rng(0)
-    features, forecasts, counts = rng.normal(size=(5000, 6)), {}, []
-    truth = features[:, 0] + rng.normal(size=5000)
-    for idle in (1, 4):
-        monkeypatch.setattr(threads, "_cores", lambda idle=idle: idle)
-        monkeypatch.setattr(threads, "_busy", lambda: 0)
-        trees = ready(HistGradientBoostingRegressor(max_iter=20), 0)
-        fit = trees.regressor.fit
-        trees.regressor.fit = lambda *a, f=fit: counts.append(torch.get_num_threads()) or f(*a)
-        forecasts[idle] = trees.fit(features, truth, None).predict(features)
-        np.testing.assert_array_equal(trees.predict(features[:7]), forecasts[idle][:7])
-    assert counts == [1, 4]
-    np.testing.assert_array_equal(forecasts[1], forecasts[4])
+    features, counts = rng.normal(size=(500, 6)), []
+    trees = ready(HistGradientBoostingRegressor(max_iter=5), 0)
+    for name in ("fit", "predict"):
+        method = getattr(trees.regressor, name)
+        setattr(trees.regressor, name, lambda *a, m=method: counts.append(openmp()) or m(*a))
+    trees.fit(features, features[:, 0], None).predict(features)
+    assert len(counts) == 2
+    assert {count for pools in counts for count in pools} == {1}
 
 
 def test_windows_of_a_wide_network_are_forecast_by_all():

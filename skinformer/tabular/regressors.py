@@ -11,13 +11,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from skinformer.threads import threads_for, threads_that_idle
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["ReadyRegressor", "default_regressors", "ready"]
-
-#: Rows of features from which on trees are worth more than one thread.
-_MANY = 4096
 
 
 def default_regressors(
@@ -117,7 +114,7 @@ class ReadyRegressor:
         given = {}
         if weight is not None and has_fit_parameter(self.regressor, "sample_weight"):
             given["sample_weight"] = weight
-        with threads_that_idle():
+        with threads_for(0):
             self.regressor.fit(self._filled(features), truth, **given)
         return self
 
@@ -154,7 +151,7 @@ class ReadyRegressor:
         return self._asked(self.regressor.predict_proba, features)
 
     def _asked(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:
-        with threads_that_idle() if len(features) >= _MANY else threads_for(0):
+        with threads_for(0):
             return np.asarray(question(self._filled(features)), dtype=np.float64)
 
     def _filled(self, features: Float64Array) -> Float64Array:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer.tabular.features import FeatureMaker
-from skinformer.threads import threads_that_idle
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 __all__ = ["unhelpful_columns"]
@@ -74,7 +74,7 @@ def _forecast(
     trees = HistGradientBoostingRegressor(
         max_iter=n_trees, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
-    with threads_that_idle():
+    with threads_for(0):
         fitted = trees.fit(features[learnt][:, known], truth[learnt])
         forecast: Float64Array = fitted.predict(features[:, known])
     return forecast
