@@ -4,6 +4,8 @@ Times are measured by `examples/benchmarks`; a count that grows shows a regress 
 """
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -145,3 +147,17 @@ def test_operations_of_probsparse_grow_as_l_ln_l(causal):
     expected = 4 * math.log(3072) / math.log(768)
     assert flops[1] / flops[0] == pytest.approx(expected, rel=0.03)
     assert allocated[1] / allocated[0] < expected * 1.03
+
+
+def test_a_fit_leaves_the_compiler_of_torch_alone():
+    """Its import takes longer than a small fit; torch's own optimisers import it."""
+    script = """
+import sys
+import numpy as np
+from skinformer import InformerRegressor
+small = dict(seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1, optimizer="muon")
+InformerRegressor(**small).fit(np.sin(np.arange(60.0))[:, None]).forecast()
+print("torch._dynamo" in sys.modules)
+"""
+    run = [sys.executable, "-W", "ignore", "-c", script]
+    assert subprocess.run(run, capture_output=True, check=True, text=True).stdout == "False\n"

@@ -5,7 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW, Muon, Optimizer
+from torch.optim import Optimizer
+
+from skinformer.training.bare_optimizers import BareAdamW, BareMuon
 
 BETAS = (0.9, 0.95)
 EPS = 1e-8
@@ -100,7 +102,7 @@ def make_optimizers(
     >>> made = make_optimizers(groups, optimizer="muon", learning_rate=3e-4,
     ...                        muon_learning_rate=0.02, weight_decay=0.1)
     >>> [type(optimizer).__name__ for optimizer in made]
-    ['Muon', 'AdamW']
+    ['BareMuon', 'BareAdamW']
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer={optimizer!r}: must be one of {', '.join(OPTIMIZERS)}.")
@@ -114,7 +116,7 @@ def make_optimizers(
         decayed = matrix + decayed
     elif matrix:
         made.append(
-            Muon(
+            BareMuon(
                 matrix,
                 lr=muon_learning_rate,
                 weight_decay=weight_decay * learning_rate / muon_learning_rate,
@@ -129,7 +131,7 @@ def make_optimizers(
     ]
     if param_groups:
         fused = _can_fuse([p for group in param_groups for p in group["params"]])
-        made.append(AdamW(param_groups, lr=learning_rate, betas=BETAS, eps=EPS, fused=fused))
+        made.append(BareAdamW(param_groups, lr=learning_rate, betas=BETAS, eps=EPS, fused=fused))
     for group in _groups(made):
         group["initial_lr"] = group["lr"]
     return made
@@ -147,7 +149,7 @@ def set_learning_rates(optimizers: Iterable[Optimizer], *, multiplier: float) ->
 
     Examples
     --------
-    >>> optimizer = AdamW([{"params": [nn.Parameter(torch.ones(1))], "initial_lr": 0.01}])
+    >>> optimizer = BareAdamW([{"params": [nn.Parameter(torch.ones(1))], "initial_lr": 0.01}])
     >>> set_learning_rates([optimizer], multiplier=0.5)
     >>> optimizer.param_groups[0]["lr"]
     0.005
@@ -208,7 +210,7 @@ def step_if_finite(optimizers: Iterable[Optimizer], *, norm: Tensor) -> None:
     --------
     >>> p = nn.Parameter(torch.ones(1))
     >>> p.grad = torch.tensor([float("nan")])
-    >>> step_if_finite([AdamW([p])], norm=torch.tensor(float("nan")))
+    >>> step_if_finite([BareAdamW([p])], norm=torch.tensor(float("nan")))
     >>> p.data
     tensor([1.])
     """
@@ -256,7 +258,7 @@ def step_without_reading(optimizer: Optimizer, *, norm: Tensor) -> None:
     --------
     >>> p = nn.Parameter(torch.ones(1))
     >>> p.grad = torch.tensor([float("nan")])
-    >>> step_without_reading(AdamW([p], fused=True), norm=torch.tensor(float("nan")))
+    >>> step_without_reading(BareAdamW([p], fused=True), norm=torch.tensor(float("nan")))
     >>> p.data
     tensor([1.])
     """

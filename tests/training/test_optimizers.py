@@ -1,3 +1,4 @@
+import copy
 import math
 
 import pytest
@@ -5,6 +6,7 @@ import torch
 from torch import nn
 from torch.optim import AdamW, Muon
 
+from skinformer.training.bare_optimizers import BareAdamW, BareMuon
 from skinformer.training.optimizers import (
     check_partition,
     clip_gradients,
@@ -45,6 +47,27 @@ def test_adamw_equals_its_formula_and_decays_matrices_only():
             state[:] = theta - 3e-3 * step - 3e-3 * decay * theta, m, v
     for (theta, _, _), p in zip(naive, (matrix, decayed, plain), strict=True):
         torch.testing.assert_close(p.detach().double(), theta, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bare", "whole"), [(BareAdamW, AdamW), (BareMuon, Muon)], ids=["adamw", "muon"]
+)
+def test_without_the_compiler_steps_and_states_are_those_of_torch(bare, whole):
+    """They are torch's own; states go from one to the other, half way."""
+    (start,) = parameters((4, 3))
+    ours, theirs = (nn.Parameter(start.detach().clone()) for _ in range(2))
+    one, other = bare([ours], lr=0.1), whole([theirs], lr=0.1)
+    for seed in range(6):
+        if seed == 3:
+            one.load_state_dict(copy.deepcopy(other.state_dict()))
+            other.load_state_dict(copy.deepcopy(one.state_dict()))
+        set_gradients([ours], seed)
+        set_gradients([theirs], seed)
+        one.step()
+        other.step()
+        assert torch.equal(ours, theirs)
+    assert ours.requires_grad
+    assert not torch.equal(ours, start)
 
 
 def test_muon_makes_all_singular_values_of_an_update_alike():
