@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
+from skinformer.model.corrected import Corrected
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
@@ -81,15 +82,31 @@ class WindowSource:
             origin in mean steps. None where the module takes none.
         """
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
+        categories = self._categories(past), self._categories(future)
+        times = self._times(past, origins), self._times(future, origins)
+        return *self.path_inputs(origins), *categories, *times
+
+    def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor]:
+        """
+        Gather what the linear path sees of windows: the first two of `inputs`.
+
+        Parameters
+        ----------
+        origins : Tensor of int64, shape (batch,)
+            The row of each window's first forecast step.
+
+        Returns
+        -------
+        tuple of Tensor
+            Past values, and future values with what is not known ahead masked.
+        """
         ahead = mask_future(
-            self.values[future],
+            self.future(self.values, origins),
             n_future=self.pred_len,
             hidden=slice(0, self.n_hidden),
             fill=0.0,
         )
-        categories = self._categories(past), self._categories(future)
-        times = self._times(past, origins), self._times(future, origins)
-        return self.values[past], ahead, *categories, *times
+        return self.values[self._rows(origins, -self.seq_len, 0)], ahead
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """
@@ -350,11 +367,22 @@ def predict_windows(
             n = len(origins[start : start + PREDICTION_CHUNK])
             chunk = start + np.minimum(np.arange(PREDICTION_CHUNK), n - 1)
             rows = torch.from_numpy(origins[chunk]).to(source.values.device)
-            inputs = source.inputs(rows)
-            if trust is not None:
-                inputs = (*inputs, torch.from_numpy(trust[chunk]).to(source.values))
-            out.append(_forward(module, inputs)[:n].cpu().numpy())
+            if isinstance(module, Corrected) and not _has_a_say(module, trust, chunk):
+                output = _forward(module.path, source.path_inputs(rows))
+            else:
+                inputs = source.inputs(rows)
+                if trust is not None:
+                    inputs = (*inputs, torch.from_numpy(trust[chunk]).to(source.values))
+                output = _forward(module, inputs)
+            out.append(output[:n].cpu().numpy())
     return np.concatenate(out)
+
+
+def _has_a_say(module: Corrected, trust: Float64Array | None, chunk: IntArray) -> bool:
+    """Tell whether anything of the network is in the forecasts of some windows."""
+    if module.training or module.middle is not None:
+        return True
+    return bool(module.trust) if trust is None else bool(trust[chunk].any())
 
 
 def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -> Tensor:

@@ -14,7 +14,9 @@ from skinformer.estimators.batches import (
     window_source,
 )
 from skinformer.estimators.fitting import FitBatches
+from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.windows import Origins
 
@@ -227,3 +229,50 @@ def test_a_user_who_wants_all_windows_gets_all():
     """`max_windows=None` is no bound that could be lowered."""
     batches = FitBatches(make_batches(), None)
     assert batches.eased(0.0) is batches
+
+
+class Loud(Informer):
+    """A network that no one should have to ask."""
+
+    def __init__(self):
+        torch.nn.Module.__init__(self)
+
+    def forward(self, *_):
+        raise AssertionError("the network was asked")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_who_has_no_say_is_not_asked(share):
+    """Most fits trust their network with nothing, and it costs twenty times the path."""
+    path = LinearPath(
+        n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=2, seq_len=SEQ, pred_len=PRED
+    )
+    path.mixed.copy_(torch.linspace(-1, 1, path.mixed.numel()).reshape(path.mixed.shape))
+    module = Corrected(path, Loud()).eval()
+    source, origins = make_source(), np.arange(SEQ, N - PRED)
+    by_window = np.full((len(origins), 1), share)
+    module.trust.fill_(share)
+    for trust in (None, by_window):
+        if share:
+            with pytest.raises(AssertionError, match="was asked"):
+                predict_windows(module, source, origins, trust=trust)
+            continue
+        forecast = predict_windows(module, source, origins, trust=trust)
+        past, future = source.path_inputs(torch.from_numpy(origins))
+        np.testing.assert_allclose(forecast, path(past, future), rtol=1e-5)
+    of_several = Corrected(path, Loud(), middle=1).eval()
+    of_several.trust.fill_(0.0)
+    with pytest.raises(AssertionError, match="was asked"):  # how far outputs lie apart
+        predict_windows(of_several, source, origins)
+
+
+def test_one_window_that_trusts_the_network_is_enough():
+    """It shares a chunk with windows that do not."""
+    path = LinearPath(
+        n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=0, seq_len=SEQ, pred_len=PRED
+    )
+    trust = np.zeros((PREDICTION_CHUNK + 4, 1))
+    trust[-1] = 0.1
+    origins = np.full(len(trust), SEQ)
+    with pytest.raises(AssertionError, match="was asked"):
+        predict_windows(Corrected(path, Loud()).eval(), make_source(), origins, trust=trust)
