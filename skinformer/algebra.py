@@ -6,6 +6,8 @@ thread, which `skinformer.threads` goes by.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -19,7 +21,7 @@ __all__ = ["eigenvectors", "product"]
 _SELDOM = 16
 
 
-def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Float64Array:
+def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
     """
     Multiply matrices.
 
@@ -32,8 +34,8 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
     Returns
     -------
-    ndarray of float64, shape (…, n, k)
-        As ``left @ right``.
+    ndarray of shape (…, n, k)
+        As ``left @ right``, of their type.
 
     Examples
     --------
@@ -41,7 +43,7 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     array([[2.]])
     """
     with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1] / _SELDOM):
-        out: Float64Array = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
+        out: npt.NDArray[Any] = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
     return out
 
 

@@ -24,19 +24,16 @@ _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 class Stretch(NamedTuple):
     """Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form.
 
-    Forecasts are numbered candidate by candidate, strength by strength.
+    Forecasts are numbered candidate by candidate, strength by strength. Weights that sum to 1 make
+    the form of their errors the error of the mixture.
     """
 
     products: Float64Array
-    """Mean products of forecasts with forecasts, shape (n_forecasts, n_forecasts)."""
-    cross: Float64Array
-    """Mean products of forecasts with the truth, shape (n_forecasts,)."""
-    truth: float
-    """Mean square of the truth."""
+    """Mean products of errors with errors, shape (n_forecasts, n_forecasts)."""
 
     def errors(self) -> Float64Array:
         """Give the mean squared error of each forecast alone."""
-        return np.maximum(np.diag(self.products) - 2 * self.cross + self.truth, 0) + _FLOOR
+        return np.diag(self.products) + _FLOOR
 
 
 def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
@@ -57,8 +54,7 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
 
     Examples
     --------
-    >>> stretch = Stretch(np.diag([4.0, 1.0]), np.array([1.0, 1.0]), truth=1.0)
-    >>> choose_strengths([stretch], n_strengths=2)  # errors 3 and 0
+    >>> choose_strengths([Stretch(np.diag([3.0, 0.0]))], n_strengths=2)
     array([1])
     """
     errors = np.mean([stretch.errors() for stretch in stretches], axis=0)
@@ -97,7 +93,7 @@ def choose_weights(
 
     Examples
     --------
-    >>> equal = Stretch(np.eye(2), np.array([0.5, 0.5]), truth=1.0)  # two, with errors of their own
+    >>> equal = Stretch(np.eye(2))  # two, with errors of their own
     >>> choose_weights([equal], np.zeros(2, dtype=int), 1, doubts=np.zeros(2))
     array([0.5, 0.5])
     """
@@ -108,11 +104,8 @@ def choose_weights(
     first = np.maximum(first / first.sum(), np.finfo(float).tiny)
     errors = np.zeros((len(chosen), len(chosen)))
     for stretch in stretches:
-        cross = stretch.cross[forecasts]
-        products = stretch.products[np.ix_(forecasts, forecasts)]
-        # Products of errors with errors: weights that sum to 1 make their form the mixture's error.
-        between = products - cross[:, None] - cross + stretch.truth
-        errors += between / (max(first @ between @ first, 0) + _FLOOR) / len(stretches)
+        between = stretch.products[np.ix_(forecasts, forecasts)]
+        errors += between / (first @ between @ first + _FLOOR) / len(stretches)
     return _descend(errors, first)
 
 
@@ -166,15 +159,10 @@ def mixed_errors(
 
     Examples
     --------
-    >>> stretch = Stretch(np.diag([4.0, 1.0]), np.array([1.0, 1.0]), truth=1.0)
+    >>> stretch = Stretch(np.diag([3.0, 0.0]))
     >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
     array([0.])
     """
     place = np.arange(len(weights)) * n_strengths + chosen
-    errors = [
-        weights @ s.products[np.ix_(place, place)] @ weights
-        - 2 * weights @ s.cross[place]
-        + s.truth
-        for s in stretches
-    ]
-    return np.maximum(errors, 0) + _FLOOR
+    errors = [weights @ s.products[np.ix_(place, place)] @ weights for s in stretches]
+    return np.array(errors) + _FLOOR

@@ -257,33 +257,28 @@ def _learn(competition: Competition, origins: IntArray) -> None:
 
 def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     """Forecast some windows by every candidate and strength; None where no truth is known."""
-    solutions = [
-        (candidate, [ridge.solve(strength) for strength in STRENGTHS])
-        for candidate, ridge in competition.solve()
-    ]
+    solutions = [(candidate, ridge.rounded()) for candidate, ridge in competition.solve()]
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
-    products, cross = np.zeros((n_forecasts, n_forecasts)), np.zeros(n_forecasts)
-    truth = total = 0.0
+    products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):
         for part in _slices(windows, n_forecasts):
-            scale = np.sqrt(part.weight).ravel()
-            forecasts = np.zeros((n_forecasts, len(scale)))
-            for candidate, maps in solutions:
+            # Errors, not forecasts: where these are good, little is left of their products.
+            errors = np.empty((n_forecasts, *part.future.shape), dtype=np.float32)
+            errors[: len(STRENGTHS)] = -part.future  # of the last value
+            for candidate, ridge in solutions:
                 first = competition.candidates.index(candidate) * len(STRENGTHS)
-                for i, one in enumerate(maps):
-                    forecasts[first + i] = competition.forecast(candidate, one, part).ravel()
-            forecasts *= scale
-            future = part.future.ravel() * scale
-            products += product(forecasts, forecasts.T)
-            cross += forecasts @ future
-            truth += float(future @ future)
+                for i, forecast in enumerate(competition.forecasts(candidate, ridge, part), first):
+                    np.subtract(forecast, part.future, out=errors[i], casting="same_kind")
+            errors *= np.sqrt(part.weight).astype(np.float32)
+            flat = errors.reshape(n_forecasts, -1)
+            products += product(flat, flat.T)
             total += float(part.weight.sum())
-    return Stretch(products / total, cross / total, truth / total) if total else None
+    return Stretch(products / total) if total else None
 
 
 def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
     """Cut windows so that all forecasts of a part fit in 64 MB."""
-    per_window = n_forecasts * windows.future[0].size * 8
+    per_window = n_forecasts * windows.future[0].size * 4
     size = max(1, 64_000_000 // per_window)
     n = len(windows.last)
     return [Windows(*(a[i : i + size] for a in windows)) for i in range(0, n, size)]

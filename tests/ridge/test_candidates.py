@@ -105,11 +105,10 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     for windows in gather(problem, np.arange(seq_len, seq_len + 7)):
         competition.add(windows)
     for candidate, ridge in competition.solve():
-        maps = ridge.solve(1.0)
-        assert np.isfinite(maps).all()
+        assert np.isfinite(ridge.solve(1.0)).all()
         [windows] = gather(problem, np.array([seq_len]))
-        forecast = competition.forecast(candidate, maps, windows)
-        assert forecast.shape == windows.future.shape
+        for forecast in competition.forecasts(candidate, ridge, windows):
+            assert forecast.shape == windows.future.shape
 
 
 def test_a_forecast_equals_a_loop():
@@ -118,8 +117,14 @@ def test_a_forecast_equals_a_loop():
     competition = trained(problem, ORIGINS[:20])
     [windows] = gather(problem, ORIGINS[20:])
     for candidate, ridge in competition.solve():
+        strength = STRENGTHS.index(0.1)
         maps = ridge.solve(0.1)
-        found = competition.forecast(candidate, maps, windows)
+        found, rounded = (
+            list(competition.forecasts(candidate, one, windows))[strength]
+            for one in (ridge, ridge.rounded())
+        )
+        assert rounded.dtype == np.float32
+        np.testing.assert_allclose(rounded, found, rtol=1e-4, atol=1e-5)
         for i in range(len(windows.last)):
             if candidate.kind == "mixed":
                 features = by_hand(candidate, windows.past[i], windows.last[i])
