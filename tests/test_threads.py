@@ -2,12 +2,15 @@
 
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
+import joblib
 import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
 from skinformer.algebra import eigenvectors, product
@@ -165,3 +168,63 @@ def test_windows_of_a_wide_network_are_forecast_by_all():
     source.inputs.return_value = (torch.zeros(32, 2, 1),)
     predict_windows(Wide(), source, np.arange(3))
     assert seen == [4]
+
+
+# --- several fits at once ------------------------------------------------------------------------
+
+
+def fit_and_forecast(seed):
+    """Draw weights, dropout, keys, windows and trees, each from a generator of the fit's own."""
+    from skinformer import InformerRegressor
+
+    y = np.sin(np.arange(400.0) / 4)[:, None] + np.random.default_rng(seed).normal(size=(400, 1))
+    model = InformerRegressor(
+        seq_len=24,
+        pred_len=6,
+        d_model=16,
+        n_heads=2,
+        max_iter=2,
+        max_windows=64,
+        dropout=0.2,
+        attention="probsparse",
+        base=HistGradientBoostingRegressor(max_iter=4, max_features=0.5) if seed % 2 else "linear",
+        random_state=seed,
+    ).fit(y)
+    model.module_.trust.fill_(1.0)
+    return np.concatenate([model.history_["loss"], model.forecast().to_numpy().ravel()])
+
+
+def test_eight_fits_in_eight_threads_are_those_of_one_after_the_other():
+    """Nothing process-wide is drawn from or set: bit by bit, also where the same fit runs twice."""
+    seeds = [0, 1, 2, 3, 0, 1, 2, 3]
+    state = torch.get_rng_state()
+    alone = [fit_and_forecast(seed) for seed in seeds[:4]] * 2
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(fit_and_forecast, seeds))
+    np.testing.assert_array_equal(together, alone)
+    assert len({one.tobytes() for one in together}) == 4
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
+    """Three learning rates, two cuts; what a search finds must not depend on who ran it."""
+    from skinformer import InformerRegressor
+
+    y = np.sin(np.arange(200.0) / 4)[:, None] + np.random.default_rng(0).normal(size=(200, 1))
+    small = InformerRegressor(
+        seq_len=12, pred_len=4, d_model=8, n_heads=2, max_iter=1, base=None, random_state=0
+    )
+    rates = {"learning_rate": [1e-4, 1e-3, 1e-2]}
+
+    def search(**how):
+        found = GridSearchCV(small, rates, cv=TimeSeriesSplit(2, test_size=20), **how).fit(y)
+        scores = [found.cv_results_[f"split{i}_test_score"] for i in range(2)]
+        return np.array(scores), found.best_estimator_.forecast().to_numpy()
+
+    scores, forecast = search(n_jobs=1)
+    assert len(set(scores.ravel())) == 6
+    for backend in ("loky", "threading"):
+        with joblib.parallel_config(backend):
+            others, again = search(n_jobs=2)
+        np.testing.assert_array_equal(others, scores)
+        np.testing.assert_array_equal(again, forecast)

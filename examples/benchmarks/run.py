@@ -14,6 +14,9 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +131,40 @@ def start(runner: Runner) -> list[list[Any]]:
     ]
 
 
+def contention(runner: Runner) -> list[list[Any]]:
+    """Time a default fit alone, beside another one, and beside two busy processes."""
+    alone: list[Result] = []
+    beside: list[Result] = []
+    busy: list[Result] = []
+    for _ in range(runner.n_runs):
+        alone.append(runner.job("default-fit"))
+        with ThreadPoolExecutor(2) as pool:
+            beside += pool.map(runner.job, ["default-fit"] * 2)
+        with _busy(2):
+            busy.append(runner.job("default-fit"))
+    how = {"alone": alone, "two at once": beside, "beside two busy processes": busy}
+    runner.raw |= {f"default-fit, {name}": runs for name, runs in how.items()}
+    first = _median(alone)
+    rows: list[list[Any]] = [["default fit", "s", "CPU s", "times as long"]]
+    for name, one in ((name, _median(runs)) for name, runs in how.items()):
+        if one:
+            cells = f"{one['s']:.1f}", f"{one['cpu_s']:.1f}", _ratio(one, first, "s")
+            rows.append([name, *cells])
+    return rows
+
+
+@contextmanager
+def _busy(n: int) -> Iterator[None]:
+    """Keep so many cores busy."""
+    command = [sys.executable, str(JOBS), "busy"]
+    others = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.communicate()
+
+
 def memory(runner: Runner) -> list[list[Any]]:
     """Measure the peak of a fit, and a forecast, on frames of eight columns and one target."""
     rows: list[list[Any]] = [["memory", "MB above imports", "of the input"]]
@@ -153,7 +190,9 @@ def floor(runner: Runner) -> list[list[Any]]:
     return rows
 
 
-SECTIONS = {f.__name__: f for f in (steps, predictions, attention, start, memory, floor)}
+SECTIONS = {
+    f.__name__: f for f in (steps, predictions, attention, start, contention, memory, floor)
+}
 
 
 def _print(rows: list[list[Any]]) -> None:
