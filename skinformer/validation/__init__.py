@@ -30,6 +30,12 @@ from skinformer.validation.drawing import (
     drawn_quantiles,
     labelled_quantiles,
 )
+from skinformer.validation.explaining import (
+    check_blocks,
+    check_choice,
+    check_evaluations,
+    raise_not_explained,
+)
 from skinformer.validation.index import (
     check_distinct,
     check_freq,
@@ -192,8 +198,10 @@ __all__ = [
     "check_any_epoch",
     "check_any_truth",
     "check_base",
+    "check_blocks",
     "check_both_sides",
     "check_calendar",
+    "check_choice",
     "check_class_weights",
     "check_columns",
     "check_compared",
@@ -208,6 +216,7 @@ __all__ = [
     "check_dropout",
     "check_embeddings",
     "check_enough_rows",
+    "check_evaluations",
     "check_finite",
     "check_fitted",
     "check_follows",
@@ -290,6 +299,7 @@ __all__ = [
     "raise_no_ranges",
     "raise_no_training_truth",
     "raise_no_truth",
+    "raise_not_explained",
     "raise_other_labels",
     "raise_unfit_transform",
     "raise_unknown_ahead",
