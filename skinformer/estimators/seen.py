@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement
 from skinformer.estimators.rolling import Forecaster, Rows
+from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
@@ -91,6 +92,30 @@ class WindowRecorder(StepForecaster):
             return inner(rows, origins)
 
         return forecast
+
+
+@dataclass(frozen=True)
+class _Distinct:
+    """Classical forecasters that are asked once for windows that are alike to them."""
+
+    simple: SimplePath
+
+    def forecast(
+        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
+    ) -> Float32Array:
+        """Forecast windows; see `SimplePath.forecast`."""
+        simple = self.simple
+        back, ahead = simple.fit.seq_len, simple.fit.pred_len
+        read = values[origins[:, None] + np.arange(-back, ahead)].astype(np.float64)
+        past = read[:, :back, : simple.n_targets]
+        known = np.nan_to_num(read[..., read.shape[2] - len(simple.effect) :]) @ simple.effect
+        key = np.concatenate([past.reshape(len(origins), -1), known.reshape(len(origins), -1)], 1)
+        same = [row.tobytes() for row in key]
+        first = {row: i for i, row in reversed(list(enumerate(same)))}
+        some = np.array(sorted(first.values()))
+        place = {same[i]: number for number, i in enumerate(some)}
+        found = simple.forecast(values, begin[some], series[some], origins[some])
+        return found[[place[row] for row in same]]
 
 
 @dataclass(frozen=True)
@@ -193,7 +218,11 @@ class WindowModel:
     def _forecaster_of(self, n: int) -> Forecaster:
         series, nothing = np.full(n, self.window.series), np.zeros(n, dtype=np.int64)
         place = Placement(series, nothing, nothing, np.zeros(n, dtype=bool))
-        return self.forecaster._window_forecaster(place, self.clock)
+        found = self.forecaster._window_forecaster(place, self.clock)
+        if isinstance(found, JointForecaster) and found.judged.simple is not None:
+            simple: Any = _Distinct(found.judged.simple)
+            found = replace(found, judged=replace(found.judged, simple=simple))
+        return found
 
     def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
         """Lay windows out one after the other, each as a track; and tell their origins."""
