@@ -103,6 +103,8 @@ from skinformer.validation.pictures import (
     check_drawn_choice,
     check_drawn_fit,
     check_drawn_lines,
+    check_drawn_reasons,
+    check_drawn_time,
     check_one_forecast,
     drawn_results,
 )
@@ -212,7 +214,9 @@ __all__ = [
     "check_drawn_fit",
     "check_drawn_lines",
     "check_drawn_once",
+    "check_drawn_reasons",
     "check_drawn_target",
+    "check_drawn_time",
     "check_dropout",
     "check_embeddings",
     "check_enough_rows",
