@@ -226,7 +226,8 @@ def _who_matters(table: pd.DataFrame) -> pd.DataFrame:
         others = others.loc[:, kept].assign(
             **{f"{rest.shape[1]} others together": rest.sum(axis=1)}
         )
-    return pd.concat([baseline, others], axis=1)
+    drawn: pd.DataFrame = pd.concat([baseline, others], axis=1)
+    return drawn
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
@@ -257,7 +258,7 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
 def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
     """Write what each gives beside its bar, on the side it points to."""
     width = float(np.ptp(np.append(begins, ends))) or max(abs(float(ends[0])), 1.0)
-    digits = max(0, 1 - int(np.floor(np.log10(width))))
+    digits = max(0, 2 - int(np.floor(np.log10(width))))
     low, high = min(begins.min(), ends.min()), max(begins.max(), ends.max())
     ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
     texts = [(0, ends[0], f"{ends[0]:,.{digits}f}", True)]

@@ -175,7 +175,7 @@ class JointForecaster:
             "ridges": shares.ridges * (1 - trust),
             "ridges and network" if self.corrects else "network": shares.ridges * trust,
         }
-        forecasts = (
+        forecasts: tuple[Callable[[], Float32Array], ...] = (
             lambda: self._classical(rows, origins),
             lambda: self._tabular(rows, origins),
             lambda: self._modular(rows, origins, 0.0 * shares.trust),

@@ -156,7 +156,8 @@ def of_orders(values: Float64Array, orders: IntArray) -> Float64Array:
     gained = np.diff(course, axis=1)
     out = np.zeros((n, *values.shape[1:]))
     np.add.at(out, orders, gained)
-    return out / n_orders
+    out /= n_orders
+    return out
 
 
 def of_exponential(start: Float64Array, changes: Float64Array) -> Float64Array:
@@ -187,4 +188,5 @@ def of_exponential(start: Float64Array, changes: Float64Array) -> Float64Array:
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         logs = np.log1p(node * gains)
         total += weight * np.exp(start + logs.sum(axis=0) - logs)
-    return total * gains
+    shapley: Float64Array = total * gains
+    return shapley

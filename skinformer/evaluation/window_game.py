@@ -155,7 +155,7 @@ class WindowGame:
         usual[: self.model.window.begin] = self.model.window.values[: self.model.window.begin]
         return usual
 
-    def _changes(self, active: IntArray) -> Float32Array:
+    def _changes(self, active: IntArray) -> Float64Array:
         """Give what each active player alone changes of the window, (n, n_rows, n_columns)."""
         change = np.nan_to_num(self.model.window.values).astype(np.float64) - self._stand_in
         mine: Float64Array = np.where(self.player == active[:, None, None], change, 0.0)

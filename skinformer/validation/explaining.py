@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, NoReturn
@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 __all__ = ["check_blocks", "check_choice", "check_evaluations", "raise_not_explained"]
 
 
-def check_blocks(blocks: Sequence[Any]) -> list[int]:
+def check_blocks(blocks: Any) -> list[int]:
     """Give the oldest lag of each block, or raise if they are none."""
     found = list(blocks) if isinstance(blocks, Collection) and not isinstance(blocks, str) else [0]
-    whole = all(isinstance(lag, Integral) and type(lag) is not bool and lag > 0 for lag in found)
+    whole = all(_is_count(lag, least=1) for lag in found)
     if not whole or any(low >= high for low, high in pairwise(found)):
         raise ValueError(
             f"blocks={blocks!r} must be whole numbers above 0 that rise: the oldest lag of each "
@@ -30,7 +30,7 @@ def check_choice(name: str, value: Any, known: Collection[str]) -> None:
 
 def check_evaluations(n_evaluations: Any) -> int:
     """Give how often a window may be forecast, or raise if it is too rarely to tell anything."""
-    if type(n_evaluations) is bool or not isinstance(n_evaluations, Integral) or n_evaluations < 2:
+    if not _is_count(n_evaluations, least=2):
         raise ValueError(
             f"n_evaluations={n_evaluations!r} must be a whole number of at least 2: forecasts of a "
             "window with some blocks replaced, such as 512."
@@ -45,3 +45,7 @@ def raise_not_explained(estimator: Any) -> NoReturn:
         "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a Pipeline or "
         "search that ends in one; scikit-learn's permutation_importance takes any estimator."
     )
+
+
+def _is_count(value: Any, *, least: int) -> bool:
+    return type(value) is not bool and isinstance(value, Integral) and int(value) >= least
