@@ -64,7 +64,7 @@ class ContributionDisplay:
     >>> each = {"baseline": [50.0, 60.0], "holiday, ahead": [-20.0, -22.0]}
     >>> display = ContributionDisplay(pd.DataFrame(each, index=hours), unit="people").plot()
     >>> display.ax_.get_xlabel()
-    'value (people)'
+    'value (people), mean of 2 forecasts'
     """
 
     ax_: Axes
@@ -263,7 +263,12 @@ def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
     ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
     texts = [(0, ends[0], f"{ends[0]:,.{digits}f}", True)]
     texts += [
-        (i + 1, ends[i + 1], f"{step:+,.{digits}f}".replace("-", "−"), step > 0)
+        (
+            i + 1,
+            ends[i + 1],
+            f"{round(step, digits) + 0.0:+,.{digits}f}".replace("-", "−"),
+            step > 0,
+        )
         for i, step in enumerate(steps)
     ]
     texts.append((n, ends[-1], f"{ends[-1]:,.{digits}f}", True))

@@ -39,6 +39,15 @@ class AskedForecasts:
         What they were made from.
     window, ahead : ndarray of int64, shape (n,)
         The window of each, and its step there, from 0.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> ask(model, None).ahead.tolist()
+    [0, 1]
     """
 
     model: InformerRegressor
@@ -123,6 +132,15 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     ------
     TypeError
         If the estimator forecasts no numbers, or by other means.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> len(ask(model, df[:7]).windows)
+    4
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, InformerRegressor):

@@ -26,6 +26,11 @@ class Player(NamedTuple):
     lag : str
         Which of its rows: "1" is the last before the origin, "2-24" those before that; "ahead"
         the forecast steps, "static" all.
+
+    Examples
+    --------
+    >>> Player("load", "2-24").lag
+    '2-24'
     """
 
     source: Hashable

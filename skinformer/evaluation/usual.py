@@ -30,6 +30,15 @@ class UsualValues:
         Steps of the longest season of which the history holds four; 1 for none.
     medians : ndarray of float32, shape (season, n_columns)
         Of each phase, over the last 52 seasons of the history.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> UsualValues.of(model.timeline_, 0).medians.shape
+    (1, 1)
     """
 
     season: int

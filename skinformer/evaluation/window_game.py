@@ -41,6 +41,20 @@ class WindowGame:
         From `lay_out`.
     n_players : int
         How many.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.evaluation.asked import ask
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> each = ask(model, None).models()[0]
+    >>> usual = np.zeros_like(each.window.values)
+    >>> player = np.append(np.zeros((8, 1), dtype=int), [[-1], [-1]], axis=0)
+    >>> WindowGame(each, usual, player, 1).shapley(2, seed=0).shape
+    (1, 2, 1)
     """
 
     model: WindowModel
