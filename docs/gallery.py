@@ -16,6 +16,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import (
+    ContributionDisplay,
     CoverageDisplay,
     ErrorDisplay,
     ForecastDisplay,
@@ -23,7 +24,7 @@ from skinformer.display import (
     SharesDisplay,
     TrainingDisplay,
 )
-from skinformer.evaluation import SeasonalNaive, backtest
+from skinformer.evaluation import SeasonalNaive, backtest, explain
 
 STREET, UNIT = "45 Queen Street", "people per hour"
 LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
@@ -49,6 +50,27 @@ def of_streets():
     """Eight targets at once; quickly, as the picture is what matters."""
     naive = SeasonalNaive(168, target=list(COUNTS)).fit(TRAIN)
     return backtest(naive, TEST, TEST, horizon=24)
+
+
+@cache
+def reasons():
+    """Take apart eight days with a holiday, by the model of explaining.md."""
+    counts = load_auckland_pedestrians().loc["2023-10":"2024-10", [STREET]]
+    days = "2023-10-23 2023-12-25 2023-12-26 2024-01-01 2024-01-02 2024-01-29 2024-02-06 2024-03-29"
+    days += " 2024-04-01 2024-04-25 2024-06-03 2024-06-28 2024-09-23 2024-10-28"
+    counts["holiday"] = counts.index.strftime("%Y-%m-%d").isin(days.split()).astype(float)
+    trees = HistGradientBoostingRegressor(max_iter=100)
+    small = {"seq_len": 48, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 1000}
+    model = InformerRegressor(STREET, known_future=["holiday"], base=trees, random_state=0, **small)
+    return explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"])
+
+
+def contributions():
+    return ContributionDisplay.from_frame(reasons(), time="2024-10-28", unit=UNIT)
+
+
+def contributions_over_time():
+    return ContributionDisplay.from_frame(reasons(), kind="heatmap", unit=UNIT)
 
 
 def forecast():
@@ -103,8 +125,10 @@ PICTURES = (
     training,
     shares,
     residuals,
+    contributions,
+    contributions_over_time,
 )
-DARK = (forecast, errors_by_hour)
+DARK = (forecast, errors_by_hour, contributions_over_time)
 
 
 def draw(folder):

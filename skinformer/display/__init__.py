@@ -1,5 +1,6 @@
 """Pictures; matplotlib is loaded when one is drawn."""
 
+from skinformer.display.contributions import ContributionDisplay
 from skinformer.display.coverage import CoverageDisplay
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
@@ -8,6 +9,7 @@ from skinformer.display.shares import SharesDisplay
 from skinformer.display.training import TrainingDisplay
 
 __all__ = [
+    "ContributionDisplay",
     "CoverageDisplay",
     "ErrorDisplay",
     "ForecastDisplay",

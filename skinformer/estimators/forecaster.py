@@ -312,7 +312,8 @@ class StepForecaster:
             if not isinstance(self.head, ClassHead):
                 raise AssertionError  # they are judged by one
             return ClassForecaster(judged, *rest, self.head)
-        return JointForecaster(judged, *rest, self.module_head)
+        corrects = isinstance(self.module, Corrected)
+        return JointForecaster(judged, *rest, self.module_head, corrects)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""

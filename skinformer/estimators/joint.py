@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,10 +16,30 @@ from skinformer.estimators.shares import Shares
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
-__all__ = ["JointForecaster"]
+__all__ = ["JointForecaster", "WindowShares"]
 
 #: Ridges and network: forecasts windows, each with its own trust, or all with the module's.
 ModuleForecaster: TypeAlias = Callable[[Rows, IntArray, Float64Array | None], Float32Array]
+
+
+class WindowShares(NamedTuple):
+    """
+    How much each forecaster counts for windows.
+
+    Parameters
+    ----------
+    classical : ndarray of float64, shape (n, 1, n_targets)
+        Of the classical forecasters.
+    tabular, ridges : ndarray of float64, shape (n, n_steps, n_targets)
+        Of the regressor on features and of ridges, corrected or not, in each step or in all.
+    trust : ndarray of float64, shape (n, n_targets)
+        Share of the network's correction in the ridges' share.
+    """
+
+    classical: Float64Array
+    tabular: Float64Array
+    ridges: Float64Array
+    trust: Float64Array
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,8 @@ class JointForecaster:
         Ridges and network.
     head : Head
         What their outputs are; everyone else gives points.
+    corrects : bool
+        Whether there are ridges that the network corrects.
     """
 
     judged: Judged
@@ -49,6 +71,7 @@ class JointForecaster:
     clock: Clock
     module: ModuleForecaster
     head: Head
+    corrects: bool
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """
@@ -74,14 +97,7 @@ class JointForecaster:
         return self._around(self._classical(rows, origins), None)
 
     def _shared(self, rows: Rows, origins: IntArray, shares: Shares) -> Float32Array:
-        track = rows.track[origins]
-        known = np.minimum(self.series[track], len(shares.trust) - 1)
-        classical, tabular = shares.classical[known, None], shares.tabular[known]
-        if self.judged.simple is not None:
-            # The others see whole windows; what is shorter would be filled up by training means.
-            part = origins - rows.begin[track] < self.sizes.seq_len
-            classical[part], tabular[part] = 1.0, 0.0
-        ridges = np.maximum(1.0 - classical - tabular, 0.0)
+        classical, tabular, ridges, trust = self._window_shares(rows, origins, shares)
         shape = len(origins), self.sizes.pred_len, self.sizes.n_targets
         points, outputs = np.zeros(shape, dtype=np.float32), None
 
@@ -91,13 +107,89 @@ class JointForecaster:
                 points[some] += share[some] * forecast(some)
 
         if self.head.middle is None:
-            add(ridges, lambda some: self.module(rows, origins[some], shares.trust[known[some]]))
+            add(ridges, lambda some: self.module(rows, origins[some], trust[some]))
         else:
-            outputs = self.module(rows, origins, shares.trust[known])
+            outputs = self.module(rows, origins, trust)
             points += (ridges * self.head.point(outputs)).astype(np.float32)
         add(classical, lambda some: self._classical(rows, origins[some]))
         add(tabular, lambda some: self._tabular(rows, origins[some]))
         return self._around(points, outputs)
+
+    def _window_shares(self, rows: Rows, origins: IntArray, shares: Shares) -> WindowShares:
+        track = rows.track[origins]
+        known = np.minimum(self.series[track], len(shares.trust) - 1)
+        classical, tabular = shares.classical[known, None], shares.tabular[known]
+        if self.judged.simple is not None:
+            # The others see whole windows; what is shorter would be filled up by training means.
+            part = origins - rows.begin[track] < self.sizes.seq_len
+            classical[part], tabular[part] = 1.0, 0.0
+        ridges = np.maximum(1.0 - classical - tabular, 0.0)
+        return WindowShares(classical, tabular, ridges, shares.trust[known])
+
+    def shares_of(self, rows: Rows, origins: IntArray) -> WindowShares:
+        """
+        Tell how much each forecaster counts in forecasts of windows.
+
+        Parameters
+        ----------
+        rows : Rows
+            Consecutive rows of every track.
+        origins : ndarray of int64, shape (n,)
+            The row of each window's first step.
+
+        Returns
+        -------
+        WindowShares
+            Of the forecasts that this makes.
+        """
+        if self.judged.shares is not None:
+            return self._window_shares(rows, origins, self.judged.shares)
+        one = np.ones((len(origins), 1, self.sizes.n_targets))
+        simple = float(self.judged.simple is not None)
+        return WindowShares(
+            simple * one, 0 * one, (1 - simple) * one, self.judged.trust * one[:, 0]
+        )
+
+    def parts(self, rows: Rows, origins: IntArray) -> dict[str, tuple[Float64Array, Float32Array]]:
+        """
+        Give what each forecaster says of windows, and how much it counts.
+
+        Parameters
+        ----------
+        rows : Rows
+            Consecutive rows of every track.
+        origins : ndarray of int64, shape (n,)
+            The row of each window's first step.
+
+        Returns
+        -------
+        dict of str to tuple of ndarray, each of shape (n, pred_len, n_targets)
+            Shares, which add up to 1, and standardised points of those who count somewhere, by the
+            names that `Judged.series_blend` has; a network that nothing speaks beside is "network".
+        """
+        shares = self.shares_of(rows, origins)
+        trust, tabular = shares.trust[:, None], self.judged.tabular
+        share = {
+            "classical": shares.classical,
+            "trees" if tabular is None else tabular.name: shares.tabular,
+            "ridges": shares.ridges * (1 - trust),
+            "ridges and network" if self.corrects else "network": shares.ridges * trust,
+        }
+        forecasts: tuple[Callable[[], Float32Array], ...] = (
+            lambda: self._classical(rows, origins),
+            lambda: self._tabular(rows, origins),
+            lambda: self._modular(rows, origins, 0.0 * shares.trust),
+            lambda: self._modular(rows, origins, np.ones_like(shares.trust)),
+        )
+        shape = len(origins), self.sizes.pred_len, self.sizes.n_targets
+        return {
+            name: (np.broadcast_to(each, shape), forecast())
+            for (name, each), forecast in zip(share.items(), forecasts, strict=True)
+            if each.any()
+        }
+
+    def _modular(self, rows: Rows, origins: IntArray, trust: Float64Array) -> Float32Array:
+        return self.head.point(self.module(rows, origins, trust if self.corrects else None))
 
     def _around(self, points: Float32Array, outputs: Float32Array | None) -> Float32Array:
         """Put outputs around points; all are the point where there are none."""

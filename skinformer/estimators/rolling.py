@@ -28,6 +28,7 @@ __all__ = [
     "Observed",
     "RollingForecast",
     "Rows",
+    "block_starts",
     "fill_truths",
     "roll",
 ]
@@ -164,7 +165,7 @@ def roll(
     are filled first, those that need no other all together, and so on.
     """
     pred_len = layout.pred_len
-    start = place.anchor[track] + (steps - place.anchor[track]) // pred_len * pred_len
+    start = block_starts(place, track, steps, pred_len)
     first, last = _ends(track, start, len(place.anchor))
     base = np.where(last > place.begin, np.minimum(first, place.begin), first)
     idle = first > last
@@ -180,6 +181,29 @@ def roll(
     holes = holes.needed(origins, seq_len=layout.seq_len)
     outputs = _forecast_all(canvas, holes, origins, layout)
     return RollingForecast(outputs[of_request, steps - start], held)
+
+
+def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
+    """
+    Find where the blocks of steps begin.
+
+    Parameters
+    ----------
+    place : Placement
+        The tracks.
+    track, steps : ndarray of int64, shape (n,)
+        The steps.
+    pred_len : int
+        Steps of a block.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The step of each origin.
+    """
+    anchor = place.anchor[track]
+    start: IntArray = anchor + (steps - anchor) // pred_len * pred_len
+    return start
 
 
 def fill_truths(

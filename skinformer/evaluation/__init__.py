@@ -3,6 +3,7 @@
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
+from skinformer.evaluation.explain import explain, forecast_parts
 from skinformer.evaluation.metrics import skip_missing
 from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
 from skinformer.evaluation.scores import (
@@ -26,6 +27,8 @@ __all__ = [
     "compare",
     "crps_of_quantiles",
     "crps_of_samples",
+    "explain",
+    "forecast_parts",
     "interval_coverage",
     "interval_width",
     "mase",

@@ -98,29 +98,47 @@ class LinearPath(nn.Module):
             The forecast.
         """
         with torch.autocast(past.device.type, enabled=False):
-            past, targets = past.float().nan_to_num(), slice(self.n_targets)
-            if self.n_known:
-                effect = past[..., -self.n_known :] @ self.effect
-                rest = past[..., self.n_targets :]
-                past = torch.cat([past[..., targets] - effect, rest], dim=-1)
-            last = past[:, -1:]  # (batch, 1, n_inputs)
-            distance = past - last
-            # Maps to the left, windows as columns: then a product rounds the same wherever in the
-            # batch a window stands, which rows of a product do not.
-            seen = distance[:, -self.own.shape[1] :, targets].permute(2, 1, 0)
-            own = self.own.transpose(1, 2) @ seen
-            forecast = last[..., targets] + own.permute(
-                2, 1, 0
-            )  # own: (n_targets, pred_len, batch)
-            if self.mixed_len:
-                recent = distance[:, -self.mixed_len :].flatten(1)
-                features = torch.cat([recent, last[:, 0], last.new_ones(last.shape[0], 1)], dim=1)
-                mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
-                forecast = forecast + mixed.T.reshape(forecast.shape)
-            if self.n_known:
-                known = future[..., -self.n_known :].float().nan_to_num()
-                forecast = forecast + known @ self.effect
-            return forecast
+            return self._mapped(past.float().nan_to_num(), future.float(), 1.0)
+
+    def response(self, past: Tensor, future: Tensor) -> Tensor:
+        """Tell how much a change of windows changes their forecasts: the map without its constant.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs)
+            Changes of standardised windows.
+        future : Tensor of shape (batch, pred_len, n_inputs)
+            Changes of covariates known ahead in the last columns; the others are not read.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets), float64
+            Changes of the forecast.
+        """
+        return self._mapped(past.double(), future.double(), 0.0)
+
+    def _mapped(self, past: Tensor, future: Tensor, one: float) -> Tensor:
+        targets = slice(self.n_targets)
+        effect, own = self.effect.to(past.dtype), self.own.to(past.dtype).transpose(1, 2)
+        if self.n_known:
+            known = past[..., -self.n_known :] @ effect
+            past = torch.cat([past[..., targets] - known, past[..., self.n_targets :]], dim=-1)
+        last = past[:, -1:]  # (batch, 1, n_inputs)
+        distance = past - last
+        # Maps to the left, windows as columns: then a product rounds the same wherever in the
+        # batch a window stands, which rows of a product do not.
+        seen = distance[:, -own.shape[2] :, targets].permute(2, 1, 0)
+        ahead = own @ seen  # (n_targets, pred_len, batch)
+        forecast = last[..., targets] + ahead.permute(2, 1, 0)
+        if self.mixed_len:
+            recent = distance[:, -self.mixed_len :].flatten(1)
+            ones = last.new_full((last.shape[0], 1), one)
+            features = torch.cat([recent, last[:, 0], ones], dim=1)
+            mixed = self.mixed.to(past.dtype).T @ features.T  # (pred_len · n_targets, batch)
+            forecast = forecast + mixed.T.reshape(forecast.shape)
+        if self.n_known:
+            forecast = forecast + future[..., -self.n_known :].nan_to_num() @ effect
+        return forecast
 
 
 class KnownFuturePath(nn.Linear):

@@ -12,6 +12,8 @@ __all__ = [
     "check_drawn_choice",
     "check_drawn_fit",
     "check_drawn_lines",
+    "check_drawn_reasons",
+    "check_drawn_time",
     "check_one_forecast",
     "drawn_results",
 ]
@@ -72,6 +74,38 @@ def check_drawn_fit(estimator: Any, attribute: str) -> None:
             f"{type(estimator).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
             "a Pipeline or search that ends in one."
         )
+
+
+def check_drawn_reasons(reasons: Any) -> None:
+    """Raise if a frame is not what `explain` gives of one series."""
+    needed = ("time", "target", "source", "lag", "contribution")
+    lacking = [each for each in needed if each not in getattr(reasons, "columns", ())]
+    if lacking:
+        raise ValueError(
+            f"reasons lack the column {lacking[0]!r}: a picture is made of what `explain` gives. "
+            "Pass such a frame."
+        )
+    names = list(reasons["series"].unique()) if "series" in reasons else []
+    if len(names) > 1:
+        raise ValueError(
+            f"reasons hold {len(names)} series: one is drawn. Pass "
+            f"reasons[reasons['series'] == {names[0]!r}]."
+        )
+
+
+def check_drawn_time(time: Any, index: pd.Index) -> slice:
+    """Give the places of forecasts at a time, such as an hour or a day; raise if there are none."""
+    try:
+        found = index.get_loc(time)
+    except (KeyError, TypeError, ValueError):
+        found = slice(0)
+    places = found if isinstance(found, slice) else slice(int(found), int(found) + 1)
+    if not len(index[places]):
+        raise ValueError(
+            f"time={time!r} has no forecast: they are of {index[0]} to {index[-1]}. Pass one of "
+            "these, or a day."
+        )
+    return places
 
 
 def check_any_epoch(n_epochs: int) -> None:

@@ -237,6 +237,7 @@ def test_others_share_the_median_and_not_the_distances():
         None,
         lambda *_: outputs,
         QuantileHead((0.1, 0.9)),
+        corrects=True,
     )
     rows = Rows(np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int))
     got = forecast(rows, np.array([1, 2]))

@@ -1,0 +1,324 @@
+"""ContributionDisplay: what each column, and each block of lags, gives to forecasts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.over_time import time_axis
+from skinformer.display.style import ink, shade
+from skinformer.evaluation.explain import explain
+from skinformer.timeline.clock import is_dated, timestamps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ContributionDisplay"]
+
+#: Sources that have a bar or a row of their own; those that give less are drawn together.
+_MOST = 10
+#: Share of the largest mean size below which nothing would be seen.
+_INVISIBLE = 0.002
+_KINDS = ("waterfall", "heatmap")
+
+
+class ContributionDisplay:
+    """
+    Draw what columns and their lags give to a forecast, or to forecasts over time.
+
+    Make one by `from_estimator`, or by `from_frame` of what `explain` gave; draw it again by
+    `plot`.
+
+    Parameters
+    ----------
+    contributions : DataFrame of shape (n_times, n_sources)
+        In the target's units, by time. The first column is the baseline; rows add up to forecasts.
+    target : str, default=None
+        What is forecast, for the labels.
+    unit : str, default=None
+        Of the target.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    drawn_ : DataFrame
+        What was drawn: the sources that give most, and the rest together.
+
+    See Also
+    --------
+    skinformer.evaluation.explain : The numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skinformer.display import ContributionDisplay
+    >>> hours = pd.date_range("2024-01-01", periods=2, freq="h")
+    >>> each = {"baseline": [50.0, 60.0], "holiday, ahead": [-20.0, -22.0]}
+    >>> display = ContributionDisplay(pd.DataFrame(each, index=hours), unit="people").plot()
+    >>> display.ax_.get_xlabel()
+    'value (people), mean of 2 forecasts'
+    """
+
+    ax_: Axes
+    figure_: Figure
+    drawn_: pd.DataFrame
+
+    def __init__(
+        self, contributions: pd.DataFrame, *, target: Any = None, unit: str | None = None
+    ) -> None:
+        self.contributions, self.target, self.unit = contributions, target, unit
+
+    @classmethod
+    def from_frame(
+        cls,
+        reasons: pd.DataFrame,
+        *,
+        kind: str = "waterfall",
+        time: Any = None,
+        target: Any = None,
+        unit: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """
+        Draw what `explain` gave.
+
+        Parameters
+        ----------
+        reasons : DataFrame
+            From `explain`, of one series.
+        kind : {"waterfall", "heatmap"}, default="waterfall"
+            The way from the baseline to one forecast, or all forecasts over time.
+        time : label of time, default=None
+            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
+            None is the mean of all.
+        target : str, default=None
+            Which target to draw; None is the first.
+        unit : str, default=None
+            Of the target, for the labels.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ContributionDisplay
+            Drawn.
+        """
+        validation.check_drawn_choice("kind", kind, _KINDS)
+        validation.check_drawn_reasons(reasons)
+        target = reasons["target"].iloc[0] if target is None else target
+        validation.check_drawn_target(target, list(reasons["target"].unique()))
+        reasons = reasons[reasons["target"] == target]
+        names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
+        table = reasons.assign(name=names).pivot_table(
+            "contribution", "time", "name", sort=False, observed=True
+        )
+        return cls(table.sort_index(), target=target, unit=unit).plot(kind=kind, time=time, ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        kind: str = "waterfall",
+        time: Any = None,
+        target: Any = None,
+        unit: str | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Explain forecasts and draw what was found.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor, or a Pipeline or search that ends in one
+            Fitted.
+        X : DataFrame, default=None
+            Rows whose forecasts are explained; None takes the steps after the history.
+        kind : {"waterfall", "heatmap"}, default="waterfall"
+            The way from the baseline to one forecast, or all forecasts over time.
+        time : label of time, default=None
+            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
+            None is the mean of all.
+        target : str, default=None
+            Which target to draw; None is the first.
+        unit : str, default=None
+            Of the target, for the labels.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **options : Any
+            Of `explain`: method, blocks, n_evaluations, random_state.
+
+        Returns
+        -------
+        ContributionDisplay
+            Drawn.
+        """
+        validation.check_drawn_choice("kind", kind, _KINDS)
+        reasons = explain(estimator, X, **options)
+        return cls.from_frame(reasons, kind=kind, time=time, target=target, unit=unit, ax=ax)
+
+    def plot(self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None) -> Self:
+        """
+        Draw bars from the baseline to a forecast, or colours over time.
+
+        Parameters
+        ----------
+        kind : {"waterfall", "heatmap"}, default="waterfall"
+            Which.
+        time : label of time, default=None
+            The forecast that a waterfall shows, or a day, of whose forecasts it shows the mean;
+            None is the mean of all.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ContributionDisplay
+            Itself, with `ax_`, `figure_` and `drawn_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        validation.check_drawn_choice("kind", kind, _KINDS)
+        table = self.contributions
+        if kind == "waterfall" and time is not None:
+            table = table[validation.check_drawn_time(time, table.index)]
+        self.drawn_ = _who_matters(table)
+        height = 1.6 + 0.35 * self.drawn_.shape[1]
+        ax = take_axes(self, ax, (9, height) if kind == "waterfall" else (10, height + 0.4))
+        if kind == "waterfall":
+            _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
+        else:
+            _draw_heatmap(ax, self.drawn_, self.target, self.unit)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+
+def _name(source: Any, lag: str) -> str:
+    """Call a block as readers would."""
+    if not lag or lag == "static":
+        return str(source)
+    if lag == "ahead":
+        return f"{source}, ahead"
+    return f"{source}, {'row' if '-' not in lag else 'rows'} {lag.replace('-', '–')} back"
+
+
+def _who_matters(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep the baseline and the sources that give most; put the others together."""
+    baseline, others = table.iloc[:, :1], table.iloc[:, 1:]
+    size = others.abs().mean()
+    others = others.loc[:, size > _INVISIBLE * size.max()]
+    if others.shape[1] > _MOST:
+        kept = others.columns.isin(size.nlargest(_MOST - 1).index)
+        rest = others.loc[:, ~kept]
+        others = others.loc[:, kept].assign(
+            **{f"{rest.shape[1]} others together": rest.sum(axis=1)}
+        )
+    drawn: pd.DataFrame = pd.concat([baseline, others], axis=1)
+    return drawn
+
+
+def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
+    """Let each bar begin where the one above ended, from the baseline to the forecast."""
+    given = table.mean()
+    given = pd.concat([given.iloc[:1], given.iloc[1:].sort_values(key=np.abs, ascending=False)])
+    ends = given.cumsum().to_numpy()
+    begins = np.append(ends[0], ends[:-1])
+    places = np.arange(len(given))
+    colours = _colours(ax)
+    steps = given.to_numpy()[1:]
+    ax.barh(places[1:], steps, 0.7, begins[1:], color=[colours[int(step > 0)] for step in steps])
+    for place, end in zip(places, ends, strict=True):  # to the next bar, the last to the sum
+        ax.plot([end, end], [place - 0.35, place + 1.35], color=ink(ax), lw=0.8, alpha=0.5)
+    total = float(ends[-1])
+    ax.plot([ends[0], total], [0, len(given)], "D", color=ink(ax), ms=6)
+    _annotate(ax, begins, ends, steps, len(given))
+    names = [f"{given.index[0]}: usual past", *given.index[1:], "forecast"]
+    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlabel(label if len(table) == 1 else f"{label}, mean of {len(table)} forecasts")
+    if len(table) == 1:
+        ax.set_title(_when(table.index), color=ink(ax), fontsize="medium")
+    ax.grid(axis="x", color=ink(ax), alpha=0.15)
+    ax.set_axisbelow(True)
+
+
+def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
+    """Write what each gives beside its bar, on the side it points to."""
+    width = float(np.ptp(np.append(begins, ends))) or max(abs(float(ends[0])), 1.0)
+    digits = max(0, 2 - int(np.floor(np.log10(width))))
+    low, high = min(begins.min(), ends.min()), max(begins.max(), ends.max())
+    ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
+    texts = [(0, ends[0], f"{ends[0]:,.{digits}f}", True)]
+    texts += [
+        (
+            i + 1,
+            ends[i + 1],
+            f"{round(step, digits) + 0.0:+,.{digits}f}".replace("-", "−"),
+            step > 0,
+        )
+        for i, step in enumerate(steps)
+    ]
+    texts.append((n, ends[-1], f"{ends[-1]:,.{digits}f}", True))
+    for place, end, text, right in texts:
+        ax.annotate(
+            text,
+            (end, place),
+            (7 if right else -5, 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="center",
+            color=ink(ax),
+            fontsize="small",
+        )
+
+
+def _draw_heatmap(ax: Axes, table: pd.DataFrame, target: Any, unit: str | None) -> None:
+    """Colour a row for each source by what it gives at each time."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    values = table.iloc[:, 1:]
+    low, high = _colours(ax)
+    colours = LinearSegmentedColormap.from_list("", [low, shade(ax, low, 0.0), high])
+    limit = float(np.quantile(np.abs(values.to_numpy()), 0.995)) or 1.0
+    time = timestamps(table.index)
+    mesh = ax.pcolormesh(
+        time,
+        np.arange(values.shape[1]),
+        values.to_numpy().T,
+        cmap=colours,
+        vmin=-limit,
+        vmax=limit,
+        shading="nearest",
+        rasterized=True,
+    )
+    ax.set_yticks(np.arange(values.shape[1]), list(values.columns))
+    ax.invert_yaxis()
+    ax.set_ylim(values.shape[1] - 0.5, -0.5)
+    time_axis(ax, table.index)
+    bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.01, extend="both")
+    label_side(bar.ax, with_unit(f"given to {target or 'the forecast'}", unit))
+    bar.ax.tick_params(colors=ink(ax))
+    bar.ax.yaxis.label.set_color(ink(ax))
+
+
+def _when(index: pd.Index) -> str:
+    return f"{index[0]:%A, %d %B %Y, %H:%M}" if is_dated(index) else f"time {index[0]}"
+
+
+def _colours(ax: Axes) -> tuple[Any, Any]:
+    """Give a colour for what lowers and one for what raises, apart for the colour-blind too."""
+    dark = sum(shade(ax, "black", 0.0)) < 1.5
+    return ("#5aa9e6", "#f2a65a") if dark else ("#2166ac", "#c85200")

@@ -1,0 +1,241 @@
+"""What forecasts were made from, and forecasts of the same windows with other values in places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from skinformer.estimators.forecaster import StepForecaster
+from skinformer.estimators.joint import JointForecaster
+from skinformer.estimators.placement import Placement
+from skinformer.estimators.rolling import Forecaster, Rows
+from skinformer.estimators.simple_path import SimplePath
+from skinformer.model.corrected import Corrected
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["SeenWindow", "WindowModel", "WindowRecorder"]
+
+#: Values that are laid out at a time.
+_MOST_VALUES = 1 << 22
+
+
+class SeenWindow(NamedTuple):
+    """
+    Rows that a forecast was made from, holes filled, and those that it is of.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (look_back + pred_len, n_columns)
+        Standardised.
+    steps : ndarray of int64, shape (look_back + pred_len,)
+        On the clock.
+    begin : int
+        The first row that is known.
+    series : int
+        Whose rows they are; new series have numbers from that of the fitted ones on.
+    """
+
+    values: Float32Array
+    steps: IntArray
+    begin: int
+    series: int
+
+
+@dataclass(frozen=True)
+class WindowRecorder(StepForecaster):
+    """
+    A forecaster that keeps what it makes its forecasts from.
+
+    Parameters
+    ----------
+    seen : dict
+        Windows by track and step of the origin; filled as forecasts are made.
+    """
+
+    seen: dict[tuple[int, int], SeenWindow] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, forecaster: StepForecaster) -> WindowRecorder:
+        """
+        Listen to a forecaster.
+
+        Parameters
+        ----------
+        forecaster : StepForecaster
+            Any.
+
+        Returns
+        -------
+        WindowRecorder
+            It makes the same forecasts.
+        """
+        return cls(**{f.name: getattr(forecaster, f.name) for f in fields(StepForecaster)})
+
+    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
+        inner = super()._window_forecaster(place, clock)
+        length = self.look_back + self.sizes.pred_len
+
+        def forecast(rows: Rows, origins: IntArray) -> Float32Array:
+            first = origins - self.look_back
+            for start, track, each in zip(
+                first, rows.track[origins], window_rows(first, length), strict=True
+            ):
+                begin = int(max(rows.begin[track] - start, 0))
+                key = int(track), int(rows.steps[start + self.look_back])
+                parts = rows.values[each], rows.steps[each], begin, int(place.series[track])
+                self.seen[key] = SeenWindow(*parts)
+            return inner(rows, origins)
+
+        return forecast
+
+
+@dataclass(frozen=True)
+class _Distinct:
+    """Classical forecasters that are asked once for windows that are alike to them."""
+
+    simple: SimplePath
+
+    def forecast(
+        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
+    ) -> Float32Array:
+        """Forecast windows; see `SimplePath.forecast`."""
+        simple = self.simple
+        back, ahead = simple.fit.seq_len, simple.fit.pred_len
+        read = values[origins[:, None] + np.arange(-back, ahead)].astype(np.float64)
+        past = read[:, :back, : simple.n_targets]
+        known = np.nan_to_num(read[..., read.shape[2] - len(simple.effect) :]) @ simple.effect
+        key = np.concatenate([past.reshape(len(origins), -1), known.reshape(len(origins), -1)], 1)
+        same = [row.tobytes() for row in key]
+        first = {row: i for i, row in reversed(list(enumerate(same)))}
+        some = np.array(sorted(first.values()))
+        place = {same[i]: number for number, i in enumerate(some)}
+        found = simple.forecast(values, begin[some], series[some], origins[some])
+        return found[[place[row] for row in same]]
+
+
+@dataclass(frozen=True)
+class WindowModel:
+    """
+    A fit as a function of one window.
+
+    Parameters
+    ----------
+    forecaster : StepForecaster
+        Of the fit.
+    window : SeenWindow
+        What a forecast was made from.
+    clock : Clock
+        What its steps count.
+    """
+
+    forecaster: StepForecaster
+    window: SeenWindow
+    clock: Clock
+
+    def mixed(self, usual: Float32Array, present: BoolArray, player: IntArray) -> Float64Array:
+        """
+        Forecast the window with other values in places.
+
+        Parameters
+        ----------
+        usual : ndarray of float32, shape (n_rows, n_columns)
+            The other values.
+        present : ndarray of bool, shape (n, n_players)
+            Whose values are those of the window.
+        player : ndarray of int64, shape (n_rows, n_columns)
+            Who has each place; -1 for places that keep their values.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, pred_len, n_targets)
+            Standardised points. Cost: n forecasts of a window.
+        """
+        shown = np.column_stack([present, np.ones(len(present), dtype=bool)])
+        size = max(1, _MOST_VALUES // usual.size)
+        parts = [
+            self._points(np.where(part[:, player], self.window.values, usual))
+            for part in (shown[i : i + size] for i in range(0, len(shown), size))
+        ]
+        return np.concatenate(parts)
+
+    def responses(self, changes: Float32Array | Float64Array) -> Float64Array:
+        """
+        Tell what the ridges, by their share, make of changes of the window.
+
+        Parameters
+        ----------
+        changes : ndarray of shape (n, n_rows, n_columns)
+            Standardised; without NaN.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, pred_len, n_targets)
+            Of each change alone; they add up, as ridges are linear. 0 without them.
+        """
+        sizes, module = self.forecaster.sizes, self.forecaster.module
+        if not isinstance(module, Corrected):
+            return np.zeros((len(changes), sizes.pred_len, sizes.n_targets))
+        given = torch.from_numpy(np.ascontiguousarray(changes))
+        back = self.forecaster.look_back
+        with torch.inference_mode():
+            given = given.to(self.forecaster.device)
+            found = module.path.response(given[:, back - sizes.seq_len : back], given[:, back:])
+        ridges = self._joint.shares_of(*self._canvas(self.window.values[None])).ridges
+        return np.asarray(found.cpu().numpy() * ridges, dtype=np.float64)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether ridges alone forecast this window."""
+        if not isinstance(self.forecaster.module, Corrected):
+            return False
+        shares = self._joint.shares_of(*self._canvas(self.window.values[None]))
+        return not (shares.classical.any() or shares.tabular.any() or shares.trust.any())
+
+    def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
+        """
+        Give what each forecaster says of the window, and how much it counts.
+
+        Returns
+        -------
+        dict of str to tuple of ndarray, each of shape (pred_len, n_targets)
+            Shares and standardised points.
+        """
+        found = self._joint.parts(*self._canvas(self.window.values[None]))
+        return {name: (share[0], points[0]) for name, (share, points) in found.items()}
+
+    @property
+    def _joint(self) -> JointForecaster:
+        found = self._forecaster_of(1)
+        if not isinstance(found, JointForecaster):
+            raise AssertionError  # classes are refused
+        return found
+
+    def _forecaster_of(self, n: int) -> Forecaster:
+        series, nothing = np.full(n, self.window.series), np.zeros(n, dtype=np.int64)
+        place = Placement(series, nothing, nothing, np.zeros(n, dtype=bool))
+        found = self.forecaster._window_forecaster(place, self.clock)
+        if isinstance(found, JointForecaster) and found.judged.simple is not None:
+            simple: Any = _Distinct(found.judged.simple)
+            found = replace(found, judged=replace(found.judged, simple=simple))
+        return found
+
+    def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
+        """Lay windows out one after the other, each as a track; and tell their origins."""
+        n, length = values.shape[:2]
+        first = np.arange(n) * length
+        rows = Rows(
+            np.ascontiguousarray(values.reshape(n * length, -1)),
+            np.repeat(np.arange(n), length),
+            np.tile(self.window.steps, n),
+            first + self.window.begin,
+        )
+        return rows, first + self.forecaster.look_back
+
+    def _points(self, values: Float32Array) -> Float64Array:
+        outputs = self._forecaster_of(len(values))(*self._canvas(values))
+        return self.forecaster.head.point(outputs).astype(np.float64)

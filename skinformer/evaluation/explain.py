@@ -1,0 +1,208 @@
+"""Why a forecast is what it is: what each column, and each block of lags, gives to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.evaluation.asked import AskedForecasts, ask
+from skinformer.evaluation.players import Player, default_blocks, lay_out
+from skinformer.evaluation.usual import UsualValues
+from skinformer.evaluation.window_game import WindowGame
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["explain", "forecast_parts"]
+
+_METHODS = ("shapley", "occlusion")
+
+
+def explain(
+    estimator: Any,
+    X: Any = None,
+    *,
+    method: str = "shapley",
+    blocks: Sequence[int] | None = None,
+    n_evaluations: int = 512,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """
+    Tell what each column, and each block of its lags, gives to each forecast.
+
+    Each forecast is taken apart into a baseline, which is what the same fit forecasts for the same
+    time from a usual past, and what the values that differ from the usual ones add to it. Usual is
+    a column's median at this time of the longest season (a week of hours, a day of minutes, a year
+    of months) of which the history holds four. The calendar, the series and what the fit knows of
+    them are part of the baseline.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor, or a Pipeline or search that ends in one
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
+        Rows whose forecasts by `predict` are explained; None explains `forecast()`, the steps
+        after the history.
+    method : {"shapley", "occlusion"}, default="shapley"
+        "shapley" gives each block its Shapley value: what the forecast gains when the block's
+        values replace the usual ones, averaged over the orders in which blocks may do so.
+        "occlusion" replaces the values of one block at a time, all others being as they are; what
+        does not add up is a source of its own, "interactions".
+    blocks : sequence of int, default=None
+        The oldest lag of each block of a column, ascending; older lags are one block more. None is
+        the last row, and those of the last day and week (whatever seasons dates suggest), without
+        dates of the last `pred_len` rows. ``[]`` makes one block of each column.
+    n_evaluations : int, default=512
+        Forecasts of each window with blocks replaced, at most, but for two orders at least.
+        Shapley values are exact if there are no more coalitions of blocks, which is so for nine.
+    random_state : int, default=0
+        Seed of the orders that are drawn where there are more.
+
+    Returns
+    -------
+    DataFrame
+        A row for each forecast and source: ``time``, ``series`` (of a panel), ``ahead`` (steps from
+        the origin, from 1), ``target``, ``source``, ``lag``, ``contribution`` in the target's
+        units. The contributions of a forecast add up to it. Sources are "baseline", with lag "",
+        and X's columns, with the lag "1", "2-24" and so on, "ahead" for the values from the origin
+        on of columns that are known there, or "static". With several quantiles as `loss`,
+        "calibration" is by how much errors of the past move the median.
+
+    See Also
+    --------
+    forecast_parts : What ridges, network, trees and classical forecasters say each.
+    skinformer.display.ContributionDisplay : A picture of the result.
+
+    Notes
+    -----
+    What ridges give is read off their map and exact, of logarithms too. Of trees, network and
+    classical forecasters 512 forecasts are a sample, in pairs of an order and its reverse, so that
+    what two blocks do together is no matter of chance; the sum is exact all the same. What is drawn
+    depends on nothing but the number of blocks: the explanation of a row is the same whatever rows
+    are explained with it.
+
+    A missing truth before the origin, and, beyond `pred_len`, one to come, is forecast first. Such
+    a value counts as the value of its column. No contribution is a cause: a column may be given
+    what another one, or nobody measured, did.
+
+    Cost: `n_evaluations` forecasts for each `pred_len` rows, about a second.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games. Castro, Gómez and Tejada (2009), Polynomial
+    calculation of the Shapley value based on sampling. Owen (1972), Multilinear extensions of
+    games.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.evaluation import explain
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
+    >>> model = InformerRegressor(
+    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ... )
+    >>> reasons = explain(model.fit(df))
+    >>> total = reasons.groupby("time")["contribution"].sum()
+    >>> bool(np.allclose(total, model.forecast()["load"]))
+    True
+    """
+    validation.check_choice("method", method, _METHODS)
+    n_evaluations = validation.check_evaluations(n_evaluations)
+    edges = None if blocks is None else validation.check_blocks(blocks)
+    asked = ask(estimator, X)
+    model, clock = asked.model, asked.steps.clock
+    pred_len, look_back = model.sizes_.pred_len, model._forecaster.look_back
+    if edges is None:
+        edges = default_blocks(clock, look_back, pred_len)
+    players, places = lay_out(model.roles_, look_back, pred_len, edges)
+    usual = cache(lambda series: UsualValues.of(model.timeline_, series))
+    given = []
+    for each in asked.models():
+        there = usual(each.window.series).at(each.window.steps, clock)
+        game = WindowGame(each, there, places, len(players))
+        if method == "shapley":
+            given.append(game.shapley(n_evaluations, random_state))
+        else:
+            given.append(game.occlusion())
+    if method == "occlusion":
+        players = [*players, Player("interactions", "")]
+    return _as_table(asked, players, np.stack(given))
+
+
+def _as_table(asked: AskedForecasts, players: list[Player], given: Float64Array) -> pd.DataFrame:
+    """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
+    each = given[asked.window, :, asked.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
+    baseline = asked.points - each.sum(axis=2)
+    if asked.model.head_.level is not None:
+        players = [*players, Player("calibration", "")]
+        each = np.concatenate([each, (asked.values - asked.points)[..., None]], axis=2)
+    players = [Player("baseline", ""), *players]
+    each = np.concatenate([baseline[..., None], each], axis=2)
+    table = asked.table(
+        source=[player.source for player in players], lag=[player.lag for player in players]
+    )
+    return table.assign(contribution=each.ravel())
+
+
+def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
+    """
+    Tell what ridges, network, trees and classical forecasters say each, and how much it counts.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor, or a Pipeline or search that ends in one
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
+        Rows that `predict` forecasts; None takes the steps of `forecast()`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each forecast and forecaster: ``time``, ``series`` (of a panel), ``ahead``,
+        ``target``, ``part`` ("ridges", "ridges and network", "trees", "classical", "network"),
+        ``share`` (they add up to 1) and ``forecast``, what it alone would say, in the target's
+        units. Forecasters that have no share in a forecast's block are left out.
+
+    See Also
+    --------
+    explain : What columns and their lags give.
+    skinformer.display.SharesDisplay : The shares of a fit.
+
+    Notes
+    -----
+    The forecast is the mean of these by their shares, of logarithms the mean of the logarithms.
+    Several quantiles as `loss` are calibrated after that.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.evaluation import forecast_parts
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
+    >>> model = InformerRegressor(
+    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ... )
+    >>> parts = forecast_parts(model.fit(df))
+    >>> sorted(parts), bool(np.allclose(parts.groupby("time")["share"].sum(), 1))
+    (['ahead', 'forecast', 'part', 'share', 'target', 'time'], True)
+    """
+    asked = ask(estimator, X)
+    said = [each.parts() for each in asked.models()]
+    names = list(dict.fromkeys(name for parts in said for name in parts))
+    nothing = np.zeros((2, asked.model.sizes_.pred_len, asked.values.shape[1]))
+    # Windows, parts, share and points, steps, targets.
+    both = np.array([[parts.get(name, nothing) for name in names] for parts in said])
+    share, points = np.moveaxis(both[asked.window, :, :, asked.ahead], 2, 0)
+    table = asked.table(part=names)
+    table["share"] = share.swapaxes(1, 2).ravel()
+    forecast = [asked.in_units(points[:, i]) for i in range(len(names))]
+    table["forecast"] = np.stack(forecast, axis=2).ravel()
+    speaks = np.array([[name in parts for name in names] for parts in said])[asked.window]
+    kept = np.repeat(speaks[:, None], asked.values.shape[1], axis=1).ravel()
+    return table[kept].reset_index(drop=True)

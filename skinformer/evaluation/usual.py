@@ -1,0 +1,132 @@
+"""What is usual: of each column the median at this time of its season."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Timeline
+
+__all__ = ["UsualValues", "find_season"]
+
+#: Seasons of which a median is usual, and those that are looked at, the last ones.
+_FEWEST, _MOST = 4, 52
+_DAY = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True)
+class UsualValues:
+    """
+    The usual values of a series' columns.
+
+    Parameters
+    ----------
+    season : int
+        Steps of the longest season of which the history holds four; 1 for none.
+    medians : ndarray of float32, shape (season, n_columns)
+        Of each phase, over the last 52 seasons of the history.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> UsualValues.of(model.timeline_, 0).medians.shape
+    (1, 1)
+    """
+
+    season: int
+    medians: Float32Array
+
+    @classmethod
+    def of(cls, history: Timeline, series: int) -> UsualValues:
+        """
+        Find what is usual in the history of a series.
+
+        Parameters
+        ----------
+        history : Timeline
+            Standardised.
+        series : int
+            Which; one that the history does not hold usually has the training means.
+
+        Returns
+        -------
+        UsualValues
+            Cost: one pass over the history of the series.
+        """
+        n_columns = history.values.shape[1]
+        if series >= history.n_series:
+            return cls(1, np.zeros((1, n_columns), dtype=np.float32))
+        first, stop = history.first_row[series : series + 2]
+        season = find_season(history.clock, int(stop - first))
+        first = max(first, stop - _MOST * season) if season > 1 else first
+        steps = history.steps_of(np.arange(first, stop))
+        values = pd.DataFrame(history.values[first:stop])
+        medians = values.groupby(_phases(history.clock, steps, season)).median()
+        # A phase that never came, such as an hour that the clocks skip, is as usual as any.
+        medians = medians.reindex(range(season)).fillna(values.median()).fillna(0.0)
+        return cls(season, medians.to_numpy(dtype=np.float32))
+
+    def at(self, steps: IntArray, clock: Clock) -> Float32Array:
+        """
+        Give the usual values of some steps.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n,)
+            On the clock.
+        clock : Clock
+            The history's, or one of the same step.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_columns)
+            Standardised.
+        """
+        return self.medians[_phases(clock, steps, self.season)]
+
+
+def find_season(clock: Clock, n_rows: int) -> int:
+    """
+    Find the longest season of which rows hold four.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the rows' steps count.
+    n_rows : int
+        How many there are.
+
+    Returns
+    -------
+    int
+        In steps; 1 where there is none, and without dates, which alone tell of seasons.
+
+    Examples
+    --------
+    >>> from skinformer.timeline.clock import clock_for
+    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
+    >>> [find_season(clock_for(hours, hours.freq), n) for n in (50, 100, 2000)]
+    [1, 24, 168]
+    """
+    if not clock.dated:
+        return 1
+    return max((s for s in likely_seasons(clock) if _FEWEST * s <= n_rows), default=1)
+
+
+def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:
+    """Count steps within a season; hours by the clock on the wall, which is moved in summer."""
+    if season == 1:
+        return np.zeros(len(steps), dtype=np.int64)
+    length = int(np.ptp(clock.elapsed(np.array([0, 1]))))
+    if length >= _DAY:
+        return np.asarray(steps % season)
+    wall = wall_times(clock.labels(steps)).as_unit("us").asi8
+    return np.asarray(wall // length % season, dtype=np.int64)
