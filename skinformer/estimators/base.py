@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer import validation
+from skinformer import ranks, validation
 from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
@@ -125,9 +125,15 @@ class BaseInformer(PersistentMixin, CallbackSupportMixin, BaseEstimator, FittedS
         -----
         A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
         it was.
+
+        Where ``torch.distributed`` has a process group, as under ``torchrun`` after
+        ``init_process_group``, its ranks train together: every rank gets the same rows and calls
+        `fit`, works on its part of each batch, and ends with the same model. The first rank alone
+        warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
+        with ranks.together():
+            draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
 
@@ -356,7 +362,10 @@ class BaseInformer(PersistentMixin, CallbackSupportMixin, BaseEstimator, FittedS
         earlier: BaseInformer | None,
     ) -> None:
         """Build the module and train it."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if ranks.size() > 1:
+            validation.check_same_on_ranks(ranks.from_all(fingerprint(self)))
+        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = ranks.from_first(lambda: drawn)
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)

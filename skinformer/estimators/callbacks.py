@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from torch.nn import Module
 
+from skinformer import ranks
 from skinformer.estimators.state import FittedState
 from skinformer.training.record import EpochRow
 
@@ -37,7 +38,8 @@ class EpochTasks:
     -----
     A task begins where the one before it ended, so that progress bars time whole epochs. The
     hooks get an estimator ready to predict, whose network is a copy: what a callback keeps does
-    not change when training goes on. It has the losses so far.
+    not change when training goes on. It has the losses so far. Of ranks that share the fit the
+    first calls, and all do what its callbacks want.
     """
 
     def __init__(
@@ -56,12 +58,15 @@ class EpochTasks:
 
     def __enter__(self) -> EpochTasks:
         """Begin the fit's task and the first epoch's."""
-        self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        self._begin()
+        if ranks.is_first():
+            self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+            self._begin()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the task of an epoch that never ran, after early stopping, and the fit's."""
+        if not ranks.is_first():
+            return
         if self.task is not None:
             self._end(self.estimator.module_)
         self._call_end(self.context, self.estimator.module_)
@@ -69,6 +74,9 @@ class EpochTasks:
     def __call__(self, row: EpochRow, module: Module) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
         self.rows.append(row)
+        return ranks.from_first(lambda: self._next(row, module))
+
+    def _next(self, row: EpochRow, module: Module) -> bool:
         if self.estimator.verbose:
             _write_line(self.estimator, row)
         stop = self._end(module)

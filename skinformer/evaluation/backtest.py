@@ -87,7 +87,8 @@ def backtest(
     coverage : float, default=None
         The same for the two bounds of an interval.
     n_jobs : int or None, default=None
-        Processes that share refits, or origins; None is one.
+        Processes that share refits, or origins; None is one. Within
+        ``joblib.parallel_config("dask")`` or ``"ray"`` those of a cluster.
     verbose : int, default=0
         Above 0: a progress bar of ``rich``.
 

@@ -118,11 +118,19 @@ def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> 
     >>> list(shared([delayed(abs)(-2), delayed(abs)(3)], n_jobs=1, verbose=0, what="calls"))
     [2, 3]
     """
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    results = _in_order(n_jobs)(calls)
     if verbose and len(calls) > 1:
         track = validation.progress_bar()
         results = track(results, total=len(calls), description=f"backtest, {what}")
     yield from results
+
+
+def _in_order(n_jobs: int | None) -> Any:
+    """Give results as they come; all at the end, where an engine, as Ray's, cannot do so."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)
 
 
 def _rows(y: Any, order: Any) -> Any:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from skinformer.model.key_sampler import make_generator
 
-__all__ = ["Dropout", "repeated_draws"]
+__all__ = ["Dropout", "draws_of_batch", "repeated_draws"]
 
 _LEVELS = 2**16
 
@@ -56,6 +56,7 @@ class Dropout(nn.Dropout):
     def __init__(self, p: float) -> None:
         super().__init__(p)
         self.generator = make_generator(0)
+        self._drawn: tuple[int, int] | None = None  # rows drawn before x's own, and rows drawn
 
     def get_extra_state(self) -> Tensor:
         """Return the generator's state for the state dict.
@@ -93,10 +94,12 @@ class Dropout(nn.Dropout):
         n_dropped = round(self.p * _LEVELS)
         if not self.training or n_dropped == 0:
             return x
+        first, n = self._drawn or (0, len(x))
+        shape, own = torch.Size((n, *x.shape[1:])), slice(first, first + len(x))
         if x.device.type != "cpu":
-            kept = torch.rand(x.shape, generator=self._on(x.device), device=x.device) >= self.p
-            return (x * kept).mul_(1 / (1 - self.p))
-        kept = self._random_int16(x.shape) >= n_dropped - _LEVELS // 2
+            draws = torch.rand(shape, generator=self._on(x.device), device=x.device)
+            return (x * (draws[own] >= self.p)).mul_(1 / (1 - self.p))
+        kept = self._random_int16(shape)[own] >= n_dropped - _LEVELS // 2
         return (x * kept).mul_(_LEVELS / (_LEVELS - n_dropped))
 
     def _on(self, device: torch.device) -> torch.Generator | None:
@@ -110,6 +113,38 @@ class Dropout(nn.Dropout):
         draws = torch.empty(-(-shape.numel() // 4), dtype=torch.int64)
         draws.random_(-(2**63), None, generator=self.generator)  # None: to the end of int64's range
         return draws.view(torch.int16)[: shape.numel()].view(shape)
+
+
+@contextmanager
+def draws_of_batch(module: nn.Module, *, first: int, n: int) -> Iterator[None]:
+    """Let the dropout of a module that sees a part of a batch drop what it would in the whole.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Any module.
+    first : int
+        Windows of the batch before the part.
+    n : int
+        Windows of the batch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.dropout import Dropout, draws_of_batch
+    >>> whole, part = Dropout(0.5)(torch.ones(4, 100)), Dropout(0.5)
+    >>> with draws_of_batch(part, first=2, n=4):
+    ...     torch.equal(part(torch.ones(1, 100)), whole[2:3])
+    True
+    """
+    layers = [m for m in module.modules() if isinstance(m, Dropout)]
+    for layer in layers:
+        layer._drawn = first, n
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer._drawn = None
 
 
 @contextmanager

@@ -7,9 +7,11 @@ from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import Optimizer
 
+from skinformer import ranks
 from skinformer.training.batch import Batch, to_device
 from skinformer.training.losses import Loss, total_weight, weighted_mean
 from skinformer.training.optimizers import clip_gradients, step_if_finite
+from skinformer.training.parallel import add_up_gradients, own_windows
 from skinformer.training.precision import autocast
 
 
@@ -29,7 +31,8 @@ def accumulate_gradients(
     module : Module
         The module; its old gradients are dropped.
     batches : sequence of Batch
-        Batches of one step. Only one at a time has its activations in memory.
+        Batches of one step. Only one at a time has its activations in memory. Ranks that share
+        the fit work on a part of each.
     loss : Loss
         One error per target value.
     precision : {"fp32", "bf16", "fp16"}
@@ -70,13 +73,14 @@ def accumulate_gradients(
     total = torch.stack([total_weight(b.target, weight=b.weight) for b in batches]).sum()
     means = []
     for batch in batches:
-        with autocast(precision, device=device):
-            output = module(*batch.inputs)
-        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
-        scaled = mean if scaler is None else scaler.scale(mean)
-        torch.autograd.backward(scaled)
+        with own_windows(module, batch) as own:
+            with autocast(precision, device=device):
+                output = module(*own.inputs)
+            mean = weighted_mean(loss(output, own.target), weight=own.weight, total=total)
+            scaled = mean if scaler is None else scaler.scale(mean)
+            torch.autograd.backward(scaled)
         means.append(mean.detach())
-    return torch.stack(means).sum(), total
+    return add_up_gradients(module, torch.stack(means).sum()), total
 
 
 def clip_and_step(
@@ -172,12 +176,14 @@ def mean_loss(
     """
     sums = []
     for batch in (to_device(batch, device=device) for batch in batches):
-        with autocast(precision, device=device):
-            output = module(*batch.inputs)
-        total = total_weight(batch.target, weight=batch.weight)
-        mean = weighted_mean(loss(output, batch.target), weight=batch.weight, total=total)
+        with own_windows(module, batch) as own, autocast(precision, device=device):
+            output = module(*own.inputs)
+        total = total_weight(own.target, weight=own.weight)
+        mean = weighted_mean(loss(output, own.target), weight=own.weight, total=total)
         sums.append(torch.stack((mean * total, total)))
-    error, present = torch.stack(sums).double().sum(0).tolist()  # the only read
+    summed = torch.stack(sums).double().sum(0)
+    ranks.add_up([summed])
+    error, present = summed.tolist()  # the only read
     if not present:
         raise ValueError("the validation batches hold no target value: all are missing.")
     return float(error / present)

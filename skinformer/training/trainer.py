@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor, nn
 
+from skinformer import ranks
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch, Batches, ShuffledBatches
 from skinformer.training.losses import Loss, as_loss
@@ -23,6 +24,7 @@ from skinformer.training.optimizers import (
     reading_is_free,
     set_learning_rates,
 )
+from skinformer.training.parallel import share_state
 from skinformer.training.precision import check_precision, make_scaler
 from skinformer.training.record import EpochRow, TrainerSettings, TrainingRecord
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
@@ -91,7 +93,8 @@ def train(
         If a setting is unknown or impossible on the device, a parameter has no group, or the
         checkpoint is damaged or belongs to another fit.
     KeyboardInterrupt
-        After Ctrl-C before an epoch has ended. The module then has the weights it came with.
+        After Ctrl-C before an epoch has ended, or at any time where ranks share the fit. The
+        module then has its best weights so far, or those it came with.
 
     Warns
     -----
@@ -114,8 +117,9 @@ def train(
     >>> record.stopped, round(module.weight.item(), 2), round(module.bias.item(), 2)
     ('max_iter', 3.0, 1.0)
     """
+    share_state(module)
     fit = _Fit(module, training=training, settings=settings, groups=groups)
-    if checkpoint is not None and Path(checkpoint).exists():
+    if checkpoint is not None:
         fit.resume(checkpoint, fingerprint=fingerprint)
     try:
         while not fit.stopped:
@@ -123,14 +127,15 @@ def train(
             fit.finish_epoch(row, validated=validation is not None)
             if on_epoch is not None and on_epoch(row, module) and not fit.stopped:
                 fit.stopped = "callback"
-            if checkpoint is not None:
+            if checkpoint is not None and ranks.is_first():
                 _write(fit, checkpoint, fingerprint=fingerprint)
         return fit.close(restore_best=validation is not None)
     except FloatingPointError:
         fit.restore_best()
         raise
     except KeyboardInterrupt:
-        if not fit.rows:  # nothing was learnt
+        # Nothing was learnt, or other ranks may have learnt more.
+        if not fit.rows or ranks.size() > 1:
             fit.restore_best()
             raise
         fit.stopped = "interrupted"
@@ -248,8 +253,12 @@ class _Fit:
         }
 
     def resume(self, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:
-        """Continue from a file, or raise and leave all as it was."""
-        state = checkpoints.load(path, fingerprint=fingerprint)
+        """Continue from a file if there is one, or raise and leave all as it was."""
+        state = ranks.from_first(
+            lambda: checkpoints.load(path, fingerprint=fingerprint) if Path(path).exists() else None
+        )
+        if state is None:
+            return
         before = {**self.state_dict(), "module": self.best.weights}
         try:
             self._take(state)

@@ -41,6 +41,7 @@ __all__ = [
     "check_micro_batches",
     "check_part_name",
     "check_resumable",
+    "check_same_on_ranks",
     "check_same_weights",
     "check_target",
     "check_target_transform",
@@ -398,6 +399,37 @@ def first_names(names: pd.Index) -> str:
     """Write a handful of names, and how many more there are."""
     more = len(names) - _NAMED
     return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
+
+
+def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
+    """
+    Check that ranks that share a fit have the same to fit.
+
+    Parameters
+    ----------
+    fingerprints : sequence of dict of str to str
+        Of each rank: its rows and parameters, by name.
+
+    Raises
+    ------
+    ValueError
+        If one differs from the first; the message names what.
+    """
+    first = fingerprints[0]
+    for rank, other in enumerate(fingerprints):
+        # An object may print the place in memory where it lies, which says nothing.
+        differing = [
+            name
+            for name, value in first.items()
+            if other.get(name) != value and " at 0x" not in value
+        ]
+        if differing:
+            raise ValueError(
+                f"rank {rank} of torch.distributed fits with another {', '.join(differing)} than "
+                "rank 0: ranks of a process group train one model together, each on its part of "
+                "every batch. Give all ranks the same rows and parameters; to fit a model on each, "
+                "call fit before init_process_group, or after destroy_process_group."
+            )
 
 
 def check_same_weights(earlier: dict[str, Any], new: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import sklearn
 
 import skinformer
+from skinformer import ranks
 
 __all__ = ["warn_user"]
 
@@ -20,11 +21,15 @@ def warn_user(message: str) -> None:
     """
     Warn, naming the first line outside this library and scikit-learn.
 
+    Of ranks that share a fit the first warns for all.
+
     Parameters
     ----------
     message : str
         What happened, and what to type instead.
     """
+    if not ranks.is_first():
+        return
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1

@@ -5,9 +5,11 @@ import re
 import sys
 import time
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.parallel import ThreadingBackend
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
@@ -225,6 +227,23 @@ def test_processes_share_the_work(df):
             for n_jobs in (None, 2)
         ]
         pd.testing.assert_frame_equal(*tables)
+
+
+class AllAtOnce(ThreadingBackend):
+    """An engine that cannot give results as they come, as Ray's and multiprocessing's."""
+
+    supports_return_generator = False
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_any_engine_of_joblib_will_do(df, verbose):
+    """Ray's was refused: "does not support return_as=generator"."""
+    naive = SeasonalNaive(24, target="load").fit(df[:100])
+    options = {"horizon": 6, "step": 20, "start": df.index[200]}
+    here = backtest(naive, df, df["load"], **options)
+    with joblib.parallel_config(AllAtOnce(), n_jobs=2):
+        there = backtest(naive, df, df["load"], verbose=verbose, **options)
+    pd.testing.assert_frame_equal(here, there)
 
 
 def test_a_progress_bar_is_shown_if_wanted(df, capsys):

@@ -1,0 +1,112 @@
+"""Data-parallel training: each rank its part of every batch, and all the same step.
+
+What one process computes on a batch is a sum over its windows, divided by the weight of all. The
+parts of that sum are computed by the ranks and added up; so batches, learning rates and numbers of
+steps stay those of one process, and so do the numbers, but for the order of a sum. What is drawn –
+masks of dropout, keys of sparse attention – is drawn for the whole batch on every rank: all have
+the same states, and a checkpoint goes on with any number of ranks.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from skinformer import ranks
+from skinformer.model.dropout import draws_of_batch
+from skinformer.training.batch import Batch
+from skinformer.training.stopping import copy_state
+
+__all__ = ["add_up_gradients", "own_windows", "share_state"]
+
+
+@contextmanager
+def own_windows(module: nn.Module, batch: Batch) -> Iterator[Batch]:
+    """Give this rank's windows of a batch, and let dropout draw those of all.
+
+    Parameters
+    ----------
+    module : Module
+        What they are given to, forwards and backwards, inside the context.
+    batch : Batch
+        The same on all ranks.
+
+    Yields
+    ------
+    Batch
+        The batch itself where nobody shares it. A rank for which there is no window gets the
+        first one with weight 0: it has to draw what all draw.
+
+    Examples
+    --------
+    >>> batch = Batch((torch.zeros(3, 5),), torch.zeros(3, 2, 1), None)
+    >>> with own_windows(nn.Identity(), batch) as own:
+    ...     own is batch
+    True
+    """
+    if ranks.size() == 1:
+        yield batch
+        return
+    n = len(batch.target)
+    first, end = ranks.own_part(n)
+    own = _rows(batch, slice(first, end))
+    if first == end:
+        first, own = 0, _rows(batch, slice(0, 1))
+        own = own._replace(weight=torch.zeros_like(own.target, dtype=torch.float32))
+    with draws_of_batch(module, first=first, n=n):
+        yield own
+
+
+def _rows(batch: Batch, rows: slice) -> Batch:
+    return Batch(
+        tuple(None if part is None else part[rows] for part in batch.inputs),
+        batch.target[rows],
+        None if batch.weight is None else batch.weight[rows],
+    )
+
+
+def add_up_gradients(module: nn.Module, mean: Tensor) -> Tensor:
+    """Replace gradients and a loss, each a rank's part, by those of the whole batch.
+
+    Parameters
+    ----------
+    module : Module
+        With gradients.
+    mean : Tensor of shape ()
+        This rank's part of the mean loss.
+
+    Returns
+    -------
+    Tensor of shape ()
+        The mean loss.
+
+    Examples
+    --------
+    >>> add_up_gradients(nn.Linear(1, 1), torch.tensor(2.0))
+    tensor(2.)
+    """
+    gradients = [p.grad for p in module.parameters() if p.grad is not None]
+    ranks.add_up([mean, *gradients])
+    return mean
+
+
+def share_state(module: nn.Module) -> None:
+    """Let all ranks start from the first one's weights and generators.
+
+    Parameters
+    ----------
+    module : Module
+        The same kind on all ranks.
+
+    Examples
+    --------
+    >>> share_state(nn.Linear(1, 1))
+    """
+    if ranks.size() > 1:
+        state = ranks.from_first(
+            lambda: {
+                k: v.cpu() if isinstance(v, Tensor) else v for k, v in copy_state(module).items()
+            }
+        )
+        module.load_state_dict(state)

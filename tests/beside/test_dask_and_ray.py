@@ -1,0 +1,114 @@
+"""Searches and backtests on Dask and on Ray, through joblib, beside the same in one process."""
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.callback import ScoringMonitor
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+
+from skinformer import InformerRegressor
+from skinformer.evaluation import backtest
+
+TRAIN = 240
+P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+# What the engines themselves leave open or call by an old name is theirs to mend.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::FutureWarning:ray",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+
+def on_dask():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield "dask"
+
+
+def on_ray():
+    ray = pytest.importorskip("ray")
+    from ray.util.joblib import register_ray
+
+    ray.init(num_cpus=2, include_dashboard=False)
+    register_ray()
+    yield "ray"
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module", params=[on_dask, on_ray], ids=["dask", "ray"])
+def engine(request):
+    """Two processes on this machine, and joblib's name for them."""
+    yield from request.param()
+
+
+@pytest.fixture(scope="module")
+def df():
+    n = 300
+    noise = np.random.default_rng(0).normal(size=n)
+    hours = pd.date_range("2024-01-01", periods=n, freq="h")
+    return pd.DataFrame({"load": 100 + 10 * np.sin(np.arange(n) * np.pi / 12) + noise}, index=hours)
+
+
+@pytest.fixture(scope="module")
+def model(df):
+    return InformerRegressor("load", **P).fit(df[:TRAIN])
+
+
+def both(engine, work):
+    """Do work here, then on the engine."""
+    here = work()
+    with joblib.parallel_config(engine, n_jobs=2):
+        return here, work()
+
+
+def test_a_search_finds_what_it_finds_here(engine, df):
+    """The same scores, bit for bit, and the same best model; callbacks go along.
+
+    What they note there stays there: scikit-learn's call home by a socket of one machine, from
+    joblib's own processes.
+    """
+
+    def search():
+        monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
+        return GridSearchCV(
+            InformerRegressor("load", **P).set_callbacks(monitor),
+            {"learning_rate": [1e-3, 1e-2]},
+            cv=TimeSeriesSplit(2, test_size=24),
+            scoring="neg_mean_absolute_error",
+        ).fit(df, df["load"])
+
+    here, there = both(engine, search)
+    for key in ("split0_test_score", "split1_test_score", "rank_test_score"):
+        assert np.array_equal(here.cv_results_[key], there.cv_results_[key])
+    assert here.best_estimator_.forecast().equals(there.best_estimator_.forecast())
+
+
+@pytest.mark.parametrize(("refit", "verbose"), [(False, 0), (4, 1)])
+def test_a_backtest_gives_the_same_table(engine, df, model, refit, verbose):
+    """Fits and forecasts, with the progress bar and without."""
+    if verbose:
+        pytest.importorskip("rich")
+    estimator = InformerRegressor("load", **P) if refit else model
+    options = {"start": df.index[TRAIN], "refit": refit} if refit else {}
+    rows = df if refit else df[TRAIN:]
+    here, there = both(engine, lambda: backtest(estimator, rows, verbose=verbose, **options))
+    pd.testing.assert_frame_equal(here, there, check_exact=True)
+
+
+def test_a_function_goes_there(engine, df):
+    """A notebook's own has no module that a worker could import."""
+
+    def last_value(history, future):
+        return np.repeat(history["load"].iloc[-1], len(future))
+
+    options = {"start": df.index[TRAIN], "horizon": 6}
+    here, there = both(engine, lambda: backtest(last_value, df, df["load"], **options))
+    pd.testing.assert_frame_equal(here, there, check_exact=True)
