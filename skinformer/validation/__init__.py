@@ -30,6 +30,12 @@ from skinformer.validation.drawing import (
     drawn_quantiles,
     labelled_quantiles,
 )
+from skinformer.validation.exporting import (
+    check_exported_forecasters,
+    check_exported_head,
+    check_exported_scale,
+    check_exporter,
+)
 from skinformer.validation.index import (
     check_distinct,
     check_freq,
@@ -209,6 +215,10 @@ __all__ = [
     "check_embeddings",
     "check_enough_rows",
     "check_finite",
+    "check_exported_forecasters",
+    "check_exported_head",
+    "check_exported_scale",
+    "check_exporter",
     "check_fitted",
     "check_follows",
     "check_forecast_shape",
