@@ -198,7 +198,12 @@ def export_onnx(model: FittedState, path: str | os.PathLike[str]) -> None:
     _check(model)  # before what can be installed: that would not help
     validation.check_exporter()
     program = torch.onnx.export(
-        export_program(model), dynamo=True, verbose=False, output_names=["forecast", "fed_back"]
+        export_program(model),
+        dynamo=True,
+        # PERF: onnxscript's optimiser takes as long as all else, and onnxruntime has its own.
+        optimize=False,
+        verbose=False,
+        output_names=["forecast", "fed_back"],
     )
     content = program.model_proto
     _strip(content.graph)

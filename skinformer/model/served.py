@@ -321,10 +321,9 @@ class ServedForecast(nn.Module):
             static = self.units.row(self.static, series)[:, None].expand(*values.shape[:2], -1)
             stays = static.isnan()
             rows = torch.where(stays, values[..., -n_static:], static)
-            missing = absent[..., -n_static:]
-            known = torch.where(stays | before[..., None], missing, torch.zeros_like(missing))
+            missing = absent[..., -n_static:] & (stays | before[..., None])
             values = torch.cat([values[..., :-n_static], rows], dim=-1)
-            absent = torch.cat([absent[..., :-n_static], known], dim=-1)
+            absent = torch.cat([absent[..., :-n_static], missing], dim=-1)
         return self._covariates(values, absent, before)
 
     def _categories(

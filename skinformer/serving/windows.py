@@ -199,7 +199,7 @@ def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
 
 def _at(origins: Any, rows: _Rows) -> tuple[IntArray, IntArray]:
     """Place origins."""
-    index = pd.Index(origins)
+    index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
     time, owner = index, np.zeros(len(index), dtype=np.int64)
     if rows.names is not None:
         time, owner = index.get_level_values(1), rows.names.get_indexer(index.get_level_values(0))

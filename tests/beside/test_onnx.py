@@ -1,6 +1,9 @@
 """The file that onnxruntime reads forecasts what `predict` does."""
 
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +116,18 @@ def test_a_file_tells_nothing_of_the_machine_that_wrote_it(tmp_path):
     n_weights = sum(part.numel() for part in model.module_.parameters())
     assert len(content) < 4 * n_weights + 200_000
     assert [each.name for each in tmp_path.iterdir()] == ["load.onnx"]
+
+
+def test_the_example_serves_without_torch(tmp_path):
+    """In a process of its own; the words are what a reader of the page sees."""
+    script = Path(__file__).resolve().parents[2] / "examples/serve_without_torch.py"
+    printed = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), "--output", str(tmp_path)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "street.onnx: " in printed
+    assert "torch was imported: False" in printed
+    apart = float(re.search(r"model.forecast\(\): (\S+) of", printed)[1])
+    assert apart < 1e-5
