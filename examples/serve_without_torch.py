@@ -2,8 +2,8 @@
 Forecast without torch
 ======================
 
-Trains on a year of hourly counts of one street and exports the model to one ONNX file; then a second
-process, which imports numpy, pandas and onnxruntime alone, forecasts from it::
+Trains on a year of hourly counts of one street and exports the model to one ONNX file; then a
+second process, which imports numpy, pandas and onnxruntime alone, forecasts from it::
 
     pip install "skinformer[onnx]"
     python examples/serve_without_torch.py [--output FOLDER]
@@ -60,7 +60,8 @@ def serve(model_file: Path, rows_file: Path) -> None:
 
     # %%
     # Rows become one window, in their own units: the graph scales, and scales back.
-    rows = pd.read_csv(rows_file, index_col=0, parse_dates=True)
+    rows = pd.read_csv(rows_file, index_col=0)
+    rows.index = pd.to_datetime(rows.index, utc=True)
     inputs, times = window_inputs(rows, signature)
     (values,) = session.run(["forecast"], inputs)
     forecast = pd.DataFrame(values[0], index=times, columns=list(signature.targets))
@@ -68,8 +69,8 @@ def serve(model_file: Path, rows_file: Path) -> None:
 
     # %%
     # The batch is any number of windows.
-    expected = pd.read_csv(rows_file.with_name("expected.csv"), index_col=0, parse_dates=True)
-    apart = np.abs(forecast - expected).max(axis=None) / rows[STREET].std()
+    expected = pd.read_csv(rows_file.with_name("expected.csv"), index_col=0)
+    apart = np.abs(forecast.to_numpy() - expected.to_numpy()).max() / rows[STREET].std()
     many = {name: np.repeat(array, 32, axis=0) for name, array in inputs.items()}
     for name, batch in (("one window", inputs), ("32 windows", many)):
         start = perf_counter()

@@ -98,7 +98,7 @@ class ExportMixin(FittedState):
         (batch,); "time" and "instant" (batch, seq_len + pred_len), int64, in microseconds. Outputs:
         "forecast" (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back",
         which stands for truths that are missing in a later window. The metadata hold the signature.
-        It takes some ten seconds.
+        Tracing takes ten to thirty seconds.
         """
         from skinformer.estimators.exporting import export_onnx
 

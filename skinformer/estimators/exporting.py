@@ -1,9 +1,10 @@
-"""Fitted estimators to graphs: `torch.export` and ONNX, from windows in units to forecasts in units."""
+"""Fitted estimators to graphs, `torch.export` and ONNX: windows in units to forecasts in units."""
 
 from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,18 +52,24 @@ def signature_of(model: FittedState) -> Signature:
         "time": bool(sizes.calendar_fields),
         "instant": sizes.mean_step is not None,
     }
-    names = (roles.targets, roles.past, roles.known, roles.static)
-    columns = [tuple(plain(name) for name in part) for part in names]
-    series = None if model.series_ is None else tuple(plain(name) for name in model.series_)
+    zone = getattr(clock.origin, "tz", None)
     return Signature(
-        *columns,
+        targets=_plain(roles.targets),
+        past=_plain(roles.past),
+        known=_plain(roles.known),
+        static=_plain(roles.static),
         seq_len=sizes.seq_len,
         pred_len=sizes.pred_len,
         inputs=tuple(name for name, there in inputs.items() if there),
-        series=series,
+        series=None if model.series_ is None else _plain(model.series_),
         freq=_written(clock.freq),
+        tz=None if zone is None else str(zone),
         may_miss=sizes.may_miss,
     )
+
+
+def _plain(names: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(plain(name) for name in names)
 
 
 def _written(freq: Any) -> str | int | None:
@@ -148,11 +155,11 @@ def _static(model: FittedState) -> Float32Array:
 def _example(sizes: ModelSizes, *, panel: bool) -> dict[str, Tensor | None]:
     """Make inputs that the graph is traced on, by the names of `ServedForecast.forward`."""
     n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
-    length, kind = sizes.seq_len + sizes.pred_len, {"dtype": torch.float64}
+    length = sizes.seq_len + sizes.pred_len
     steps = torch.arange(length).expand(_BATCH, length).contiguous()
-    known = torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, **kind)
+    known = torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64)
     return {
-        "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, **kind),
+        "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
         "future": known if sizes.n_known else None,
         "series": torch.zeros(_BATCH, dtype=torch.int64) if panel else None,
         "time": steps if sizes.calendar_fields else None,
@@ -205,6 +212,8 @@ def export_onnx(model: FittedState, path: str | os.PathLike[str]) -> None:
         verbose=False,
         output_names=["forecast", "fed_back"],
     )
+    if program is None:
+        raise AssertionError  # where no file is named, torch gives the program
     content = program.model_proto
     _strip(content.graph)
     entry = content.metadata_props.add()

@@ -8,9 +8,9 @@ __all__ = ["calendar_fields"]
 _MINUTE = 60_000_000  # microseconds
 #: Days of 400 years, after which the calendar, weekdays included, begins anew.
 _CYCLE = 146_097
-#: From 1 March of the year 0 to 1970, and as many whole cycles more as keep all numbers positive:
-#: graphs divide towards zero.
-_TO_1970 = 719_468 + 5 * _CYCLE
+#: From 1 March of the year 0 to 1970. Exporters may write a constant in single precision: all here
+#: have few enough digits.
+_TO_1970 = 719_468
 
 
 def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
@@ -19,7 +19,7 @@ def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
     Parameters
     ----------
     time : Tensor of shape (…), int64
-        What the wall shows, in microseconds since 1970, from the year -2000 on.
+        What the wall shows, in microseconds since 1970.
     names : tuple of str
         "minute", "hour", "weekday", "day", "week", "month".
 
@@ -32,6 +32,8 @@ def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
     -----
     Years that begin in March: the leap day is their last one, and the months before it follow
     from the day by one line, ``(5 · day + 2) // 153`` (Hinnant, chrono-compatible date algorithms).
+    All divisions are ``//``: another rounding mode becomes a division of floats in a graph, which
+    have no place for microseconds.
 
     Examples
     --------
@@ -41,27 +43,23 @@ def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
     >>> calendar_fields(torch.tensor([date]), ("hour", "weekday", "month")).tolist()
     [[23, 1, 11]]
     """
-    minutes = _whole(time + _TO_1970 * 1440 * _MINUTE, _MINUTE)
-    days = _whole(minutes, 1440)
+    minutes = time // _MINUTE
+    minute_of_day = minutes % 1440
+    days = minutes // 1440 + _TO_1970
     day_of_cycle = days % _CYCLE
-    leap_days = _whole(day_of_cycle, 1460) - _whole(day_of_cycle, 36_524)
-    leap_days = leap_days + _whole(day_of_cycle, _CYCLE - 1)
-    year = _whole(day_of_cycle - leap_days, 365)
-    day_of_year = day_of_cycle - (365 * year + _whole(year, 4) - _whole(year, 100))
-    month = _whole(5 * day_of_year + 2, 153)  # 0 is March
+    leap_days = day_of_cycle // 1460 - day_of_cycle // 36_524 + day_of_cycle // (_CYCLE - 1)
+    year = (day_of_cycle - leap_days) // 365
+    day_of_year = day_of_cycle - (365 * year + year // 4 - year // 100)
+    month = (5 * day_of_year + 2) // 153  # 0 is March
     late = month < 10  # before the turn of the year of everyone else
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year == 0))
     since_january = torch.where(late, day_of_year + 59 + leap.long(), day_of_year - 306)
     fields = {
-        "minute": minutes % 60,
-        "hour": _whole(minutes, 60) % 24,
+        "minute": minute_of_day % 60,
+        "hour": minute_of_day // 60,
         "weekday": (days + 2) % 7,  # 1 March of the year 0 was a Wednesday
-        "day": day_of_year - _whole(153 * month + 2, 5),
-        "week": _whole(since_january, 7),
+        "day": day_of_year - (153 * month + 2) // 5,
+        "week": since_january // 7,
         "month": torch.where(late, month + 2, month - 10),
     }
     return torch.stack([fields[name] for name in names], dim=-1)
-
-
-def _whole(number: Tensor, by: int) -> Tensor:
-    return torch.div(number, by, rounding_mode="trunc")

@@ -166,11 +166,11 @@ def fix_keys(module: nn.Module, *inputs: Tensor | None) -> None:
     """
     drawn: dict[nn.Module, Tensor] = {}
 
-    def keep(sampler: nn.Module, _: object, keys: Tensor) -> None:
-        drawn[sampler] = keys
-
     samplers = [part for part in module.modules() if isinstance(part, KeySampler)]
-    hooks = [sampler.register_forward_hook(keep) for sampler in samplers]
+    hooks = [
+        sampler.register_forward_hook(lambda sampler, _, keys: drawn.update({sampler: keys}))
+        for sampler in samplers
+    ]
     with torch.no_grad():
         module(*inputs)
     for hook in hooks:

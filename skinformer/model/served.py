@@ -176,8 +176,8 @@ class ServedForecast(nn.Module):
         Standardised values of the last columns; NaN where rows say them.
     n_targets, n_past, n_known : int
         Numbers of columns: targets, past-only, known ahead.
-    seq_len : int
-        Steps of a window; those behind it are forecast.
+    seq_len, pred_len : int
+        Steps of a window, and those that are forecast.
     calendar : tuple of str
         Names of the calendar fields.
     embeds_series : bool
@@ -291,7 +291,7 @@ class ServedForecast(nn.Module):
             known = self._known(values, absent, before, future, series)
             seen.append(known[:, : self.seq_len])
             ahead.append(known[:, self.seq_len :])
-        inputs = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
+        inputs: list[Tensor | None] = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
         inputs += [*self._categories(series, time), *self._times(instant)]
         if self.trust is not None:
             inputs.append(self.units.row(self.trust, series).expand(past.shape[0], -1))

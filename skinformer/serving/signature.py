@@ -40,6 +40,8 @@ class Signature:
         Names of the series of a panel; the place of a name is its number.
     freq : str, int or None
         The step between rows as pandas writes it; None where it cannot, and is read off the rows.
+    tz : str or None
+        The time zone of dates.
     may_miss : bool
         Whether columns known ahead may miss values.
 
@@ -52,7 +54,7 @@ class Signature:
     >>> from skinformer.serving import Signature
     >>> signature = Signature(
     ...     targets=("load",), past=(), known=(), static=(), seq_len=96, pred_len=24,
-    ...     inputs=("past", "time"), series=None, freq="h", may_miss=False,
+    ...     inputs=("past", "time"), series=None, freq="h", tz=None, may_miss=False,
     ... )
     >>> Signature.from_json(signature.to_json()) == signature
     True
@@ -67,6 +69,7 @@ class Signature:
     inputs: tuple[str, ...]
     series: tuple[Any, ...] | None
     freq: str | int | None
+    tz: str | None
     may_miss: bool
 
     @property

@@ -77,8 +77,9 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     Raises
     ------
     ValueError
-        If X lacks a column, has two rows of one step, rows between two steps, no known target, or
-        no value of a column known ahead in a step to forecast.
+        If X lacks a column, has a time zone where the fit had none or the reverse, two rows of one
+        step, rows between two steps, no known target, or no value of a column known ahead in a step
+        to forecast.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     >>> from skinformer.serving import Signature, window_inputs
     >>> signature = Signature(
     ...     targets=("load",), past=(), known=("price",), static=(), seq_len=3, pred_len=2,
-    ...     inputs=("past", "future"), series=None, freq="h", may_miss=False,
+    ...     inputs=("past", "future"), series=None, freq="h", tz=None, may_miss=False,
     ... )
     >>> hours = pd.date_range("2024-01-01", periods=4, freq="h")
     >>> X = pd.DataFrame({"load": [5.0, 6.0, np.nan, np.nan], "price": range(4)}, index=hours)
@@ -95,7 +96,10 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     ([[[nan, nan], [5.0, 0.0], [6.0, 1.0]]], [[[2.0], [3.0]]], Timestamp('2024-01-01 02:00:00'))
     """
     rows = _read(X, signature)
-    owner, start = _ends(rows, len(signature.targets)) if origins is None else _at(origins, rows)
+    if origins is None:
+        owner, start = _ends(rows, len(signature.targets))
+    else:
+        owner, start = _at(origins, rows, signature)
     steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
     found = rows.find(np.repeat(owner, steps.shape[1]), steps.ravel()).reshape(steps.shape)
     values = np.where(found[..., None] < 0, np.nan, rows.values[found])
@@ -119,6 +123,7 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
 def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     """Place the rows of X in time."""
     owner, names, time = _split(X.index, signature)
+    time = _in_zone(time, signature.tz)
     distinct = time.unique().sort_values()
     clock = clock_for(distinct, _step(distinct, signature.freq))
     steps = clock.steps(time)
@@ -154,6 +159,19 @@ def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | 
         return np.zeros(len(index), dtype=np.int64), None, index
     owner, names = pd.factorize(index.get_level_values(0))
     return owner, pd.Index(names, name=index.names[0]), index.get_level_values(1)
+
+
+def _in_zone(time: Any, tz: str | None) -> pd.Index:
+    """Read times off the wall that the fit saw."""
+    own = getattr(time, "tz", None)
+    if (own is None) != (tz is None):
+        instead = "X.tz_localize(None)" if tz is None else f"X.tz_localize({tz!r})"
+        raise ValueError(
+            f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
+            f"off the wall. Bring X there, as by {instead}."
+        )
+    out: pd.Index = time if tz is None else time.tz_convert(tz)
+    return out
 
 
 def _step(index: pd.Index, freq: Any) -> Any:
@@ -197,13 +215,13 @@ def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
     return np.arange(n_series), end
 
 
-def _at(origins: Any, rows: _Rows) -> tuple[IntArray, IntArray]:
+def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
     """Place origins."""
     index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
     time, owner = index, np.zeros(len(index), dtype=np.int64)
     if rows.names is not None:
         time, owner = index.get_level_values(1), rows.names.get_indexer(index.get_level_values(0))
-    steps = rows.clock.steps(time)
+    steps = rows.clock.steps(_in_zone(time, signature.tz))
     wrong = (owner < 0) | (steps == OFF_GRID)
     if wrong.any():
         raise ValueError(
@@ -214,7 +232,7 @@ def _at(origins: Any, rows: _Rows) -> tuple[IntArray, IntArray]:
 
 
 def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
-    """Number the series of X as the fit did; new ones come after those."""
+    """Give each series its number in the fit; new ones come after those."""
     if names is None or signature.series is None:
         return np.zeros(1, dtype=np.int64)
     fitted = {name: i for i, name in enumerate(signature.series)}

@@ -43,9 +43,9 @@ def check_exported_forecasters(simple: Any, tabular: Any) -> None:
     """Raise if anyone but network and ridges has a share in the forecasts."""
     if tabular is not None:
         raise ValueError(
-            f"what {tabular.name} forecast cannot be exported, and would be missing: it has a share "
-            "in all forecasts (base_blend_), and a graph holds the network and ridges alone. Fit "
-            'with base="linear", or with base=None for the network alone.'
+            f"what {tabular.name} forecast cannot be exported, and would be missing: it has a "
+            "share in all forecasts (base_blend_), and a graph holds the network and ridges alone. "
+            'Fit with base="linear", or with base=None for the network alone.'
         )
     if simple is not None:
         raise ValueError(

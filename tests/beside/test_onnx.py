@@ -45,7 +45,7 @@ def make_frame(n=640):
 
 
 def make_panel():
-    """Make two series of different sizes, the logarithms of which are taken, and a static column."""
+    """Make two series of different sizes, and a static column."""
     parts = []
     for i, site in enumerate(("north", "south")):
         part = make_frame().assign(area=10.0 * i)
@@ -66,7 +66,10 @@ CASES = {
     "ridges and network": (make_frame, {"base": "linear"}),
     "probsparse": (
         make_frame,
-        {"base": None, "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2)},
+        {
+            "base": None,
+            "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2),
+        },
     ),
     "bf16, in continuous time": (
         make_frame,
