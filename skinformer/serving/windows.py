@@ -26,6 +26,14 @@ class WindowInputs(NamedTuple):
         By the graph's names, one row of each for a window.
     labels : Index of shape (n_windows * pred_len,)
         Of the forecasts, window after window; (series, time) for a panel.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.serving import WindowInputs
+    >>> windows = WindowInputs({"past": np.zeros((1, 96, 1))}, pd.Index([7, 8]))
+    >>> windows.inputs["past"].shape, list(windows.labels)
+    ((1, 96, 1), [7, 8])
     """
 
     inputs: dict[str, npt.NDArray[Any]]

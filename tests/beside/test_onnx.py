@@ -63,21 +63,23 @@ def open_session(path):
 
 
 CASES = {
-    "ridges and network": (make_frame, {"base": "linear"}),
-    "probsparse": (
+    "ridges and probsparse": (
         make_frame,
         {
-            "base": None,
+            "base": "linear",
             "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2),
         },
     ),
-    "bf16, in continuous time": (
-        make_frame,
-        {"base": None, "block": "bf16", "precision": "bf16", "position": "continuous"},
-    ),
-    "panel": (
+    "panel of logarithms, bf16, continuous time": (
         make_panel,
-        {"base": None, "embeddings": ["series", "missing"], "target_transform": "log"},
+        {
+            "base": None,
+            "block": "bf16",
+            "precision": "bf16",
+            "position": "continuous",
+            "embeddings": ["series", "missing"],
+            "target_transform": "log",
+        },
     ),
 }
 
@@ -106,19 +108,16 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path):
         assert np.abs(forecast.ravel() - expected).max() < 1e-5 * spread
     inputs["past"][:, -3, 0] = np.nan
     assert np.isnan(session.run(["forecast"], inputs)[0]).all()
+    assert_plain(path, sum(part.numel() for part in model.module_.parameters()))
+    assert [each.name for each in tmp_path.iterdir()] == ["load.onnx"]
 
 
-def test_a_file_tells_nothing_of_the_machine_that_wrote_it(tmp_path):
-    """Exporters write source paths and stack traces beside each node, half of the file."""
-    model = InformerRegressor("load", base=None, **SMALL).fit(make_frame()[["load"]])
-    path = tmp_path / "load.onnx"
-    model.export_onnx(path)
+def assert_plain(path, n_weights):
+    """Exporters write source paths and stack traces beside each node, most of a small file."""
     content = path.read_bytes()
     for place in (os.getcwd(), str(Path(onnx.__file__).parent.parent), "skinformer/model"):
         assert place.encode() not in content
-    n_weights = sum(part.numel() for part in model.module_.parameters())
-    assert len(content) < 4 * n_weights + 200_000
-    assert [each.name for each in tmp_path.iterdir()] == ["load.onnx"]
+    assert len(content) < 4 * n_weights + 500_000
 
 
 def test_the_example_serves_without_torch(tmp_path):
