@@ -113,7 +113,7 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path):
 
 
 def assert_plain(path, n_weights):
-    """Exporters write source paths and stack traces beside each node, most of a small file."""
+    """Find no source paths and stack traces, which exporters write beside each node."""
     content = path.read_bytes()
     for place in (os.getcwd(), str(Path(onnx.__file__).parent.parent), "skinformer/model"):
         assert place.encode() not in content
