@@ -198,10 +198,21 @@ def test_features_and_their_truth_are_columns_of_one_window():
     assert_close(served(model, rows)[0]["load"], model.predict(features[-6:]), 35)
 
 
-def test_a_series_shorter_than_a_window_begins_where_it_begins():
+def test_bounds_are_kept():
+    """No forecast of what never was below zero falls below it; what is fed back may."""
+    X = make_frame().assign(load=lambda df: (df["load"] - 1020).clip(lower=0))[["load"]]
+    model = fit(X, known_future=None)
+    origins = X.index[-240::6]
+    forecast, fed_back = served(model, X, origins)
+    assert_close(forecast["load"], model.predict(X[-240:]), X["load"].std())
+    assert forecast["load"].min() == 0 > fed_back["load"].min()
+
+
+@pytest.mark.parametrize("embeddings", [(), ["missing"]])
+def test_a_series_shorter_than_a_window_begins_where_it_begins(embeddings):
     """Rows before the first one are the training mean, as where `predict` has no more rows."""
     X = make_frame()
-    model = fit(X, base=None)
+    model = fit(X, base=None, embeddings=embeddings)
     young = make_frame(16, start="2030-01-01", seed=7)
     with pytest.warns(UserWarning, match="update"):
         expected = model.forecast(without_truth(young, 6))
@@ -256,6 +267,8 @@ def test_a_program_of_torch_export_has_a_named_batch():
     assert list(program.graph_signature.user_inputs) == list(model.signature_.inputs)
     for name in program.graph_signature.user_inputs:
         assert not isinstance(placeholders[name].shape[0], int)
+    assert any(name.endswith("sampler.keys") for name, _ in program.named_buffers())
+    assert "randperm" not in str(program.graph)
     call = program.module()
     for origins in (X.index[-60::6], X.index[[-60]]):
         forecast, _ = served(model, X, origins, call)
