@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skinformer import datasets, display, evaluation, recipes
+    from skinformer import datasets, display, evaluation, recipes, serving
     from skinformer.estimators.classifier import InformerClassifier
     from skinformer.estimators.loading import load
     from skinformer.estimators.parts import Attention, Block, MemorySaving
@@ -41,6 +41,7 @@ __all__ = [
     "evaluation",
     "load",
     "recipes",
+    "serving",
 ]
 
 _CLASSES = {
@@ -58,7 +59,7 @@ _CLASSES = {
     "VersionWarning": "skinformer.persistence.errors",
     "load": "skinformer.estimators.loading",
 }
-_SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes"})
+_SUBMODULES = frozenset({"datasets", "display", "evaluation", "recipes", "serving"})
 
 
 def __getattr__(name: str) -> object:

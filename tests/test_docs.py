@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skinformer
-from skinformer import datasets, display, evaluation
+from skinformer import datasets, display, evaluation, serving
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -126,7 +126,7 @@ def test_the_api_page_lists_every_public_name_with_its_first_line():
         for n, value in names.items()
         if inspect.isclass(value) or inspect.isfunction(value)
     }
-    for module in (datasets, display, evaluation):
+    for module in (datasets, display, evaluation, serving):
         part = module.__name__.removeprefix("skinformer.")
         names |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}
     listed = dict(re.findall(r"^### (\S+)\n\n(.+)$", TEXTS["api.md"], re.M))

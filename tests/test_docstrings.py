@@ -22,6 +22,7 @@ PUBLIC = (
     "skinformer.evaluation",
     "skinformer.persistence.errors",
     "skinformer.preprocessing",
+    "skinformer.serving",
     "skinformer.timeline.split",
 )
 MODULES = sorted(

@@ -107,21 +107,22 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert readme_command("test").endswith(" --cov")
 
 
+def asked_packages(paths):
+    """Read which packages tests skip without."""
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    return {name for text in texts for name in re.findall(r'importorskip\("(\w+)"\)', text)}
+
+
 def test_ci_installs_what_tests_skip_without():
     """A test that CI always skips protects nothing: dates of arrow were tested nowhere."""
-    asked = {
-        match[1]
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if path.parent.name != "beside"  # these have a step and extras of their own
-        for match in re.finditer(r'importorskip\("(\w+)"\)', path.read_text(encoding="utf-8"))
-    }
+    beside = set((ROOT / "tests/beside").glob("test_*.py"))
     extras = PROJECT["project"]["optional-dependencies"]
-    installed = {
-        re.match(r"[\w-]+", need)[0]
-        for name in ("plot", "progress", "test")
-        for need in extras[name]
+    needs = {
+        name: {re.match(r"[\w-]+", need)[0] for need in extra} for name, extra in extras.items()
     }
-    assert asked <= installed
+    ordinary = set((ROOT / "tests").rglob("test_*.py")) - beside
+    assert asked_packages(ordinary) <= needs["plot"] | needs["progress"] | needs["test"]
+    assert asked_packages(beside) <= set.union(*needs.values())
 
 
 def test_a_dependency_without_a_lower_bound_is_an_error(tmp_path):

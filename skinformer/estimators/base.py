@@ -14,6 +14,7 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, wit
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
+from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
 from skinformer.estimators.forecaster import StepForecaster
@@ -56,7 +57,7 @@ from skinformer.training.trainer import train
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(PersistentMixin, CallbackSupportMixin, BaseEstimator, FittedState):
+class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {

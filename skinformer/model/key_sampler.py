@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["KeySampler", "make_generator"]
+__all__ = ["FixedKeys", "KeySampler", "fix_keys", "make_generator"]
 
 
 class KeySampler(nn.Module):
@@ -91,6 +91,94 @@ class KeySampler(nn.Module):
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
         return torch.randperm(length, generator=generator)[:n_keys].to(device, non_blocking=True)
+
+
+class FixedKeys(nn.Module):
+    """Give the same key positions at each call: a sampler without a generator, for export.
+
+    Parameters
+    ----------
+    keys : Tensor of shape (n_keys,), int64
+        The positions, a buffer.
+
+    Notes
+    -----
+    **Shape**: returns ``(n_keys,)``, int64.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.key_sampler import FixedKeys
+    >>> FixedKeys(torch.tensor([3, 1]))(length=4, n_keys=2, device=torch.device("cpu")).tolist()
+    [3, 1]
+    """
+
+    keys: Tensor
+
+    def __init__(self, keys: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("keys", keys)
+
+    def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:  # noqa: ARG002
+        """Give the positions.
+
+        Parameters
+        ----------
+        length, n_keys : int
+            As for `KeySampler`; not looked at.
+        device : torch.device
+            Not looked at: a buffer is where its module is.
+
+        Returns
+        -------
+        Tensor of shape (n_keys,), int64
+            Distinct positions in [0, length).
+        """
+        return self.keys
+
+
+def fix_keys(module: nn.Module, *inputs: Tensor | None) -> None:
+    """Replace the samplers of a module by what they draw in evaluation, which is always the same.
+
+    Parameters
+    ----------
+    module : nn.Module
+        In evaluation mode; it changes.
+    *inputs : Tensor or None
+        One call's, of any batch: how many keys there are to draw from goes by the lengths alone.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from skinformer.model.key_sampler import KeySampler, fix_keys
+    >>> class Drawing(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.sampler = KeySampler(seed=0)
+    ...     def forward(self, x):
+    ...         return self.sampler(length=len(x), n_keys=2, device=x.device)
+    >>> drawing, x = Drawing().eval(), torch.zeros(9)
+    >>> before = drawing(x)
+    >>> fix_keys(drawing, x)
+    >>> torch.equal(drawing(x), before), list(drawing.state_dict())
+    (True, ['sampler.keys'])
+    """
+    drawn: dict[nn.Module, Tensor] = {}
+
+    samplers = [part for part in module.modules() if isinstance(part, KeySampler)]
+    hooks = [
+        sampler.register_forward_hook(lambda sampler, _, keys: drawn.update({sampler: keys}))
+        for sampler in samplers
+    ]
+    with torch.no_grad():
+        module(*inputs)
+    for hook in hooks:
+        hook.remove()
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if child in drawn:
+                setattr(parent, name, FixedKeys(drawn[child]))
 
 
 def make_generator(*entropy: int) -> torch.Generator:

@@ -11,7 +11,14 @@ import pandas as pd
 
 from skinformer.timeline.clock import is_dated, wall_times
 
-__all__ = ["FIELDS", "calendar_columns", "calendar_values", "choose_fields", "is_calendar_column"]
+__all__ = [
+    "FIELDS",
+    "calendar_columns",
+    "calendar_dates",
+    "calendar_values",
+    "choose_fields",
+    "is_calendar_column",
+]
 
 _HOUR = 1 / 24
 
@@ -153,3 +160,31 @@ def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt
     for j, name in enumerate(fields):
         values[:, j] = FIELDS[name].values(index)
     return values
+
+
+def calendar_dates(index: pd.Index) -> npt.NDArray[np.int64]:
+    """
+    Give the dates that calendar fields are read off, as numbers.
+
+    Parameters
+    ----------
+    index : DatetimeIndex or PeriodIndex of shape (n,)
+        Labels.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        What the wall shows, in microseconds since 1970, to the minute; of periods what pandas
+        reads off them, the last day of a month or a week.
+
+    Examples
+    --------
+    >>> calendar_dates(pd.period_range("2024-02", periods=1, freq="M")).astype("datetime64[us]")
+    array(['2024-02-29T00:00:00.000000'], dtype='datetime64[us]')
+    """
+    dates: Any = index
+    months = np.asarray((dates.year - 1970) * 12 + dates.month - 1, dtype="datetime64[M]")
+    minutes = np.asarray(((dates.day - 1) * 24 + dates.hour) * 60 + dates.minute)
+    out = months.astype("datetime64[us]") + minutes.astype("timedelta64[m]")
+    numbers: npt.NDArray[np.int64] = out.astype(np.int64)
+    return numbers

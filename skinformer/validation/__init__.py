@@ -36,6 +36,12 @@ from skinformer.validation.explaining import (
     check_evaluations,
     raise_not_explained,
 )
+from skinformer.validation.exporting import (
+    check_exported_forecasters,
+    check_exported_head,
+    check_exported_scale,
+    check_exporter,
+)
 from skinformer.validation.index import (
     check_distinct,
     check_freq,
@@ -222,6 +228,10 @@ __all__ = [
     "check_embeddings",
     "check_enough_rows",
     "check_evaluations",
+    "check_exported_forecasters",
+    "check_exported_head",
+    "check_exported_scale",
+    "check_exporter",
     "check_finite",
     "check_fitted",
     "check_follows",

@@ -1,0 +1,102 @@
+"""
+Forecast without torch
+======================
+
+Trains on a year of hourly counts of one street and exports the model to one ONNX file; then a
+second process, which imports numpy, pandas and onnxruntime alone, forecasts from it::
+
+    pip install "skinformer[onnx]"
+    python examples/serve_without_torch.py [--output FOLDER]
+
+On the machine that serves: ``pip install --no-deps skinformer`` and ``pip install pandas
+onnxruntime``. About half a minute.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+
+STREET = "45 Queen Street"
+WEEK = 168
+
+
+def export(model_file: Path, rows_file: Path) -> None:
+    """Train, export, and write the rows that the server will know."""
+    from skinformer import InformerRegressor
+    from skinformer.datasets import load_auckland_pedestrians
+
+    counts = load_auckland_pedestrians()[[STREET]][:8760]
+
+    # %%
+    # Trees cannot go into a graph, and `export_onnx` refuses to leave them out silently:
+    # ``base="linear"`` forecasts by ridges and network, ``base=None`` by the network alone.
+    # One layer of the encoder and two epochs: it is an example.
+    small = {"n_encoder_layers": 1, "max_iter": 2, "random_state": 0}
+    model = InformerRegressor(STREET, seq_len=WEEK, pred_len=24, base="linear", **small).fit(counts)
+    model.export_onnx(model_file)
+    print(f"{model_file.name}: {model_file.stat().st_size / 1e3:.0f} kB")
+
+    # %%
+    # What the server knows: the last week, as a CSV file. For comparison, what `forecast` says.
+    counts[-WEEK:].to_csv(rows_file)
+    model.forecast().to_csv(rows_file.with_name("expected.csv"))
+
+
+def serve(model_file: Path, rows_file: Path) -> None:
+    """Forecast the day after the rows; nothing here knows torch."""
+    import onnxruntime
+
+    from skinformer.serving import Signature, window_inputs
+
+    # %%
+    # The file says by itself which columns it takes, and how many rows of them.
+    session = onnxruntime.InferenceSession(model_file, providers=["CPUExecutionProvider"])
+    signature = Signature.of_metadata(session.get_modelmeta().custom_metadata_map)
+
+    # %%
+    # Rows become one window, in their own units: the graph scales, and scales back.
+    rows = pd.read_csv(rows_file, index_col=0)
+    rows.index = pd.to_datetime(rows.index, utc=True)
+    inputs, times = window_inputs(rows, signature)
+    (values,) = session.run(["forecast"], inputs)
+    forecast = pd.DataFrame(values[0], index=times, columns=list(signature.targets))
+    print(forecast.round(1).iloc[6:12].to_string())
+
+    # %%
+    # The batch is any number of windows.
+    expected = pd.read_csv(rows_file.with_name("expected.csv"), index_col=0)
+    apart = np.abs(forecast.to_numpy() - expected.to_numpy()).max() / rows[STREET].std()
+    many = {name: np.repeat(array, 32, axis=0) for name, array in inputs.items()}
+    for name, batch in (("one window", inputs), ("32 windows", many)):
+        start = perf_counter()
+        for _ in range(20):
+            session.run(["forecast"], batch)
+        print(f"{name}: {(perf_counter() - start) / 20 * 1e3:.1f} ms")
+    print(f"farthest from model.forecast(): {apart:.0e} of the counts' deviation")
+    print("torch was imported:", "torch" in sys.modules)
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Forecast without torch.")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output")
+    parser.add_argument("--serve", action="store_true", help="forecast from files that are there")
+    args = parser.parse_args(argv)
+    files = args.output / "street.onnx", args.output / "rows.csv"
+    if args.serve:
+        serve(*files)
+        return
+    args.output.mkdir(parents=True, exist_ok=True)
+    export(*files)
+    # A process of its own, as on another machine.
+    command = [sys.executable, __file__, "--serve", "--output", str(args.output)]
+    served = subprocess.run(command, check=True, capture_output=True, text=True)
+    print(served.stdout, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,369 @@
+"""Windows in units in, forecasts in units out: what is exported, with nothing left outside."""
+
+import torch
+from torch import Tensor, nn
+
+from skinformer.model.corrected import Corrected
+from skinformer.model.dates import calendar_fields
+from skinformer.model.informer import Informer
+
+__all__ = ["ServedForecast", "Units"]
+
+#: Logarithms beyond which double precision has no number.
+_FARTHEST = 700.0
+
+
+class Units(nn.Module):
+    """Put columns into the units of the network, and its forecasts into those of the targets.
+
+    A row of each table belongs to a series, the last one to all that the fit did not hold; one row
+    alone is everyone's.
+
+    Parameters
+    ----------
+    mean, scale : Tensor of shape (n_series, n_columns), float64
+        Of each column; of targets of which logarithms are taken, of these.
+    logs : Tensor of shape (n_series, n_targets), bool
+        Where logarithms are taken.
+    low, smear, floor : Tensor of shape (n_series, n_targets), float64
+        What smaller values count as, what is added to forecasts of logarithms, and what no
+        forecast falls below.
+
+    Notes
+    -----
+    In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, becomes a number; which
+    were missing, the caller remembers.
+
+    **Shape**: past ``(batch, length, n_columns)``, forecasts ``(batch, pred_len, n_targets)``,
+    series ``(batch,)`` or None.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.served import Units
+    >>> one = torch.ones(1, 1, dtype=torch.float64)
+    >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
+    >>> units = Units(logs=one < 0, **tables)
+    >>> units.standardise(11 * one[None], None, first=0).item()
+    2.0
+    >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), None)]
+    [-1.0, -9.0]
+    """
+
+    mean: Tensor
+    scale: Tensor
+    logs: Tensor
+    low: Tensor
+    smear: Tensor
+    floor: Tensor
+
+    def __init__(
+        self,
+        *,
+        mean: Tensor,
+        scale: Tensor,
+        logs: Tensor,
+        low: Tensor,
+        smear: Tensor,
+        floor: Tensor,
+    ) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.register_buffer("scale", scale)
+        self.register_buffer("logs", logs)
+        self.register_buffer("low", low)
+        self.register_buffer("smear", smear)
+        self.register_buffer("floor", floor)
+        self.takes_logs = bool(logs.any())
+
+    def row(self, table: Tensor, series: Tensor | None) -> Tensor:
+        """Give each window its row of a table.
+
+        Parameters
+        ----------
+        table : Tensor of shape (n_series, …)
+            Numbers of series.
+        series : Tensor of shape (batch,), int64, or None
+            The series of each window; None for the only one.
+
+        Returns
+        -------
+        Tensor of shape (batch, …), or (1, …) without series
+            Those that are none of the fit's have the last row.
+        """
+        if series is None:
+            return table
+        last = len(table) - 1
+        known = (series >= 0) & (series < last)
+        return table[torch.where(known, series, last)]
+
+    def standardise(self, values: Tensor, series: Tensor | None, *, first: int) -> Tensor:
+        """Standardise consecutive columns.
+
+        Parameters
+        ----------
+        values : Tensor of shape (batch, length, n), float64
+            Columns from `first` on.
+        series : Tensor of shape (batch,), int64, or None
+            The series of each window.
+        first : int
+            Place of the first column; either 0, or behind the targets.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, n), float32
+            In deviations from the mean.
+        """
+        # No nan_to_num: exporters know its largest numbers in single precision alone.
+        values = values.masked_fill(values.isnan(), 0.0)
+        columns = slice(first, first + values.shape[-1])
+        if first == 0 and self.takes_logs:
+            k = self.logs.shape[1]
+            targets = values[..., :k]
+            low = self.row(self.low, series)[:, None]
+            logs = torch.where(targets < low, low, targets).log()
+            targets = torch.where(self.row(self.logs, series)[:, None], logs, targets)
+            values = torch.cat([targets, values[..., k:]], dim=-1)
+        mean = self.row(self.mean[:, columns], series)[:, None]
+        scale = self.row(self.scale[:, columns], series)[:, None]
+        return ((values - mean) / scale).float()
+
+    def restore(self, forecast: Tensor, series: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Put forecasts into the units of the targets.
+
+        Parameters
+        ----------
+        forecast : Tensor of shape (batch, pred_len, n_targets)
+            Standardised.
+        series : Tensor of shape (batch,), int64, or None
+            The series of each window.
+
+        Returns
+        -------
+        forecast : Tensor of shape (batch, pred_len, n_targets), float64
+            In units, within bounds.
+        fed_back : Tensor of shape (batch, pred_len, n_targets), float64
+            What `standardise` makes the given forecasts of.
+        """
+        k = forecast.shape[-1]
+        mean = self.row(self.mean[:, :k], series)[:, None]
+        plain = forecast.double() * self.row(self.scale[:, :k], series)[:, None] + mean
+        values = plain
+        if self.takes_logs:
+            logs = self.row(self.logs, series)[:, None]
+            raised = plain + self.row(self.smear, series)[:, None]
+            values = torch.where(logs, _exp(raised), plain)
+            plain = torch.where(logs, _exp(plain), plain)
+        floor = self.row(self.floor, series)[:, None]
+        return torch.where(values < floor, floor, values), plain
+
+
+class ServedForecast(nn.Module):
+    """Forecast windows of raw values: scaling, calendar, ridges, network and trust in one.
+
+    For export: it takes what a row says, and no caller can get its units wrong. Numbers equal those
+    of `predict` for a frame that holds the window and nothing before it.
+
+    Parameters
+    ----------
+    module : Informer or Corrected
+        In evaluation mode, with one output of each step and target.
+    units : Units
+        Of the fit.
+    trust : Tensor of shape (n_series, n_targets), or None
+        How far each series trusts the network; None takes the module's share.
+    static : Tensor of shape (n_series, n_static)
+        Standardised values of the last columns; NaN where rows say them.
+    n_targets, n_past, n_known : int
+        Numbers of columns: targets, past-only, known ahead.
+    seq_len, pred_len : int
+        Steps of a window, and those that are forecast.
+    calendar : tuple of str
+        Names of the calendar fields.
+    embeds_series : bool
+        Whether the series is one more category of a step.
+    mean_step : float or None
+        Mean length of a step, where positions are continuous in time.
+    may_miss : bool
+        Whether covariates may be NaN to the network; else they are held at their last value.
+
+    Notes
+    -----
+    Missing values, NaN, count as in `predict`: before the first known value of a column stands
+    its training mean, covariates are held at their last value, and rows before the first known
+    target that say nothing else are rows before the series began. A target that is missing
+    after a known one, or throughout, is a hole that an earlier forecast has to fill (`fed_back`):
+    all forecasts of such a window are NaN.
+
+    **Shape**: see `forward`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from skinformer.model.served import ServedForecast, Units
+    >>> class Last(nn.Module):
+    ...     def forward(self, past, future, *times):
+    ...         return past[:, -1:]
+    >>> one = torch.ones(1, 1, dtype=torch.float64)
+    >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
+    >>> served = ServedForecast(
+    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=None,
+    ...     static=torch.zeros(1, 0), n_targets=1, n_past=0, n_known=0, seq_len=2, pred_len=1,
+    ...     calendar=(), embeds_series=False, mean_step=None, may_miss=False,
+    ... )
+    >>> served(torch.tensor([[[torch.nan], [11.0]], [[11.0], [torch.nan]]]))[0].flatten().tolist()
+    [11.0, nan]
+    """
+
+    static: Tensor
+    trust: Tensor | None
+
+    def __init__(
+        self,
+        *,
+        module: Informer | Corrected,
+        units: Units,
+        trust: Tensor | None,
+        static: Tensor,
+        n_targets: int,
+        n_past: int,
+        n_known: int,
+        seq_len: int,
+        pred_len: int,
+        calendar: tuple[str, ...],
+        embeds_series: bool,
+        mean_step: float | None,
+        may_miss: bool,
+    ) -> None:
+        super().__init__()
+        self.module, self.units = module, units
+        self.register_buffer("trust", trust)
+        self.register_buffer("static", static)
+        self.n_targets, self.n_past, self.n_known = n_targets, n_past, n_known
+        self.n_varying = n_targets + n_past + n_known - static.shape[1]
+        self.seq_len, self.pred_len = seq_len, pred_len
+        self.calendar, self.embeds_series = calendar, embeds_series
+        self.mean_step, self.may_miss = mean_step, may_miss
+
+    def forward(
+        self,
+        past: Tensor,
+        future: Tensor | None = None,
+        series: Tensor | None = None,
+        time: Tensor | None = None,
+        instant: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Forecast a batch of windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_columns), float64
+            Targets, past-only columns and columns known ahead, in units; NaN is missing.
+        future : Tensor of shape (batch, pred_len, n_known), float64, default=None
+            Columns known ahead in the steps to forecast, if there are any.
+        series : Tensor of shape (batch,), int64, default=None
+            The number of each window's series, of a panel; any other number is a new one.
+        time : Tensor of shape (batch, seq_len + pred_len), int64, default=None
+            What the wall shows at each step, in microseconds since 1970, with a calendar.
+        instant : Tensor of shape (batch, seq_len + pred_len), int64, default=None
+            Time of each step in microseconds (steps, where they have no dates), from any start,
+            with ``position="continuous"``.
+
+        Returns
+        -------
+        forecast : Tensor of shape (batch, pred_len, n_targets), float64
+            In the targets' units.
+        fed_back : Tensor of shape (batch, pred_len, n_targets), float64
+            What stands in a later `past` for a truth that is missing; another number only where
+            logarithms or bounds are between.
+        """
+        k = self.n_targets
+        values, absent = self.units.standardise(past, series, first=0), past.isnan()
+        targets, unknown = _held(values[..., :k], absent[..., :k])
+        hole = absent[..., :k] & ~unknown
+        lost = hole.flatten(1).any(dim=1) | unknown[:, -1].any(dim=1)
+        before = unknown.all(dim=-1) & absent[..., k : self.n_varying].all(dim=-1)
+        columns = slice(k, k + self.n_past)
+        seen = [targets, self._covariates(values[..., columns], absent[..., columns], before)]
+        ahead = [values.new_zeros(past.shape[0], self.pred_len, k + self.n_past)]
+        if future is not None:
+            known = self._known(values, absent, before, future, series)
+            seen.append(known[:, : self.seq_len])
+            ahead.append(known[:, self.seq_len :])
+        inputs: list[Tensor | None] = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
+        inputs += [*self._categories(series, time), *self._times(instant)]
+        if self.trust is not None:
+            inputs.append(self.units.row(self.trust, series).expand(past.shape[0], -1))
+        forecast, fed_back = self.units.restore(self.module(*inputs), series)
+        lost = lost[:, None, None]
+        return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
+
+    def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
+        """Hold covariates, or leave them missing; the mean before a series began."""
+        if self.may_miss:
+            held = values.masked_fill(absent, torch.nan)
+        else:
+            held, _ = _held(values, absent)
+        return held.masked_fill(absent & before[..., None], 0.0)
+
+    def _known(
+        self, values: Tensor, absent: Tensor, before: Tensor, future: Tensor, series: Tensor | None
+    ) -> Tensor:
+        """Give the columns known ahead, (batch, seq_len + pred_len, n_known)."""
+        first = self.n_targets + self.n_past
+        ahead = self.units.standardise(future, series, first=first)
+        values = torch.cat([values[..., first:], ahead], dim=1)
+        absent = torch.cat([absent[..., first:], future.isnan()], dim=1)
+        before = torch.cat([before, torch.zeros_like(absent[:, self.seq_len :, 0])], dim=1)
+        n_static = self.static.shape[1]
+        if n_static:
+            static = self.units.row(self.static, series)[:, None].expand(*values.shape[:2], -1)
+            stays = static.isnan()
+            rows = torch.where(stays, values[..., -n_static:], static)
+            missing = absent[..., -n_static:] & (stays | before[..., None])
+            values = torch.cat([values[..., :-n_static], rows], dim=-1)
+            absent = torch.cat([absent[..., :-n_static], missing], dim=-1)
+        return self._covariates(values, absent, before)
+
+    def _categories(
+        self, series: Tensor | None, time: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Give the categories of past and future steps."""
+        fields = []
+        if time is not None and self.calendar:
+            fields.append(calendar_fields(time, self.calendar))
+        if series is not None and self.embeds_series:
+            numbers = torch.arange(len(self.units.mean), device=series.device)
+            own = self.units.row(numbers, series)[:, None, None]
+            fields.append(own.expand(-1, self.seq_len + self.pred_len, 1))
+        if not fields:
+            return None, None
+        joined = torch.cat(fields, dim=-1)
+        return joined[:, : self.seq_len], joined[:, self.seq_len :]
+
+    def _times(self, instant: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+        """Give the times of past and future steps, in mean steps from the first to forecast."""
+        if instant is None or self.mean_step is None:
+            return None, None
+        passed = instant - instant[:, self.seq_len : self.seq_len + 1]
+        times = (passed / self.mean_step).float()
+        return times[:, : self.seq_len], times[:, self.seq_len :]
+
+
+def _held(values: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
+    """Hold each column at its last value, 0 before the first one; and tell where that is."""
+    values = values.masked_fill(absent, 0.0)
+    # Each turn reaches twice as far back; a graph has no running maximum.
+    reach = 1
+    while reach < values.shape[1]:
+        nothing, unknown = torch.zeros_like(values[:, :reach]), torch.ones_like(absent[:, :reach])
+        earlier = torch.cat([nothing, values[:, :-reach]], dim=1)
+        values = torch.where(absent, earlier, values)
+        absent = absent & torch.cat([unknown, absent[:, :-reach]], dim=1)
+        reach *= 2
+    return values, absent
+
+
+def _exp(values: Tensor) -> Tensor:
+    return values.clamp(-_FARTHEST, _FARTHEST).exp()

@@ -1,0 +1,163 @@
+"""What an exported graph says of its inputs: plain values, which a file carries as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["METADATA_KEY", "Signature", "plain"]
+
+#: The entry of an ONNX file's metadata that holds the signature.
+METADATA_KEY = "skinformer"
+
+_VERSION = 1
+_SEQUENCES = ("targets", "past", "known", "static", "inputs", "series")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """
+    What an exported graph takes: names of columns, lengths, and names of inputs.
+
+    Parameters
+    ----------
+    targets, past, known : tuple of str or int
+        Columns of `past` in their order: targets, columns known up to the present, columns known
+        ahead. The last ones are those of `future`.
+    static : tuple of str or int
+        Those of `known`, the last ones, that are constant in each series: rows of the fit's series
+        may leave them out.
+    seq_len, pred_len : int
+        Steps of a window, and those that are forecast.
+    inputs : tuple of str
+        Names of the graph's inputs: "past", and as far as the model reads them "future",
+        "series", "time" and "instant".
+    series : tuple of str, int or float, or None
+        Names of the series of a panel; the place of a name is its number.
+    freq : str, int or None
+        The step between rows as pandas writes it; None where it cannot, and is read off the rows.
+    tz : str or None
+        The time zone of dates.
+    may_miss : bool
+        Whether columns known ahead may miss values.
+
+    See Also
+    --------
+    window_inputs : The inputs of rows.
+
+    Examples
+    --------
+    >>> from skinformer.serving import Signature
+    >>> signature = Signature(
+    ...     targets=("load",), past=(), known=(), static=(), seq_len=96, pred_len=24,
+    ...     inputs=("past", "time"), series=None, freq="h", tz=None, may_miss=False,
+    ... )
+    >>> Signature.from_json(signature.to_json()) == signature
+    True
+    """
+
+    targets: tuple[Any, ...]
+    past: tuple[Any, ...]
+    known: tuple[Any, ...]
+    static: tuple[Any, ...]
+    seq_len: int
+    pred_len: int
+    inputs: tuple[str, ...]
+    series: tuple[Any, ...] | None
+    freq: str | int | None
+    tz: str | None
+    may_miss: bool
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns of `past` in their order."""
+        return (*self.targets, *self.past, *self.known)
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return json.dumps({"version": _VERSION, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Signature:
+        """
+        Read it from JSON.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` gave.
+
+        Returns
+        -------
+        Signature
+            The same.
+
+        Raises
+        ------
+        ValueError
+            If a later version of this package wrote it.
+        """
+        fields = json.loads(text)
+        version = fields.pop("version")
+        if version != _VERSION:
+            raise ValueError(
+                f"version={version!r} of an exported model's signature must be {_VERSION}: another "
+                "version of skinformer wrote it. Install that one, or export the model again."
+            )
+        for name in _SEQUENCES:
+            fields[name] = None if fields[name] is None else tuple(fields[name])
+        return cls(**fields)
+
+    @classmethod
+    def of_metadata(cls, metadata: Mapping[str, str]) -> Signature:
+        """
+        Read it off the metadata of an ONNX file.
+
+        Parameters
+        ----------
+        metadata : mapping of str to str
+            Such as onnxruntime's ``session.get_modelmeta().custom_metadata_map``.
+
+        Returns
+        -------
+        Signature
+            What the file takes.
+
+        Raises
+        ------
+        ValueError
+            If the file is none that `export_onnx` wrote.
+        """
+        if METADATA_KEY not in metadata:
+            raise ValueError(
+                f"the file has no {METADATA_KEY!r} among its metadata ({sorted(metadata)}): pass "
+                "those of a file that InformerRegressor.export_onnx wrote."
+            )
+        return cls.from_json(metadata[METADATA_KEY])
+
+
+def plain(name: Any) -> Any:
+    """
+    Give a name as JSON can hold it.
+
+    Parameters
+    ----------
+    name : Any
+        Of a column or a series.
+
+    Returns
+    -------
+    str, int or float
+        Numbers and text as they are, anything else as text.
+
+    Examples
+    --------
+    >>> plain(np.int64(3)), plain(("a", 1))
+    (3, "('a', 1)")
+    """
+    name = name.item() if isinstance(name, np.generic) else name
+    return name if isinstance(name, str | int | float) else str(name)

@@ -1,0 +1,261 @@
+"""From rows to the arrays of an exported graph: one window for each origin."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from skinformer.serving.signature import Signature, plain
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.calendar import calendar_dates
+from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
+
+__all__ = ["WindowInputs", "window_inputs"]
+
+
+class WindowInputs(NamedTuple):
+    """
+    Windows as an exported graph takes them.
+
+    Parameters
+    ----------
+    inputs : dict of str to ndarray
+        By the graph's names, one row of each for a window.
+    labels : Index of shape (n_windows * pred_len,)
+        Of the forecasts, window after window; (series, time) for a panel.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.serving import WindowInputs
+    >>> windows = WindowInputs({"past": np.zeros((1, 96, 1))}, pd.Index([7, 8]))
+    >>> windows.inputs["past"].shape, list(windows.labels)
+    ((1, 96, 1), [7, 8])
+    """
+
+    inputs: dict[str, npt.NDArray[Any]]
+    labels: pd.Index
+
+
+class _Rows(NamedTuple):
+    """Rows of X: their series by number of name, their steps, and where those of each begin."""
+
+    names: pd.Index | None
+    owner: IntArray
+    steps: IntArray
+    clock: Clock
+    values: Float64Array
+
+    def find(self, owner: IntArray, steps: IntArray) -> IntArray:
+        """Give the rows of steps, -1 where there is none."""
+        first, span = self.steps.min(), np.ptp(self.steps) + 1
+        keys = self.owner * span + self.steps - first
+        order = np.argsort(keys, kind="stable")
+        inside = (steps >= first) & (steps < first + span)
+        wanted = np.where(inside, owner * span + steps - first, -1)
+        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+        return np.where(keys[order[place]] == wanted, order[place], -1)
+
+
+def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
+    """
+    Make the arrays that an exported graph takes of rows.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows by time, in any order: dates, periods or integers as index; of a panel (series,
+        time). A missing target is a step to forecast. Columns that are not needed are not
+        looked at; those that are not known ahead may be left out where all is missing. The target
+        stands in the units of the forecasts. Rows that are missing count as missing values.
+    signature : Signature
+        Of the graph.
+    origins : Index, default=None
+        Labels, as those of X, of the first step of each window, one window for each. None: one
+        window for each series, after its last row whose targets are all known.
+
+    Returns
+    -------
+    WindowInputs
+        The arrays by name, and the labels of the forecasts.
+
+    Raises
+    ------
+    ValueError
+        If X lacks a column, has a time zone where the fit had none or the reverse, two rows of one
+        step, rows between two steps, no known target, or no value of a column known ahead in a step
+        to forecast.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.serving import Signature, window_inputs
+    >>> signature = Signature(
+    ...     targets=("load",), past=(), known=("price",), static=(), seq_len=3, pred_len=2,
+    ...     inputs=("past", "future"), series=None, freq="h", tz=None, may_miss=False,
+    ... )
+    >>> hours = pd.date_range("2024-01-01", periods=4, freq="h")
+    >>> X = pd.DataFrame({"load": [5.0, 6.0, np.nan, np.nan], "price": range(4)}, index=hours)
+    >>> inputs, labels = window_inputs(X, signature)
+    >>> inputs["past"].tolist(), inputs["future"].tolist(), labels[0]
+    ([[[nan, nan], [5.0, 0.0], [6.0, 1.0]]], [[[2.0], [3.0]]], Timestamp('2024-01-01 02:00:00'))
+    """
+    rows = _read(X, signature)
+    if origins is None:
+        owner, start = _ends(rows, len(signature.targets))
+    else:
+        owner, start = _at(origins, rows, signature)
+    steps = start[:, None] + np.arange(-signature.seq_len, signature.pred_len)
+    found = rows.find(np.repeat(owner, steps.shape[1]), steps.ravel()).reshape(steps.shape)
+    values = np.where(found[..., None] < 0, np.nan, rows.values[found])
+    ahead = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
+    if not signature.may_miss:
+        _check_ahead(ahead, signature, rows.clock, start)
+    inputs: dict[str, npt.NDArray[Any]] = {"past": values[:, : signature.seq_len]}
+    inputs["future"] = ahead
+    inputs["series"] = _numbers(rows.names, signature)[owner]
+    every, place = np.unique(steps, return_inverse=True)
+    if "time" in signature.inputs:
+        inputs["time"] = calendar_dates(rows.clock.labels(every))[place.reshape(steps.shape)]
+    if "instant" in signature.inputs:
+        inputs["instant"] = rows.clock.elapsed(every)[place.reshape(steps.shape)]
+    labels = rows.clock.labels(steps[:, signature.seq_len :].ravel())
+    labels = join_series(rows.names, np.repeat(owner, signature.pred_len), labels)
+    wanted = {n: np.ascontiguousarray(inputs[n]) for n in signature.inputs}
+    return WindowInputs(wanted, labels)
+
+
+def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
+    """Place the rows of X in time."""
+    owner, names, time = _split(X.index, signature)
+    time = _in_zone(time, signature.tz)
+    distinct = time.unique().sort_values()
+    clock = clock_for(distinct, _step(distinct, signature.freq))
+    steps = clock.steps(time)
+    off = steps == OFF_GRID
+    if off.any():
+        raise ValueError(
+            f"X holds {int(off.sum())} rows between two steps of {clock.step_name!r}, the first at "
+            f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
+            "as by X.resample(...)."
+        )
+    double = X.index.duplicated()
+    if double.any():
+        raise ValueError(
+            f"X holds {int(double.sum())} rows of a step that another row has, the first at "
+            f"{X.index[double][0]}: a step has one value. Keep one of them, as by "
+            'X[~X.index.duplicated(keep="last")].'
+        )
+    places = {plain(name): i for i, name in enumerate(X.columns)}
+    given = [_column(X, places, name, signature) for name in signature.columns]
+    return _Rows(names, owner, steps, clock, np.column_stack(given))
+
+
+def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | None, pd.Index]:
+    """Part an index into numbers of series, their names, and time."""
+    needed = 1 if signature.series is None else 2
+    if index.nlevels != needed or not len(index):
+        shape = "(series, time), " if needed == 2 else ""
+        raise ValueError(
+            f"X.index has {index.nlevels} level(s) and {len(index)} rows, and must have {needed} "
+            f"and at least one: {shape}as X of the fit. Set it, as by X.set_index(...)."
+        )
+    if needed == 1:
+        return np.zeros(len(index), dtype=np.int64), None, index
+    owner, names = pd.factorize(index.get_level_values(0))
+    return owner, pd.Index(names, name=index.names[0]), index.get_level_values(1)
+
+
+def _in_zone(time: Any, tz: str | None) -> pd.Index:
+    """Read times off the wall that the fit saw."""
+    own = getattr(time, "tz", None)
+    if (own is None) != (tz is None):
+        instead = "X.tz_localize(None)" if tz is None else f"X.tz_localize({tz!r})"
+        raise ValueError(
+            f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
+            f"off the wall. Bring X there, as by {instead}."
+        )
+    out: pd.Index = time if tz is None else time.tz_convert(tz)
+    return out
+
+
+def _step(index: pd.Index, freq: Any) -> Any:
+    """Give the step between rows."""
+    step = infer_step(index, freq)
+    if step is None:
+        raise ValueError(
+            "X's rows have no common step, and the fit's cannot be written as text: pass rows "
+            "without gaps, as by X.asfreq(...)."
+        )
+    return step
+
+
+def _column(
+    X: pd.DataFrame, places: dict[Any, int], name: Any, signature: Signature
+) -> Float64Array:
+    """Read a column as numbers, NaN where it may be left out."""
+    if name in places:
+        return X.iloc[:, places[name]].to_numpy(dtype=np.float64, na_value=np.nan)
+    if name in signature.known and name not in signature.static:
+        raise ValueError(
+            f"X has no column {name!r}, which the model knows ahead: put its values in, those of "
+            "the steps to forecast, too."
+        )
+    return np.full(len(X), np.nan)
+
+
+def _ends(rows: _Rows, n_targets: int) -> tuple[IntArray, IntArray]:
+    """Find each series' first step without a truth after it."""
+    n_series = 1 if rows.names is None else len(rows.names)
+    end = np.full(n_series, np.iinfo(np.int64).min)
+    known = ~np.isnan(rows.values[:, :n_targets]).any(axis=1)
+    np.maximum.at(end, rows.owner[known], rows.steps[known] + 1)
+    never = np.flatnonzero(end == np.iinfo(np.int64).min)
+    if len(never):
+        of = "" if rows.names is None else f" of {rows.names[never[0]]!r}"
+        raise ValueError(
+            f"X holds no row{of} whose targets are all known: a forecast starts after such a row. "
+            "Put the latest history in."
+        )
+    return np.arange(n_series), end
+
+
+def _at(origins: Any, rows: _Rows, signature: Signature) -> tuple[IntArray, IntArray]:
+    """Place origins."""
+    index = origins if isinstance(origins, pd.Index) else pd.Index(origins)
+    time, owner = index, np.zeros(len(index), dtype=np.int64)
+    if rows.names is not None:
+        time, owner = index.get_level_values(1), rows.names.get_indexer(index.get_level_values(0))
+    steps = rows.clock.steps(_in_zone(time, signature.tz))
+    wrong = (owner < 0) | (steps == OFF_GRID)
+    if wrong.any():
+        raise ValueError(
+            f"origins holds {index[wrong][0]}, which is no step of X's rows: an origin is the "
+            "label of the first step to forecast, of a panel (series, time). Take labels of X."
+        )
+    return owner, steps
+
+
+def _numbers(names: pd.Index | None, signature: Signature) -> IntArray:
+    """Give each series its number in the fit; new ones come after those."""
+    if names is None or signature.series is None:
+        return np.zeros(1, dtype=np.int64)
+    fitted = {name: i for i, name in enumerate(signature.series)}
+    numbers = [fitted.get(plain(name), len(fitted)) for name in names]
+    return np.array(numbers, dtype=np.int64)
+
+
+def _check_ahead(ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray) -> None:
+    """Raise if a column known ahead lacks a value in a step to forecast."""
+    n_varying = len(signature.known) - len(signature.static)
+    missing: BoolArray = np.isnan(ahead[..., :n_varying])
+    if missing.any():
+        window, step, j = np.argwhere(missing)[0]
+        raise ValueError(
+            f"X holds no value of {signature.known[j]!r} at {int(missing[..., j].sum())} steps to "
+            f"forecast, the first at {clock.labels(start[[window]] + step)[0]}: the model knows "
+            "this column ahead. Add rows for these steps, with a missing target."
+        )

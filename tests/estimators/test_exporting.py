@@ -1,0 +1,392 @@
+"""What is exported forecasts what `predict` does, from raw windows; nobody's share is left out."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import PowerTransformer
+from sklearn.tree import DecisionTreeRegressor
+
+from skinformer import Attention, InformerClassifier, InformerRegressor
+from skinformer.estimators.exporting import served_module
+from skinformer.serving import window_inputs
+
+SMALL = {
+    "seq_len": 24,
+    "pred_len": 6,
+    "d_model": 8,
+    "n_heads": 2,
+    "max_iter": 1,
+    "base": "linear",
+    "patch_len": 1,
+    "random_state": 0,
+    "device": "cpu",
+}
+
+
+def make_frame(n=640, *, start="2024-01-01", seed=0, **options):
+    """Make a wave with a past-only and a known column, in odd units."""
+    noise = np.random.default_rng(seed).normal(size=(n, 3))
+    columns = {
+        "flow": 3.0 + noise[:, 0],
+        "price": 20.0 + 2 * noise[:, 1],
+        "load": 1000.0 + 50 * np.sin(np.arange(n) / 4) + 5 * noise[:, 2],
+    }
+    return pd.DataFrame(columns, index=pd.date_range(start, periods=n, freq="h", **options))
+
+
+def fit(X, y=None, **changes):
+    """Fit, and let the network count: a small one earns no trust on so few rows."""
+    settings = {**SMALL, "target": "load", "known_future": ["price"], **changes}
+    model = InformerRegressor(**settings).fit(X, y)
+    if settings["base"] == "linear":
+        model.module_.trust.fill_(0.7)
+    return model
+
+
+def served(model, X, origins=None, call=None):
+    """Forecast by what is exported."""
+    inputs, labels = window_inputs(X, model.signature_, origins)
+    call = call or served_module(model)
+    with torch.inference_mode():
+        forecast, fed_back = call(**{k: torch.from_numpy(v) for k, v in inputs.items()})
+    columns = [f"load{j}" if j else "load" for j in range(forecast.shape[2])]
+    return tuple(
+        pd.DataFrame(part.reshape(len(labels), -1).numpy(), index=labels, columns=columns)
+        for part in (forecast, fed_back)
+    )
+
+
+def assert_close(one, other, spread):
+    """Compare with what a target spreads."""
+    assert np.abs(np.asarray(one) - np.asarray(other)).max() < 1e-5 * spread
+
+
+def without_truth(X, n):
+    """Hide what is not known of the last rows."""
+    X = X.copy()
+    X.iloc[-n:, [X.columns.get_loc(name) for name in ("load", "flow")]] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"base": None},
+        {"base": None, "attention": "probsparse"},
+        {
+            "base": None,
+            "attention": Attention(encoder="probsparse", decoder="probsparse", factor=1),
+        },
+        {"base": None, "block": "bf16", "precision": "bf16"},
+        {"base": None, "position": "continuous", "calendar": None},
+        {"base": None, "patch_len": 5, "label_len": 7, "position": "learned"},
+        {"base": None, "window_norm": False, "distil": False},
+        {"base": None, "embeddings": ["missing", "mask"]},
+        {"loss": 0.3},
+        {"target_transform": "log"},
+        {"known_future": None, "target": ["load", "price"]},
+    ],
+    ids=str,
+)
+def test_an_exported_model_forecasts_what_forecast_does(changes):
+    """Whatever the network is made of, and with a network that has its share."""
+    X = make_frame()
+    model = fit(X[:-6], **changes)
+    expected = model.forecast(X[-6:][["price"]] if "price" in model.roles_.known else None)
+    forecast, _ = served(model, without_truth(X, 6)[: None if model.roles_.known else -6])
+    assert_close(forecast, expected, 35)
+    assert forecast.index.equals(expected.index)
+
+
+def test_windows_of_many_origins_are_the_blocks_of_predict():
+    """The batch is any number of windows: a whole evaluation in one call."""
+    X = make_frame()
+    model = fit(X[:-60], base=None, attention="probsparse")
+    origins = X.index[-60::6]
+    forecast, _ = served(model, X, origins)
+    assert len(forecast) == 60
+    assert_close(forecast["load"], model.predict(X[-60:]), 35)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        *(
+            pd.date_range("1950-01-31", periods=420, freq=freq)
+            for freq in ["D", "W-WED", "ME", "B"]
+        ),
+        *(pd.period_range("1950-01-31", periods=420, freq=freq) for freq in ["h", "W-WED", "2M"]),
+    ],
+    ids=lambda index: f"{type(index).__name__}, {index.freqstr}",
+)
+def test_every_clock_gives_the_graph_its_calendar(index):
+    """The graph reads fields off dates by itself: of weeks and months, and of periods."""
+    df = pd.DataFrame({"load": np.sin(np.arange(420.0))}, index=index)
+    fields = ["weekday", "day", "week", "month"]
+    model = fit(df, known_future=None, base=None, calendar=fields)
+    assert_close(served(model, df)[0], model.forecast(), 0.7)
+
+
+def test_hours_keep_the_clock_on_the_wall_through_daylight_saving():
+    """A graph is given what the wall shows, and elapsed time where positions go by it."""
+    X = make_frame(start="2024-03-07 00:00", tz="Europe/Berlin")
+    model = fit(X[:-6], base=None, position="continuous")
+    rows = without_truth(X, 6)
+    expected = model.forecast(X[-6:][["price"]])
+    for given in (rows, rows.tz_convert("UTC")):  # as a server reads them
+        forecast, _ = served(model, given)
+        assert_close(forecast, expected, 35)
+        assert forecast.index.equals(expected.index)
+
+
+def make_panel(n=240, sites=("north", "south", "east")):
+    """Make series of different sizes, with a static column."""
+    parts = []
+    for i, site in enumerate(sites):
+        part = make_frame(n, seed=i).assign(area=10.0 ** (i + 1))
+        part["load"] = np.exp(part["load"] / 100) if site == "south" else part["load"] * 10**i
+        part.index = pd.MultiIndex.from_product([[site], part.index], names=["site", "time"])
+        parts.append(part)
+    return pd.concat(parts)
+
+
+@pytest.mark.parametrize("changes", [{}, {"base": None, "embeddings": ["series"]}], ids=str)
+def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
+    """Series that the fit did not hold have the panel's; static values may be left out."""
+    X = make_panel(700)
+    fitted = X.loc[["north", "south"]]
+    known = fitted.groupby(level=0).head(694)
+    model = fit(known, target_transform="auto", **changes)
+    if model.judged_.shares is not None:
+        trust = np.array([[0.2], [0.9], [0.4]])
+        model.judged_ = replace(model.judged_, shares=replace(model.judged_.shares, trust=trust))
+    last = X.groupby(level=0).tail(6)
+    hidden = X.copy()
+    hidden.loc[last.index, ["load", "flow"]] = np.nan
+    forecast, _ = served(model, hidden.loc[["south", "north"]].drop(columns="area"))
+    expected = model.forecast(last.loc[["north", "south"]][["price", "area"]])
+    for site in ("north", "south"):
+        spread = X.loc[site, "load"].std()
+        assert_close(forecast.loc[site], expected.loc[site], spread)
+    forecast, _ = served(model, hidden.loc[["east"]])
+    expected = model.forecast(hidden.loc[["east"]])
+    assert_close(forecast, expected, X.loc["east", "load"].std())
+
+
+def test_the_target_is_in_the_units_of_y_whatever_scales_the_rows():
+    """Input and output of a graph have the same units; a scaler before the model stays outside."""
+    X = make_frame()
+    scaled = X.assign(load=(X["load"] - 900) / 7)
+    model = fit(scaled[:-6], X["load"][:-6], base=None)
+    expected = model.predict(without_truth(scaled, 6)[-6:])
+    assert_close(served(model, without_truth(X, 6))[0]["load"], expected, 35)
+
+
+def test_features_and_their_truth_are_columns_of_one_window():
+    """In features mode the history is y's, and all columns are known ahead."""
+    X = make_frame()
+    features = X[["flow", "price"]]
+    model = fit(features[:-6], X["load"][:-6], target=None, known_future=None, base=None)
+    assert model.signature_.columns == ("load", "flow", "price")
+    rows = X.assign(load=X["load"].where(np.arange(len(X)) < len(X) - 6))
+    assert_close(served(model, rows)[0]["load"], model.predict(features[-6:]), 35)
+
+
+def test_bounds_are_kept():
+    """No forecast of what never was below zero falls below it; what is fed back may."""
+    X = make_frame().assign(load=lambda df: (df["load"] - 1020).clip(lower=0))[["load"]]
+    model = fit(X, known_future=None)
+    origins = X.index[-240::6]
+    forecast, fed_back = served(model, X, origins)
+    assert_close(forecast["load"], model.predict(X[-240:]), X["load"].std())
+    assert forecast["load"].min() == 0 > fed_back["load"].min()
+
+
+@pytest.mark.parametrize("embeddings", [(), ["missing"]])
+def test_a_series_shorter_than_a_window_begins_where_it_begins(embeddings):
+    """Rows before the first one are the training mean, as where `predict` has no more rows."""
+    X = make_frame()
+    model = fit(X, base=None, embeddings=embeddings)
+    young = make_frame(16, start="2030-01-01", seed=7)
+    with pytest.warns(UserWarning, match="update"):
+        expected = model.forecast(without_truth(young, 6))
+    assert_close(served(model, without_truth(young, 6))[0], expected, 35)
+
+
+def test_missing_covariates_are_held_and_leading_targets_are_the_mean():
+    """As `predict` has it for a frame of these rows."""
+    X = make_frame()
+    model = fit(X, base=None)
+    later = without_truth(make_frame(30, start="2030-01-01", seed=7), 6)
+    later.iloc[:5, 2] = np.nan
+    later.iloc[10:13, 0] = np.nan
+    with pytest.warns(UserWarning, match=r".") as warned:
+        expected = model.forecast(later)
+    assert any("held" in str(each.message) for each in warned)
+    assert_close(served(model, later)[0], expected, 35)
+
+
+@pytest.mark.parametrize("hole", [slice(-10, -8), slice(-7, -6), slice(-30, -6)])
+def test_a_window_with_a_hole_has_no_forecast(hole):
+    """Its filler depends on rows before the window: NaN is no number that someone believes."""
+    X = make_frame()
+    model = fit(X, base=None)
+    rows = without_truth(X, 6)
+    rows.iloc[hole, 2] = np.nan
+    forecast, fed_back = served(model, rows, rows.index[[-6]])
+    assert forecast.isna().all(axis=None)
+    assert fed_back.isna().all(axis=None)
+
+
+def test_what_is_fed_back_continues_a_forecast_as_forecast_does():
+    """Means of exponentials are no logarithms: a recursion goes on from medians."""
+    X = make_frame(seed=3)[["load"]].assign(load=lambda df: np.exp(df["load"] / 100))
+    model = fit(X, known_future=None, target_transform="log")
+    targets = model.scaler_.targets
+    model.scaler_ = replace(model.scaler_, targets=replace(targets, smear=targets.smear + 0.3))
+    first, fed_back = served(model, X)
+    second, _ = served(model, pd.concat([X, fed_back]))
+    both = pd.concat([first, second])
+    assert_close(both, model.forecast(horizon=12), X["load"].std())
+    wrong, _ = served(model, pd.concat([X, first]))
+    assert np.abs(wrong - second).max(axis=None) > 0.1 * X["load"].std()
+
+
+def test_a_program_of_torch_export_has_a_named_batch():
+    """One program for a request and for ten thousand; it holds no generator."""
+    X = make_frame()
+    model = fit(X[:-60], attention="probsparse", n_encoder_layers=1)
+    program = model.export_program()
+    placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    assert list(program.graph_signature.user_inputs) == list(model.signature_.inputs)
+    for name in program.graph_signature.user_inputs:
+        assert not isinstance(placeholders[name].shape[0], int)
+    assert any(name.endswith("sampler.keys") for name, _ in program.named_buffers())
+    assert "randperm" not in str(program.graph)
+    call = program.module()
+    for origins in (X.index[-60::6], X.index[[-60]]):
+        forecast, _ = served(model, X, origins, call)
+        alone = model.predict(X[-60:])[: len(forecast)]
+        assert_close(forecast["load"], alone, 35)
+
+
+def test_exporting_leaves_the_model_as_it_is():
+    """Samplers are replaced in a copy: a warm start draws keys as before."""
+    X = make_frame()
+    model = fit(X, base=None, attention="probsparse")
+    before = model.predict(X), list(model.module_.state_dict())
+    served_module(model)
+    assert np.array_equal(model.predict(X), before[0])
+    assert list(model.module_.state_dict()) == before[1]
+
+
+def test_the_signature_is_plain():
+    """It travels as JSON, to programs that know neither pandas nor this package."""
+    X = make_panel(240, sites=(3, 5))
+    model = fit(X, base=None, position="continuous")
+    signature = json.loads(model.signature_.to_json())
+    assert signature == {
+        "version": 1,
+        "targets": ["load"],
+        "past": ["flow"],
+        "known": ["price", "area"],
+        "static": ["area"],
+        "seq_len": 24,
+        "pred_len": 6,
+        "inputs": ["past", "future", "series", "time", "instant"],
+        "series": [3, 5],
+        "freq": "h",
+        "tz": None,
+        "may_miss": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"loss": [0.1, 0.9]},
+            "loss=[0.1, 0.9] cannot be exported: quantiles of several levels are calibrated by the "
+            "errors of earlier windows, which a graph of one window does not see. Export one model "
+            "for each level, such as loss=0.1.",
+        ),
+        (
+            {"target_transform": PowerTransformer()},
+            "target_transform=PowerTransformer() cannot be exported: a graph holds logarithms "
+            'alone. Fit with target_transform="log", "auto" or None, or transform the target '
+            "yourself, before fit and after the graph.",
+        ),
+    ],
+    ids=["quantiles", "transformer"],
+)
+def test_what_cannot_go_in_is_refused(changes, message):
+    """A graph that lacks a share of the forecasts would forecast something else, silently."""
+    model = fit(make_frame(), **changes)
+    for export in (model.export_program, lambda: model.export_onnx("never.onnx")):
+        with pytest.raises(ValueError, match=r".") as caught:
+            export()
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("base", "name"),
+    [
+        (DecisionTreeRegressor(max_depth=4), "DecisionTreeRegressor"),
+        pytest.param("auto", "trees", marks=pytest.mark.slow),
+    ],
+)
+def test_trees_are_refused(base, name):
+    """The default of a long table: a graph without them would forecast something else, silently."""
+    X = make_frame(1600)
+    X["load"] += 100 * (X["price"] > 20)
+    model = fit(X, base=base)
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.export_program()
+    assert str(caught.value) == (
+        f"what {name} forecast cannot be exported, and would be missing: "
+        "it has a share in all forecasts (base_blend_), and a graph holds the network and ridges "
+        'alone. Fit with base="linear", or with base=None for the network alone.'
+    )
+
+
+def test_classical_forecasters_are_refused():
+    """Of short series these forecast alone, or with a share."""
+    X = make_frame(40)[["load"]]
+    with pytest.warns(UserWarning, match="network"):
+        model = fit(X, known_future=None)
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.export_program()
+    assert str(caught.value) == (
+        "what classical forecasters forecast cannot be exported, and would be missing: it has a "
+        "share in all forecasts (base_blend_), and a graph holds the network and ridges alone. Fit "
+        "longer series or shorter windows (seq_len + pred_len), or with base=None."
+    )
+
+
+def test_classes_are_refused():
+    """Frequencies, transitions and trees share their probabilities."""
+    X = make_frame()[["load"]]
+    X["load"] = np.where(X["load"] > 1000, "high", "low")
+    settings = {name: value for name, value in SMALL.items() if name != "base"}
+    model = InformerClassifier("load", base=None, **settings).fit(X)
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.export_program()
+    assert str(caught.value) == (
+        "InformerClassifier cannot be exported: its probabilities are those of several "
+        "forecasters, and a graph holds the network and ridges alone. Serve it by skinformer.load "
+        "or pickle, or export an InformerRegressor."
+    )
+
+
+def test_an_estimator_that_was_not_fitted_is_refused():
+    """As everywhere."""
+    model = InformerRegressor("load")
+    for call in (model.export_program, lambda: model.export_onnx("x"), lambda: model.signature_):
+        with pytest.raises(NotFittedError):
+            call()
