@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, wit
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
+from skinformer.estimators.crosswise import N_APART, HonestTruths
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
@@ -27,7 +29,7 @@ from skinformer.estimators.future import (
     without_later,
 )
 from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import linear_fit, start_module
+from skinformer.estimators.hybrid import linear_fit, start_module, times_of
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
@@ -370,14 +372,24 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
-        linear = None
+        linear = honest = None
         if settings.linear_path:
-            refit = settings.early_stopping == "auto"
-            linear = linear_fit(timeline, sizes, windows, missing=missing, tail=tail, refit=refit)
+            linear = linear_fit(
+                timeline,
+                sizes,
+                windows,
+                missing=missing,
+                tail=tail,
+                refit=settings.early_stopping == "auto",
+                n_apart=N_APART if settings.train_network else 0,
+            )
+            if linear[0].apart:
+                times = partial(times_of, timeline, tail)
+                honest = HonestTruths(sizes, linear[0], times, settings.device)
         weights, before = (None, None) if earlier is None else (earlier.module_, earlier.history_)
         module = start_module(settings, sizes, linear, weights, seed=seed)
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
-        batches = window_batches(timeline, sizes, settings, windows, seed=seed)
+        batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
         challenger = find_challenger(module, batches, rows, settings)
         # What a network can take off squared errors goes by the square of its share.

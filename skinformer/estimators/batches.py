@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -231,6 +232,13 @@ def _clock_tensors(
     return torch.from_numpy(steps - first).to(device), calendar, elapsed
 
 
+class Movable(Protocol):
+    """Moves truths before a network learns them."""
+
+    def move(self, truth: Tensor, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
+        """Move the truths of some windows."""
+
+
 class WindowBatches:
     """
     Batches of windows for the trainer.
@@ -252,6 +260,8 @@ class WindowBatches:
         takes all.
     seed : int or None
         Seed of the draw and the shuffling; None keeps the order.
+    honest : Movable or None, default=None
+        What moves truths before they are learnt, see `HonestTruths`.
     """
 
     def __init__(
@@ -264,8 +274,9 @@ class WindowBatches:
         batch_size: int,
         max_windows: int | None,
         seed: int | None,
+        honest: Movable | None = None,
     ) -> None:
-        self.source = source
+        self.source, self.honest = source, honest
         self.max_windows = max_windows
         self.n_drawn = min(origins.count, max_windows or origins.count)
         self.origins = origins
@@ -303,7 +314,10 @@ class WindowBatches:
         origins = torch.from_numpy(self.draw())
         for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
-            yield Batch(self.source.inputs(chunk), self.source.future(self.truth, chunk), weight)
+            inputs, truth = self.source.inputs(chunk), self.source.future(self.truth, chunk)
+            if self.honest is not None:
+                truth = self.honest.move(truth, *self.source.path_inputs(chunk), chunk)
+            yield Batch(inputs, truth, weight)
 
     def draw(self) -> IntArray:
         """

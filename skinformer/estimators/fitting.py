@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowBatches, needs_steps, window_source
+from skinformer.estimators.batches import Movable, WindowBatches, needs_steps, window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
@@ -125,6 +125,7 @@ def window_batches(
     windows: tuple[Origins, Origins],
     *,
     seed: int,
+    honest: Movable | None = None,
 ) -> FitBatches:
     """
     Make batches of windows.
@@ -141,6 +142,8 @@ def window_batches(
         Training and validation windows.
     seed : int
         Of the shuffling.
+    honest : Movable or None, default=None
+        What moves the truths of training windows.
 
     Returns
     -------
@@ -169,7 +172,7 @@ def window_batches(
     )
     inside, held_out = windows
     watched = make(held_out, seed=None) if held_out.count else None
-    return FitBatches(make(inside, seed=seed), watched)
+    return FitBatches(make(inside, seed=seed, honest=honest), watched)
 
 
 @dataclass(frozen=True)

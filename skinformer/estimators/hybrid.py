@@ -33,6 +33,7 @@ __all__ = [
     "linear_module",
     "load_linear",
     "start_module",
+    "times_of",
 ]
 
 #: Windows that the linear path learns from at most, spread over the series: they say all that a
@@ -56,6 +57,7 @@ def linear_fit(
     tail: IntArray | None,
     refit: bool,
     n_most: int | None = None,
+    n_apart: int = 0,
 ) -> tuple[LinearFit, LinearFit]:
     """
     Fit the linear path to the rows of an estimator.
@@ -76,6 +78,8 @@ def linear_fit(
         Whether the maps are fitted again with the validation windows.
     n_most : int or None, default=None
         Windows to learn from at most; None is 100,000.
+    n_apart : int, default=0
+        See `fit_linear_path`.
 
     Returns
     -------
@@ -94,15 +98,30 @@ def linear_fit(
     share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
+    steps, start = times_of(timeline, tail, origins), None if tail is None else 0
+    return fit_linear_path(problem, origins, steps, tail=start, refit=refit, n_apart=n_apart)
+
+
+def times_of(timeline: Timeline, tail: IntArray | None, rows: IntArray) -> IntArray:
+    """
+    Tell rows' times by the clock that the linear path is judged by.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Standardised rows.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins.
+    rows : ndarray of int64, shape (n,)
+        Rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        0 is where their series' tail begins; without a tail, steps on the clock.
+    """
     if tail is None:
-        steps, start = timeline.steps_of(origins), None
-    else:
-        steps, start = _since_tail(timeline, tail, origins), 0
-    return fit_linear_path(problem, origins, steps, tail=start, refit=refit)
-
-
-def _since_tail(timeline: Timeline, tail: IntArray, rows: IntArray) -> IntArray:
-    """Tell rows' times by the clock of judging: 0 is where their series' tail begins."""
+        return timeline.steps_of(rows)
     return rows - tail[timeline.series_of(rows)]
 
 

@@ -46,16 +46,26 @@ class LinearFit(NamedTuple):
         What columns known ahead do to the targets of their own row.
     blend : dict of str to float
         Weight of each candidate.
+    apart : tuple of (int, LinearFit), default=()
+        The same blend learnt without the windows of one time each: where the time ends among the
+        windows' times, ascending, and the fit. What it forecasts of that time is honest.
     """
 
     own: Float64Array
     mixed: Float64Array | None
     effect: Float64Array
     blend: dict[str, float]
+    apart: tuple[tuple[int, LinearFit], ...] = ()
 
 
 def fit_linear_path(
-    problem: Problem, origins: IntArray, steps: IntArray, *, tail: int | None, refit: bool
+    problem: Problem,
+    origins: IntArray,
+    steps: IntArray,
+    *,
+    tail: int | None,
+    refit: bool,
+    n_apart: int = 0,
 ) -> tuple[LinearFit, LinearFit]:
     """
     Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
@@ -72,6 +82,8 @@ def fit_linear_path(
         The time among `steps` at which the validation tail begins; None for no tail.
     refit : bool
         Whether the winners are fitted again with the tail.
+    n_apart : int, default=0
+        Equal times, at least 2, that the first fit is to have a fit `apart` for each; 0 for none.
 
     Returns
     -------
@@ -107,6 +119,9 @@ def fit_linear_path(
     competition, stretches, sizes = _compete(problem, origins, steps, tail)
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
+    if n_apart:
+        apart = _fit_apart(problem, origins[:n_training], steps[:n_training], n_apart, weights)
+        before = before._replace(apart=apart)
     if refit and n_training < len(origins):
         _learn(competition, _like_before(problem, origins, n_training))
         after = _blend(competition, *weights)
@@ -182,6 +197,27 @@ def mixed_rows(fit: LinearFit, n_columns: int) -> int:
     4
     """
     return 0 if fit.mixed is None else (len(fit.mixed) - 1) // n_columns - 1
+
+
+def _fit_apart(
+    problem: Problem,
+    origins: IntArray,
+    steps: IntArray,
+    n_apart: int,
+    weights: tuple[Float64Array, IntArray],
+) -> tuple[tuple[int, LinearFit], ...]:
+    """Fit the blend without the windows of each of some times; none where they are too few."""
+    if len(origins) < n_apart * (problem.seq_len + problem.pred_len):
+        return ()
+    places = np.linspace(0, len(steps) - 1, n_apart + 1).astype(np.int64)[1:]
+    ends = steps[places] + 1
+    of_window = np.searchsorted(ends, steps, side="right")
+    fits = []
+    for number in range(n_apart):
+        competition = Competition(problem)
+        _learn(competition, origins[of_window != number])
+        fits.append(_blend(competition, *weights))
+    return tuple(zip(ends.tolist(), fits, strict=True))
 
 
 def _before(steps: IntArray, tail: int | None, pred_len: int) -> int:
