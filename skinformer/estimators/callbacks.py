@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,8 @@ class EpochTasks:
     -----
     A task begins where the one before it ended, so that progress bars time whole epochs. The
     hooks get an estimator ready to predict, whose network is a copy: what a callback keeps does
-    not change when training goes on. It has the losses so far.
+    not change when training goes on. It has the losses so far. A hook that raises ends the fit,
+    and is not called again.
     """
 
     def __init__(
@@ -60,11 +61,10 @@ class EpochTasks:
         self._begin()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """End the task of an epoch that never ran, after early stopping, and the fit's."""
-        if self.task is not None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the task of an epoch that never ran, after early stopping."""
+        if kind is None and self.task is not None:
             self._end(self.estimator.module_)
-        self._call_end(self.context, self.estimator.module_)
 
     def __call__(self, row: EpochRow, module: Module) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
@@ -76,20 +76,26 @@ class EpochTasks:
             self._begin()
         return stop
 
+    def end_fit(self) -> None:
+        """End the fit's task: all is fitted."""
+        self._tell_end(self.context, lambda: {"module_": copy.deepcopy(self.estimator.module_)})
+
     def _begin(self) -> None:
         self.task = self.context.subcontext(task_name="epoch")
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def _end(self, module: Module) -> bool:
-        stop = self._call_end(self.task, module)
-        self.task = None
-        return stop
+        task, self.task = self.task, None  # first: a hook that Ctrl-C ends is not told twice
+        return self._tell_end(task, lambda: self._as_if_ended(module))
 
-    def _call_end(self, task: Any, module: Module) -> bool:
-        def reconstruction() -> dict[str, Any]:
-            course = training_course(self.rows, self.before)
-            return {"module_": copy.deepcopy(module).eval(), **course}
+    def _as_if_ended(self, module: Module) -> dict[str, Any]:
+        course = training_course(self.rows, self.before)
+        losses = [] if not self.rows else [self.rows[-1].validation_loss, self.rows[-1].loss]
+        present = [loss for loss in losses if not np.isnan(loss)]
+        best = present[0] if present else np.inf  # of these weights, which the copy keeps
+        return {"module_": copy.deepcopy(module).eval(), "best_loss_": best, **course}
 
+    def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:
         stop = task.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=reconstruction, **self.data
         )
