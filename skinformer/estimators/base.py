@@ -402,8 +402,7 @@ class BaseInformer(PersistentMixin, CallbackSupportMixin, BaseEstimator, FittedS
         self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
         self.trust_ = self.judged_.trust
         self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
-        self.__dict__.update(training_course(record.rows, tasks.before))
-        self.best_loss_ = record.best_loss
+        self.__dict__.update(training_course(record, tasks.before))
 
     @property
     def series_blend_(self) -> pd.DataFrame | None:

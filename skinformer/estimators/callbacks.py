@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from torch.nn import Module
 
 from skinformer.estimators.state import FittedState
-from skinformer.training.record import EpochRow
+from skinformer.training.record import EpochRow, TrainingRecord
 
 __all__ = ["EpochTasks", "training_course"]
 
@@ -52,7 +52,6 @@ class EpochTasks:
         self.context = context
         self.data = data
         self.before = before
-        self.rows: list[EpochRow] = []
         self.task: Any = None
 
     def __enter__(self) -> EpochTasks:
@@ -61,18 +60,16 @@ class EpochTasks:
         self._begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the task of an epoch that never ran, after early stopping."""
-        if kind is None and self.task is not None:
-            self._end(self.estimator.module_)
+    def __exit__(self, *_: object) -> None:
+        """Leave an epoch that was cut short without an end."""
+        self.task = None
 
-    def __call__(self, row: EpochRow, module: Module) -> bool:
+    def __call__(self, record: TrainingRecord, module: Module) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
-        self.rows.append(row)
         if self.estimator.verbose:
-            _write_line(self.estimator, row)
-        stop = self._end(module)
-        if row.epoch < self.estimator.max_iter and not stop:
+            _write_line(self.estimator, record.rows[-1])
+        stop = self._tell_end(self.task, lambda: self._as_if_ended(record, module))
+        if not (stop or record.stopped):
             self._begin()
         return stop
 
@@ -84,16 +81,9 @@ class EpochTasks:
         self.task = self.context.subcontext(task_name="epoch")
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-    def _end(self, module: Module) -> bool:
-        task, self.task = self.task, None  # first: a hook that Ctrl-C ends is not told twice
-        return self._tell_end(task, lambda: self._as_if_ended(module))
-
-    def _as_if_ended(self, module: Module) -> dict[str, Any]:
-        course = training_course(self.rows, self.before)
-        losses = [] if not self.rows else [self.rows[-1].validation_loss, self.rows[-1].loss]
-        present = [loss for loss in losses if not np.isnan(loss)]
-        best = present[0] if present else np.inf  # of these weights, which the copy keeps
-        return {"module_": copy.deepcopy(module).eval(), "best_loss_": best, **course}
+    def _as_if_ended(self, record: TrainingRecord, module: Module) -> dict[str, Any]:
+        course = training_course(record, self.before)
+        return {"module_": copy.deepcopy(module).eval(), **course}
 
     def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:
         stop = task.call_on_fit_task_end(
@@ -102,13 +92,13 @@ class EpochTasks:
         return bool(stop)
 
 
-def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> dict[str, Any]:
+def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
     """
     Give the fitted attributes that tell the course of a training.
 
     Parameters
     ----------
-    rows : sequence of EpochRow
+    record : TrainingRecord
         The epochs.
     before : DataFrame or None
         Epochs of an earlier fit that these went on from.
@@ -116,9 +106,10 @@ def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> di
     Returns
     -------
     dict
-        ``history_``, and its columns and length by the names that scikit-learn gives them.
+        ``history_``, its columns and length by the names that scikit-learn gives them, and
+        ``best_loss_``.
     """
-    table = pd.DataFrame(rows, columns=list(EpochRow._fields))
+    table = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
     table = pd.concat([table] if before is None else [before, table], ignore_index=True)
     validated = bool(table["validation_loss"].notna().any())
     return {
@@ -126,6 +117,7 @@ def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> di
         "loss_curve_": table["loss"].tolist(),
         "validation_scores_": (-table["validation_loss"]).tolist() if validated else None,
         "n_iter_": len(table),
+        "best_loss_": record.best_loss,
     }
 
 

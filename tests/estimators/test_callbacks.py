@@ -68,6 +68,37 @@ def test_the_hooks_see_the_losses_so_far(df):
         assert model.validation_scores_ == final.validation_scores_[:epoch]
 
 
+def test_the_hooks_see_no_epoch_that_never_ran(df):
+    """A pruner would be told of the last epoch twice where a fit has converged."""
+    spy = Spy()
+    noise = df.assign(load=np.random.default_rng(1).normal(size=120))
+    model = InformerRegressor("load", max_iter=50, n_iter_no_change=2, **SMALL)
+    model.set_callbacks(spy).fit(noise)
+    assert model.n_iter_ < 50
+    assert [seen.n_iter_ for seen in spy.models] == list(range(1, model.n_iter_ + 1))
+    assert spy.begun == model.n_iter_
+
+
+def test_the_hooks_of_a_resumed_fit_see_the_losses_before_it(df, tmp_path):
+    """Step 3 of a learning curve must not become step 1 because a machine went down."""
+
+    class Crash(Spy):
+        def on_fit_task_begin(self, estimator, context):
+            super().on_fit_task_begin(estimator, context)
+            if self.begun == 3:
+                raise MemoryError
+
+    model = InformerRegressor("load", max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL)
+    with pytest.raises(MemoryError):
+        model.set_callbacks(Crash()).fit(df)
+    spy = Spy()
+    model.set_callbacks(spy).fit(df)
+    first = model.n_iter_ - len(spy.models) + 1
+    assert first > 1
+    for epoch, seen in enumerate(spy.models, start=first):
+        assert seen.loss_curve_ == model.loss_curve_[:epoch]
+
+
 def test_the_hooks_get_the_target_in_frame_mode(df):
     """Scorers of callbacks want a y even where fit got none."""
     spy = Spy()
