@@ -61,7 +61,7 @@ def test_one_of_several_targets_in_the_mixture_is_enough(df):
 
 
 def test_a_missing_truth_does_not_hide_the_mixture(df):
-    """y has a hole where X, filled in, has none."""
+    """The truth has a hole where X, filled in, has none."""
     rows = PCA().set_output(transform="pandas").fit_transform(df)
     with pytest.warns(UserWarning, match=MIXED):
         InformerRegressor(**SMALL).fit(rows, df["load"].mask(np.arange(300) == 99))
@@ -117,18 +117,21 @@ def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):
     assert len(pipeline.predict(df)) == len(df)
 
 
-@pytest.mark.parametrize("drawn", ["folds", "train_test_split", "sample"])
-def test_shufflers_and_samplers_of_dated_rows_are_refused(df, drawn):
+def _draw(model, df, how):
+    if how == "folds":
+        folds = KFold(3, shuffle=True, random_state=0)
+        return cross_val_score(model, df, df["load"], cv=folds, error_score="raise")
+    if how == "train_test_split":
+        return model.fit(train_test_split(df, random_state=0)[0])
+    return model.fit(df.sample(frac=0.7, random_state=0).sort_index())
+
+
+@pytest.mark.parametrize("how", ["folds", "train_test_split", "sample"])
+def test_shufflers_and_samplers_of_dated_rows_are_refused(df, how):
     """Rows out of order, or with gaps, are no timeline."""
     model = InformerRegressor("load", **SMALL)
     with pytest.raises(ValueError, match=r"^X.index (is not in time order|lacks \d+ timestamps)"):
-        if drawn == "folds":
-            folds = KFold(3, shuffle=True, random_state=0)
-            cross_val_score(model, df, df["load"], cv=folds, error_score="raise")
-        elif drawn == "train_test_split":
-            model.fit(train_test_split(df, random_state=0)[0])
-        else:
-            model.fit(df.sample(frac=0.7, random_state=0).sort_index())
+        _draw(model, df, how)
 
 
 # One-row calls
