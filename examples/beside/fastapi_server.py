@@ -26,7 +26,7 @@ def train():
     counts = load_auckland_pedestrians()[[target]][2000:3200]
     rows = counts.set_axis(["count"], axis=1).rename_axis("time").reset_index()
     return make_pipeline(
-        TimeIndex("time"),
+        TimeIndex("time", tz="Pacific/Auckland"),
         InformerRegressor(
             "count", seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
             base="linear", random_state=0,

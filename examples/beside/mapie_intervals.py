@@ -25,6 +25,7 @@ class FrozenRows(RegressorMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Forecast all rows at once: each block from the rows before it."""
         self.forecasts_ = self.model.predict(self.rows)
+        self.n_features_in_ = 1
         return self
 
     def predict(self, X):

@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from skinformer.estimators.regressor import InformerRegressor
+from skinformer.timeline.clock import join_series
 
 try:
     from sktime.forecasting.base import BaseForecaster
@@ -79,8 +80,7 @@ class InformerForecaster(BaseForecaster):
         "capability:missing_values": False,
         "capability:update": True,
         "capability:categorical_in_X": False,
-        "capability:random_state": True,
-        "property:randomness": "derandomized",
+        "capability:random_state": False,  # it is the regressor's
     }
 
     _config = {"remember_data": False}  # noqa: RUF012 - the regressor does
@@ -92,18 +92,22 @@ class InformerForecaster(BaseForecaster):
     def _fit(self, y: pd.DataFrame, X: pd.DataFrame | None, fh: Any) -> InformerForecaster:  # noqa: ARG002
         """Fit a clone."""
         regressor = InformerRegressor() if self.regressor is None else clone(self.regressor)
-        known = None if X is None else list(X.columns)
-        regressor.set_params(target=list(y.columns), known_future=known)
-        self.regressor_ = regressor.fit(_side_by_side(y, X))
-        self._known = X  # sktime hands on no rows of the past, which in-sample forecasts need
+        rows = _side_by_side(y, X)
+        names = list(rows.columns)
+        n_known = len(names) - y.shape[1]
+        regressor.set_params(target=names[n_known:], known_future=names[:n_known] or None)
+        self.regressor_ = regressor.fit(rows)
+        self._targets, self._known = (
+            y.columns,
+            X,
+        )  # sktime hands on no rows of the past, which in-sample forecasts need
         return self
 
     def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
         """Forecast the rows that a horizon names."""
         asked, rows = self._rows(fh, X)
         forecast = self.regressor_.predict(rows)
-        targets = self.regressor_.target
-        return pd.DataFrame(forecast, rows.index, targets).loc[asked]
+        return pd.DataFrame(forecast, rows.index, self._targets).loc[asked]
 
     def _predict_quantiles(
         self, fh: Any, X: pd.DataFrame | None, alpha: Sequence[float]
@@ -112,12 +116,13 @@ class InformerForecaster(BaseForecaster):
         asked, rows = self._rows(fh, X)
         levels = np.unique(alpha)
         quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
-        quantiles = quantiles.reshape(len(rows), -1, len(levels))[
-            ..., np.searchsorted(levels, alpha)
-        ]
-        names = self._get_varnames()
-        columns = pd.MultiIndex.from_product([names, alpha])
-        return pd.DataFrame(quantiles.reshape(len(rows), -1), rows.index, columns).loc[asked]
+        quantiles = quantiles.reshape(len(rows), -1, len(levels))
+        quantiles = quantiles[..., np.searchsorted(levels, alpha)]
+        parts = {
+            name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[asked]
+            for j, name in enumerate(self._get_varnames())
+        }
+        return pd.concat(parts, axis=1)
 
     def _update(
         self,
@@ -141,17 +146,17 @@ class InformerForecaster(BaseForecaster):
 
     def _rows(self, fh: Any, X: pd.DataFrame | None) -> tuple[pd.Index, pd.DataFrame]:
         """Make the rows to forecast: those asked for, and those of X that come before them."""
-        asked = fh.to_absolute_index(self.cutoff)
-        due = self.regressor_.make_future_frame(1).index
-        if due.nlevels == 2:
-            names = due.get_level_values(0)
-            asked = pd.MultiIndex.from_product([names, asked], names=due.names)
+        time, series = fh.to_absolute_index(self.cutoff), self.regressor_.series_
+        n_series = 1 if series is None else len(series)
+        codes = np.repeat(np.arange(n_series), len(time))
+        asked = join_series(series, codes, time[np.tile(np.arange(len(time)), n_series)])
         index = asked if X is None else asked.union(X.index)
-        rows = pd.DataFrame(np.nan, index, self.regressor_.feature_names_in_)
+        names = self.regressor_.roles_.column_labels
+        rows = pd.DataFrame(np.nan, index, names)
         for known in (self._known, X):  # those given last win
             if known is not None:
                 at = index.intersection(known.index)
-                rows.loc[at, list(known.columns)] = known.loc[at]
+                rows.loc[at, list(names[: known.shape[1]])] = known.loc[at].to_numpy()
         return asked, rows
 
     @classmethod
@@ -177,5 +182,7 @@ class InformerForecaster(BaseForecaster):
 
 
 def _side_by_side(y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:
-    """Join covariates and targets, which come last."""
-    return y if X is None else pd.concat([X, y], axis=1)
+    """Join covariates and targets, which come last, under names that are text."""
+    rows = y if X is None else pd.concat([X, y], axis=1)
+    names = rows.columns.astype(str)
+    return rows.set_axis(names if names.is_unique else [f"c{j}" for j in range(len(names))], axis=1)
