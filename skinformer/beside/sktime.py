@@ -174,7 +174,13 @@ class InformerForecaster(BaseForecaster):
         list of dict
             Parameters.
         """
-        small = {"pred_len": 2, "d_model": 4, "n_heads": 2, "max_iter": 1, "random_state": 0}
+        small: dict[str, Any] = {
+            "pred_len": 2,
+            "d_model": 4,
+            "n_heads": 2,
+            "max_iter": 1,
+            "random_state": 0,
+        }
         return [
             {"regressor": InformerRegressor(seq_len=4, **small)},
             {"regressor": InformerRegressor(seq_len=8, base="linear", **small)},
