@@ -122,7 +122,8 @@ class InformerForecaster(BaseForecaster):
             name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[asked]
             for j, name in enumerate(self._get_varnames())
         }
-        return pd.concat(parts, axis=1)
+        table: pd.DataFrame = pd.concat(parts, axis=1)
+        return table
 
     def _update(
         self,
