@@ -107,6 +107,14 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert readme_command("test").endswith(" --cov")
 
 
+def test_ci_runs_what_stands_beside_by_the_readme_command_too():
+    """Its packages are extras of their own, and their versions may hold others back."""
+    assert 'command="${command/\\[test\\]/[test,onnx,dask,ray,beside]}"' in CI_RUN
+    assert 'bash -euo pipefail -c "${command% --cov} tests/beside"' in CI_RUN
+    assert "'.[test]'" in readme_command("test")
+    assert {"onnx", "dask", "ray", "beside"} < set(PROJECT["project"]["optional-dependencies"])
+
+
 def asked_packages(paths):
     """Read which packages tests skip without."""
     texts = [path.read_text(encoding="utf-8") for path in paths]
