@@ -107,6 +107,14 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert readme_command("test").endswith(" --cov")
 
 
+def test_ci_runs_what_stands_beside_by_the_readme_command_too():
+    """Its packages are extras of their own, and their versions may hold others back."""
+    assert 'command="${command/\\[test\\]/[test,onnx,dask,ray,beside]}"' in CI_RUN
+    assert 'bash -euo pipefail -c "${command% --cov} tests/beside"' in CI_RUN
+    assert "'.[test]'" in readme_command("test")
+    assert {"onnx", "dask", "ray", "beside"} < set(PROJECT["project"]["optional-dependencies"])
+
+
 def asked_packages(paths):
     """Read which packages tests skip without."""
     texts = [path.read_text(encoding="utf-8") for path in paths]
@@ -205,6 +213,7 @@ def test_runtime_dependencies_have_no_upper_pins():
 def test_package_imports_only_what_it_declares(path):
     """What happens to be installed here is missing elsewhere."""
     optional = {"matplotlib", "rich", "threadpoolctl"}  # the last is what scikit-learn requires
+    optional |= {path.stem} if path.parent.name == "beside" else set()  # an adapter to it
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional
     roots = {name.split(".")[0] for name in imported_names(path.read_text(encoding="utf-8"))}
     assert roots - declared <= set(sys.stdlib_module_names)

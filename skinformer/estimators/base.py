@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, wit
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
-from skinformer.estimators.crosswise import N_APART, HonestTruths
+from skinformer.estimators.crosswise import N_APART, honest_truths
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
@@ -29,7 +28,7 @@ from skinformer.estimators.future import (
     without_later,
 )
 from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import linear_fit, start_module, times_of
+from skinformer.estimators.hybrid import linear_fit, start_module
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
@@ -352,16 +351,20 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         del table  # PERF: its steps are eight bytes a row
         data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "module_") else None
-        self._train(settings, tail, missing, data, earlier)
+        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
+        before = None if earlier is None else earlier.history_
+        tasks = EpochTasks(self, context, data, before)
+        self._train(settings, tail, missing, tasks, earlier)
         if missing is not None:
             self._forecaster.fill_missing(missing)
+        tasks.end_fit()
 
     def _train(
         self,
         settings: FitSettings,
         tail: IntArray | None,
         missing: BoolArray | None,
-        data: dict[str, Any],
+        tasks: EpochTasks,
         earlier: BaseInformer | None,
     ) -> None:
         """Build the module and train it."""
@@ -369,10 +372,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             validation.check_same_on_ranks(ranks.from_all(fingerprint(self)))
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         seed = ranks.from_first(lambda: drawn)
-        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
-        linear = honest = None
+        linear = None
         if settings.linear_path:
             linear = linear_fit(
                 timeline,
@@ -383,19 +385,19 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
                 refit=settings.early_stopping == "auto",
                 n_apart=N_APART if settings.train_network else 0,
             )
-            if linear[0].apart:
-                times = partial(times_of, timeline, tail)
-                honest = HonestTruths(sizes, linear[0], times, settings.device)
-        weights, before = (None, None) if earlier is None else (earlier.module_, earlier.history_)
+        weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
+        self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
+        self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
+        honest = honest_truths(linear, timeline, sizes, tail, device=settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
         challenger = find_challenger(module, batches, rows, settings)
         # What a network can take off squared errors goes by the square of its share.
         share = 1.0 if challenger is None else float(((1 - challenger.share) ** 2).mean())
         epoch = batches.eased(share)
-        with EpochTasks(self, context, data, before) as on_epoch:
+        with tasks as on_epoch:
             record = TrainingRecord()
             if settings.train_network:
                 with threads_for(settings.batch_size * self.module_.largest_product):
@@ -415,13 +417,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
             self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
         )
         rows = replace(rows, scaler=self.scaler_)
-        self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
         final = None if linear is None else linear[1]
         self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
         self.trust_ = self.judged_.trust
         self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
-        self.__dict__.update(training_course(record.rows, before))
-        self.best_loss_ = record.best_loss
+        self.__dict__.update(training_course(record, tasks.before))
 
     @property
     def series_blend_(self) -> pd.DataFrame | None:

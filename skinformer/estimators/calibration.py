@@ -120,7 +120,7 @@ class Calibration:
         Parameters
         ----------
         module : Informer or Corrected
-            Trained, its path not fitted again yet.
+            Its path not fitted again yet.
         timeline : Timeline
             The rows of the fit.
         tail : ndarray of int64, shape (n_series,), or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch.nn import Module
 
 from skinformer import ranks
 from skinformer.estimators.state import FittedState
-from skinformer.training.record import EpochRow
+from skinformer.training.record import EpochRow, TrainingRecord
 
 __all__ = ["EpochTasks", "training_course"]
 
@@ -38,8 +38,9 @@ class EpochTasks:
     -----
     A task begins where the one before it ended, so that progress bars time whole epochs. The
     hooks get an estimator ready to predict, whose network is a copy: what a callback keeps does
-    not change when training goes on. It has the losses so far. Of ranks that share the fit the
-    first calls, and all do what its callbacks want.
+    not change when training goes on. It has the losses so far. A hook that raises ends the fit,
+    and is not called again. Of ranks that share the fit the first calls, and all do what its
+    callbacks want.
     """
 
     def __init__(
@@ -53,7 +54,6 @@ class EpochTasks:
         self.context = context
         self.data = data
         self.before = before
-        self.rows: list[EpochRow] = []
         self.task: Any = None
 
     def __enter__(self) -> EpochTasks:
@@ -64,53 +64,48 @@ class EpochTasks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the task of an epoch that never ran, after early stopping, and the fit's."""
-        if not ranks.is_first():
-            return
-        if self.task is not None:
-            self._end(self.estimator.module_)
-        self._call_end(self.context, self.estimator.module_)
+        """Leave an epoch that was cut short without an end."""
+        self.task = None
 
-    def __call__(self, row: EpochRow, module: Module) -> bool:
+    def __call__(self, record: TrainingRecord, module: Module) -> bool:
         """End an epoch's task; return whether a callback wants to stop."""
-        self.rows.append(row)
-        return ranks.from_first(lambda: self._next(row, module))
+        return ranks.from_first(lambda: self._next(record, module))
 
-    def _next(self, row: EpochRow, module: Module) -> bool:
+    def _next(self, record: TrainingRecord, module: Module) -> bool:
         if self.estimator.verbose:
-            _write_line(self.estimator, row)
-        stop = self._end(module)
-        if row.epoch < self.estimator.max_iter and not stop:
+            _write_line(self.estimator, record.rows[-1])
+        stop = self._tell_end(self.task, lambda: self._as_if_ended(record, module))
+        if not (stop or record.stopped):
             self._begin()
         return stop
+
+    def end_fit(self) -> None:
+        """End the fit's task: all is fitted."""
+        if ranks.is_first():
+            self._tell_end(self.context, lambda: {"module_": copy.deepcopy(self.estimator.module_)})
 
     def _begin(self) -> None:
         self.task = self.context.subcontext(task_name="epoch")
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-    def _end(self, module: Module) -> bool:
-        stop = self._call_end(self.task, module)
-        self.task = None
-        return stop
+    def _as_if_ended(self, record: TrainingRecord, module: Module) -> dict[str, Any]:
+        course = training_course(record, self.before)
+        return {"module_": copy.deepcopy(module).eval(), **course}
 
-    def _call_end(self, task: Any, module: Module) -> bool:
-        def reconstruction() -> dict[str, Any]:
-            course = training_course(self.rows, self.before)
-            return {"module_": copy.deepcopy(module).eval(), **course}
-
+    def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:
         stop = task.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=reconstruction, **self.data
         )
         return bool(stop)
 
 
-def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> dict[str, Any]:
+def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
     """
     Give the fitted attributes that tell the course of a training.
 
     Parameters
     ----------
-    rows : sequence of EpochRow
+    record : TrainingRecord
         The epochs.
     before : DataFrame or None
         Epochs of an earlier fit that these went on from.
@@ -118,9 +113,10 @@ def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> di
     Returns
     -------
     dict
-        ``history_``, and its columns and length by the names that scikit-learn gives them.
+        ``history_``, its columns and length by the names that scikit-learn gives them, and
+        ``best_loss_``.
     """
-    table = pd.DataFrame(rows, columns=list(EpochRow._fields))
+    table = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
     table = pd.concat([table] if before is None else [before, table], ignore_index=True)
     validated = bool(table["validation_loss"].notna().any())
     return {
@@ -128,6 +124,7 @@ def training_course(rows: Sequence[EpochRow], before: pd.DataFrame | None) -> di
         "loss_curve_": table["loss"].tolist(),
         "validation_scores_": (-table["validation_loss"]).tolist() if validated else None,
         "n_iter_": len(table),
+        "best_loss_": record.best_loss,
     }
 
 

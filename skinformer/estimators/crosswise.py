@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.hybrid import linear_module
+from skinformer.estimators.hybrid import linear_module, times_of
 from skinformer.ridge.fit import LinearFit
 from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.timeline import Timeline
 
-__all__ = ["N_APART", "HonestTruths"]
+__all__ = ["N_APART", "HonestTruths", "honest_truths"]
 
 #: Times that the path is fitted without, one after the other.
 N_APART = 3
@@ -78,3 +80,37 @@ class HonestTruths:
             if len(some):
                 moved[some] -= path(past[some], future[some])
         return moved
+
+
+def honest_truths(
+    linear: tuple[LinearFit, LinearFit] | None,
+    timeline: Timeline,
+    sizes: ModelSizes,
+    tail: IntArray | None,
+    *,
+    device: torch.device | str,
+) -> HonestTruths | None:
+    """
+    Make what moves the truths of a fit.
+
+    Parameters
+    ----------
+    linear : tuple of LinearFit, or None
+        From `linear_fit`.
+    timeline : Timeline
+        The training rows.
+    sizes : ModelSizes
+        What the columns are.
+    tail : ndarray of int64, shape (n_series,), or None
+        The row at which each series' validation tail begins.
+    device : torch.device or str
+        Where windows are.
+
+    Returns
+    -------
+    HonestTruths or None
+        None where there is no path, or too little to fit it to apart.
+    """
+    if linear is None or not linear[0].apart:
+        return None
+    return HonestTruths(sizes, linear[0], partial(times_of, timeline, tail), device)

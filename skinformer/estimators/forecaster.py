@@ -132,6 +132,7 @@ class StepForecaster:
             has_target=has_target,
             features=self.roles.mode == "features",
             seq_len=self.sizes.seq_len,
+            pred_len=self.sizes.pred_len,
             reach=reach,
         )
         return place, observed._replace(track=track)

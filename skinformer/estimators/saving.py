@@ -25,6 +25,9 @@ from skinformer.persistence import (
 
 __all__ = ["save"]
 
+#: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
+_SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
+
 
 def save(model: InformerRegressor, path: str | os.PathLike[str], *, history: str) -> None:
     """
@@ -46,7 +49,7 @@ def save(model: InformerRegressor, path: str | os.PathLike[str], *, history: str
     state = {
         name: value
         for name, value in vars(model).items()
-        if name not in params and not name.startswith(("_sk", "_sklearn"))
+        if name not in params and not name.startswith(_SKLEARNS)
     }
     if history == "context":
         state |= _context(model)

@@ -191,6 +191,8 @@ def _check_truth(
     seen = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in seen}
     validation.warn_of_leaks(features, truth.values)
+    if roles.mode == "features":
+        validation.warn_of_mixed_truth(list(features.values()), truth.values)
 
 
 def _read_targets(

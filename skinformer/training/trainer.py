@@ -36,7 +36,7 @@ SCALER_HALVINGS = 16  # from the gradient scaler's first scale, 2**16, to 1
 #: What taking over the state of another network ends in.
 _MISFITS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 
-OnEpoch = Callable[[EpochRow, nn.Module], bool]
+OnEpoch = Callable[[TrainingRecord, nn.Module], bool]
 
 
 def train(
@@ -70,8 +70,9 @@ def train(
     groups : mapping of str to sequence of Parameter
         See `make_optimizers`.
     on_epoch : callable or None
-        Called as ``on_epoch(row, module)`` after each epoch, the module in evaluation mode; True
-        stops the fit.
+        Called as ``on_epoch(record, module)`` after each epoch, the module in evaluation mode; True
+        stops the fit. The record holds the epochs so far, those of the checkpoint too, the loss of
+        the module's weights, and why it was the last epoch if it was.
     checkpoint : path-like or None
         File written after each epoch. If it exists, the fit continues from it, with the same
         result, bit for bit, as if it had never been stopped; or it is refused, and the module
@@ -125,7 +126,7 @@ def train(
         while not fit.stopped:
             row = _epoch(fit, validation=validation)
             fit.finish_epoch(row, validated=validation is not None)
-            if on_epoch is not None and on_epoch(row, module) and not fit.stopped:
+            if on_epoch is not None and on_epoch(fit.so_far(), module) and not fit.stopped:
                 fit.stopped = "callback"
             if checkpoint is not None and ranks.is_first():
                 _write(fit, checkpoint, fingerprint=fingerprint)
@@ -228,14 +229,20 @@ class _Fit:
         """Give the module its best weights so far: before the first epoch those it came with."""
         self.module.load_state_dict(self.best.weights)
 
+    def so_far(self) -> TrainingRecord:
+        """Report, with the latest epoch's weights."""
+        last = self.rows[-1]
+        loss = last.loss if math.isnan(last.validation_loss) else last.validation_loss
+        return TrainingRecord(
+            rows=self.rows, best_iter=last.epoch, best_loss=loss, stopped=self.stopped
+        )
+
     def close(self, *, restore_best: bool) -> TrainingRecord:
         """Give the module its final weights and report."""
-        record = TrainingRecord(rows=self.rows, stopped=self.stopped)
+        record = self.so_far()
         if restore_best:
             self.restore_best()
             record.best_iter, record.best_loss = self.best.epoch, self.best.loss
-        else:
-            record.best_iter, record.best_loss = len(self.rows), self.rows[-1].loss
         return record
 
     def state_dict(self) -> dict[str, Any]:

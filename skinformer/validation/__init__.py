@@ -64,6 +64,7 @@ from skinformer.validation.labels import (
     sorted_classes,
     warn_of_unseen_labels,
 )
+from skinformer.validation.mixtures import warn_of_mixed_truth
 from skinformer.validation.naive import warn_of_better_naive
 from skinformer.validation.parameters import (
     ATTENTION_CONSTRAINTS,
@@ -332,6 +333,7 @@ __all__ = [
     "warn_of_last_column",
     "warn_of_leaks",
     "warn_of_lost_index",
+    "warn_of_mixed_truth",
     "warn_of_new_values",
     "warn_of_no_calendar",
     "warn_of_no_network",

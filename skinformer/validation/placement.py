@@ -23,6 +23,7 @@ def check_placement(
     has_target: BoolArray,
     features: bool,
     seq_len: int,
+    pred_len: int,
     reach: int,
 ) -> None:
     """
@@ -44,6 +45,8 @@ def check_placement(
         Whether X never holds the target.
     seq_len : int
         Steps in a context; rows that begin further after the history are warned of.
+    pred_len : int
+        Steps in a block; one row by itself is warned of from the second one on.
     reach : int
         Steps that nobody asked for are forecast up to so many.
 
@@ -81,7 +84,10 @@ def check_placement(
         if flags.any():
             _warn_of_own_context(int(flags[track].sum()), text)
     ahead = first - timeline.end_step[owner]
-    far = ~(new | off | early) & seen & (ahead > seq_len)
+    # With the rows before it, one row would have been forecast from these.
+    alone = np.bincount(track, minlength=len(new)) == 1
+    near = np.where(alone, min(pred_len - 1, seq_len), seq_len)
+    far = ~(new | off | early) & seen & (ahead > near)
     if far.any():
         _warn_of_far_rows(int(ahead[far].max()), bool(place.stored[far].all()))
 

@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import skinformer
 from skinformer import InformerRegressor
 
 SMALL = {"seq_len": 12, "pred_len": 4, "d_model": 8, "n_heads": 2, "random_state": 0}
@@ -67,6 +68,37 @@ def test_the_hooks_see_the_losses_so_far(df):
         assert model.validation_scores_ == final.validation_scores_[:epoch]
 
 
+def test_the_hooks_see_no_epoch_that_never_ran(df):
+    """A pruner would be told of the last epoch twice where a fit has converged."""
+    spy = Spy()
+    noise = df.assign(load=np.random.default_rng(1).normal(size=120))
+    model = InformerRegressor("load", max_iter=50, n_iter_no_change=2, **SMALL)
+    model.set_callbacks(spy).fit(noise)
+    assert model.n_iter_ < 50
+    assert [seen.n_iter_ for seen in spy.models] == list(range(1, model.n_iter_ + 1))
+    assert spy.begun == model.n_iter_
+
+
+def test_the_hooks_of_a_resumed_fit_see_the_losses_before_it(df, tmp_path):
+    """Step 3 of a learning curve must not become step 1 because a machine went down."""
+
+    class Crash(Spy):
+        def on_fit_task_begin(self, estimator, context):
+            super().on_fit_task_begin(estimator, context)
+            if self.begun == 3:
+                raise MemoryError
+
+    model = InformerRegressor("load", max_iter=4, checkpoint=tmp_path / "fit.pt", **SMALL)
+    with pytest.raises(MemoryError):
+        model.set_callbacks(Crash()).fit(df)
+    spy = Spy()
+    model.set_callbacks(spy).fit(df)
+    first = model.n_iter_ - len(spy.models) + 1
+    assert first > 1
+    for epoch, seen in enumerate(spy.models, start=first):
+        assert seen.loss_curve_ == model.loss_curve_[:epoch]
+
+
 def test_the_hooks_get_the_target_in_frame_mode(df):
     """Scorers of callbacks want a y even where fit got none."""
     spy = Spy()
@@ -81,6 +113,65 @@ def test_a_callback_can_stop_a_fit(df):
     assert model.n_iter_ == 2
     assert len(model.history_) == 2
     assert np.isfinite(model.predict(df)).all()
+
+
+class PrunedError(Exception):
+    """What a callback raises, as Optuna's TrialPruned."""
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_hook_that_raises_is_told_once_and_the_estimator_stays_as_it_was(df, fitted):
+    """A pruner that is told of an epoch twice judges by the wrong one; a pruned fit is no fit."""
+
+    class Prune(Spy):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.epochs += 1
+            if self.epochs == 2:
+                raise PrunedError
+
+    model = InformerRegressor("load", max_iter=4, **SMALL)
+    if fitted:
+        model.fit(df)
+    before = dict(vars(model))
+    spy = Prune()
+    with pytest.raises(PrunedError):
+        model.set_callbacks(spy).fit(df)
+    assert (spy.begun, spy.epochs) == (2, 2)
+    model.set_callbacks()
+    assert vars(model) == before
+    assert all(value is before[name] for name, value in vars(model).items())
+
+
+def test_what_the_hooks_get_is_whole(df, tmp_path):
+    """Whoever keeps the best epoch's model wants its ranges and its file, too."""
+    spy = Spy()
+    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(df)
+    for model in spy.models:
+        assert model.best_loss_ == -model.validation_scores_[-1]
+        assert model.predict_interval(df).shape == (len(df), 2)
+        model.save(tmp_path / "epoch.skinformer")
+        loaded = skinformer.load(tmp_path / "epoch.skinformer")
+        np.testing.assert_array_equal(loaded.predict(df), model.predict(df))
+    fitted = {name for name in vars(final) if name.endswith("_")}
+    assert fitted <= set(vars(spy.models[0]))
+
+
+def test_the_end_of_the_fit_comes_with_the_final_model(df):
+    """A score at the end of a fit is that of the model one gets: with ridges fitted to all rows."""
+
+    class Last(Spy):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            if context.task_name == "fit":
+                self.models.append(fitted_estimator)
+
+    spy = Last()
+    holes = df.assign(load=df["load"].mask(np.arange(120) % 50 == 40))
+    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(holes)
+    (model,) = spy.models
+    assert model.module_ is not final.module_
+    np.testing.assert_array_equal(model.predict(holes), final.predict(holes))
+    assert model.trust_ == final.trust_
+    assert model.base_blend_ == final.base_blend_
 
 
 def test_a_callback_that_draws_random_numbers_changes_nothing(df):

@@ -65,8 +65,9 @@ def build():
         told.update(given, start=copy.deepcopy(module))
         module.eval()
         row = EpochRow(1, 0.5, 0.25, 1e-3, 1.0, 0.0)
-        given["on_epoch"](row, module)
-        return TrainingRecord(rows=[row], best_iter=1, best_loss=0.25, stopped="max_iter")
+        record = TrainingRecord(rows=[row], best_iter=1, best_loss=0.25, stopped="max_iter")
+        given["on_epoch"](record, module)
+        return record
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TRAINER, train)

@@ -20,9 +20,9 @@ def main(checkpoint):
     batches = [Batch((torch.randn(8, 5),), torch.randn(8, 3, 1), None)] * 4
     module = Toy()
 
-    def on_epoch(row, module):
-        if row.epoch > 1:  # a little less each time: header, first records, tensors, the end
-            room = (row.epoch - 2) * os.path.getsize(checkpoint) // 40
+    def on_epoch(so_far, module):
+        if so_far.n_iter > 1:  # a little less each time: header, first records, tensors, the end
+            room = (so_far.n_iter - 2) * os.path.getsize(checkpoint) // 40
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 
     with warnings.catch_warnings(record=True) as caught:

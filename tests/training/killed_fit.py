@@ -24,7 +24,7 @@ def main(checkpoint, weights):
         validation=batches[-4:],
         settings=dataclasses.replace(SETTINGS, max_iter=40, n_iter_no_change=40),
         groups=toy_groups(module),
-        on_epoch=lambda row, module: bool(time.sleep(0.02)),  # long enough to be killed
+        on_epoch=lambda so_far, module: bool(time.sleep(0.02)),  # long enough to be killed
         checkpoint=checkpoint,
         fingerprint={"data": "toy"},
     )

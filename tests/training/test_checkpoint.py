@@ -25,8 +25,8 @@ def fit(toy, data, settings, *, checkpoint, break_after=None, fingerprint=None):
     module, groups = toy()
     training, validation = data()
 
-    def on_epoch(row, module):
-        if break_after is not None and row.epoch > break_after:
+    def on_epoch(so_far, module):
+        if break_after is not None and so_far.n_iter > break_after:
             raise StopError
 
     torch.manual_seed(7)

@@ -331,8 +331,8 @@ def test_a_fit_outlives_a_full_disk(fit, tmp_path, monkeypatch, owner, name):
     path = tmp_path / "fit.pt"
     whole, _ = fit(None, max_iter=5)
 
-    def on_epoch(row, module):
-        if row.epoch == 2:
+    def on_epoch(so_far, module):
+        if so_far.n_iter == 2:
             monkeypatch.setattr(owner, name, full_disk)
 
     message = (
@@ -355,8 +355,8 @@ def test_a_disk_with_room_again_gets_the_later_epochs(fit, tmp_path, monkeypatch
     """An hour without a disk must not end the safety of the days after."""
     path = tmp_path / "fit.pt"
 
-    def on_epoch(row, module):
-        if row.epoch in {1, 3}:
+    def on_epoch(so_far, module):
+        if so_far.n_iter in {1, 3}:
             monkeypatch.setattr(os, "fsync", full_disk)
         else:
             monkeypatch.undo()
@@ -372,8 +372,8 @@ def test_a_fit_outlives_its_folder(fit, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
 
-    def on_epoch(row, module):
-        if row.epoch == 2:
+    def on_epoch(so_far, module):
+        if so_far.n_iter == 2:
             (folder / "fit.pt").unlink()
             folder.rmdir()
 

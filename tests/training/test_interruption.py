@@ -62,7 +62,7 @@ class Fit:
         self.batches.batches = self.batches.batches[:2]
         torch.manual_seed(7)
 
-        def on_epoch(row, module):
+        def on_epoch(so_far, module):
             if checkpoint is None:
                 self.seen.append(self.weights(module))
 
@@ -160,8 +160,8 @@ def test_ctrl_c_in_a_callback_keeps_its_epoch(fit, toy, tmp_path, epoch):
     (module, groups), (batches, validation) = toy(), fit.data(n=96)
     batches.batches = batches.batches[:2]
 
-    def on_epoch(row, module):
-        if row.epoch == epoch:
+    def on_epoch(so_far, module):
+        if so_far.n_iter == epoch:
             raise KeyboardInterrupt
 
     torch.manual_seed(7)

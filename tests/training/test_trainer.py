@@ -131,7 +131,9 @@ def test_without_validation_the_last_weights_stay(fit):
         max_iter=9,
         n_iter_no_change=1,
         tol=100.0,
-        on_epoch=lambda row, module: seen.append([p.detach().clone() for p in module.parameters()]),
+        on_epoch=lambda so_far, module: seen.append(
+            [p.detach().clone() for p in module.parameters()]
+        ),
     )
     assert (record.stopped, record.n_iter, record.best_iter) == ("max_iter", 9, 9)
     assert record.best_loss == record.rows[-1].loss
@@ -177,9 +179,9 @@ def test_a_callback_sees_each_epoch_and_can_stop(fit):
     """In evaluation mode, so that it may predict; None and False mean: go on."""
     seen = []
 
-    def on_epoch(row, module):
-        seen.append((row.epoch, module.training))
-        return row.epoch == 3
+    def on_epoch(so_far, module):
+        seen.append((so_far.n_iter, module.training))
+        return so_far.n_iter == 3
 
     module, record = fit(on_epoch=on_epoch)
     assert seen == [(1, False), (2, False), (3, False)]
@@ -262,7 +264,7 @@ def test_a_non_finite_loss_stops_the_fit_and_says_where(fit, toy, data, bad, on_
     seen = [[p.detach().clone() for p in toy()[0].parameters()]]
     module = toy()
 
-    def on_epoch(row, module):
+    def on_epoch(so_far, module):
         seen.append([p.detach().clone() for p in module.parameters()])
 
     training, _ = data()
@@ -399,7 +401,7 @@ def test_a_module_with_a_generator_resumes_where_it_was(settings, tmp_path):
             module, training=[Batch((x,), x, None)] * 3, validation=None, fingerprint={},
             settings=settings(max_iter=6), checkpoint=checkpoint,
             groups={"matrix": [], "decayed": [], "plain": [module.weight]},
-            on_epoch=lambda row, _: 1 / (row.epoch - stop_at) > 2,
+            on_epoch=lambda so_far, _: 1 / (so_far.n_iter - stop_at) > 2,
         )  # fmt: skip
         return module
 

@@ -1,0 +1,79 @@
+"""Ray Tune stops unpromising fits: each epoch's validation error is reported from a callback.
+
+The same callback as with Optuna, but that `tune.report` never raises: Ray ends the process of a
+trial that its scheduler stops. Every trial gets one core; frames go to them once, by
+`tune.with_parameters`.
+"""
+
+# %%
+import logging
+import tempfile
+
+import ray
+from ray import tune
+
+from skinformer import InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
+
+
+class ReportEpochs:
+    """Tell Ray each epoch's validation loss."""
+
+    def setup(self, estimator, context):
+        """Nothing to set up."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing to do: the loss comes at the end."""
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        """Report the epoch."""
+        if context.task_name == "epoch":
+            epoch = fitted_estimator.history_.iloc[-1]
+            tune.report({"validation_loss": float(epoch["validation_loss"])})
+
+    def teardown(self, estimator, context):
+        """Nothing to tear down."""
+
+
+def trial(config, train, target):
+    """Fit once."""
+    model = InformerRegressor(
+        target,
+        seq_len=168,
+        pred_len=24,
+        d_model=8,
+        n_heads=2,
+        max_iter=4,
+        max_windows=300,
+        base="linear",
+        random_state=0,
+        **config,
+    )
+    model.set_callbacks(ReportEpochs()).fit(train)
+
+
+# %% Half of the trials are stopped after the second epoch, half of the rest after the fourth.
+if __name__ == "__main__":
+    target = "45 Queen Street"
+    counts = load_auckland_pedestrians()[[target]][2000:3200]
+    folder = tempfile.TemporaryDirectory()
+    ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.WARNING)
+    tuner = tune.Tuner(
+        tune.with_parameters(trial, train=counts, target=target),
+        param_space={"learning_rate": tune.grid_search([1e-5, 1e-3, 3e-3, 1e-2])},
+        tune_config=tune.TuneConfig(
+            metric="validation_loss",
+            mode="min",
+            scheduler=tune.schedulers.ASHAScheduler(max_t=4, grace_period=2, reduction_factor=2),
+        ),
+        run_config=tune.RunConfig(storage_path=folder.name, verbose=0),
+    )
+    results = tuner.fit()
+    for result in results:
+        rate, epochs = result.config["learning_rate"], len(result.metrics_dataframe)
+        print(
+            f"learning_rate={rate}: {epochs} epochs, loss {result.metrics['validation_loss']:.4f}"
+        )
+    print("best:", results.get_best_result().config)
+    ray.shutdown()
+    folder.cleanup()

@@ -1,0 +1,32 @@
+"""skops: a fitted model in its file, and the types that you trust when you read it.
+
+skops refuses to load what is not listed. Read the list once; load with it, not with whatever the
+file asks for.
+"""
+
+# %%
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import skops.io
+
+from skinformer import InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
+
+target = "45 Queen Street"
+counts = load_auckland_pedestrians()[[target]][2000:3200]
+model = InformerRegressor(
+    target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+    base="linear", random_state=0,
+).fit(counts)  # fmt: skip
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder, "street.skops")
+    skops.io.dump(model, path)
+    asked = skops.io.get_untrusted_types(file=path)
+    print("to be trusted:", asked)
+    loaded = skops.io.load(path, trusted=["skinformer.estimators.regressor.InformerRegressor"])
+
+assert np.array_equal(loaded.predict(counts), model.predict(counts))
+print("the same forecasts")

@@ -1,0 +1,1 @@
+"""Adapters to other libraries; each module needs its own, which skinformer does not."""

@@ -1,0 +1,195 @@
+"""An InformerRegressor as a forecaster of sktime.
+
+The one module that imports sktime; import it by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.timeline.clock import join_series
+
+try:
+    from sktime.forecasting.base import BaseForecaster
+except ImportError as error:
+    raise ImportError(
+        "skinformer.beside.sktime needs sktime, which is no requirement of skinformer: "
+        "pip install sktime (1.2 takes pandas 3.0, not yet 3.1)."
+    ) from error
+
+__all__ = ["InformerForecaster"]
+
+
+class InformerForecaster(BaseForecaster):
+    """
+    An `InformerRegressor` behind sktime's interface.
+
+    `y` is the target, or several; the columns of `X` are taken as known ahead, as sktime's are.
+    Several series (sktime's panels) are fitted together.
+
+    Parameters
+    ----------
+    regressor : InformerRegressor or None, default=None
+        What forecasts, cloned by `fit`, which sets its `target` and `known_future`. None is one
+        with its defaults. Point forecasts, or one quantile; ranges are made beside.
+
+    Attributes
+    ----------
+    regressor_ : InformerRegressor
+        Fitted, with all its attributes.
+
+    Notes
+    -----
+    `update` takes in later rows and never trains, whatever `update_params` says; rows that are
+    known already are skipped. To train again call `fit`, or wrap it in sktime's
+    ``UpdateRefitsEvery``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.beside.sktime import InformerForecaster
+    >>> days = pd.period_range("2024-01-01", periods=90, freq="D")
+    >>> y = pd.Series(np.sin(np.arange(90.0)), index=days, name="load")
+    >>> sizes = {"seq_len": 14, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> forecaster = InformerForecaster(InformerRegressor(**sizes)).fit(y)
+    >>> forecaster.predict(fh=[1, 2, 3]).index.astype(str).tolist()
+    ['2024-03-31', '2024-04-01', '2024-04-02']
+    """
+
+    _tags = {  # noqa: RUF012 - sktime reads it off the class
+        "object_type": "forecaster",
+        "authors": "the skinformer developers",
+        "maintainers": "the skinformer developers",
+        "python_dependencies": "skinformer",
+        "y_inner_mtype": ["pd.DataFrame", "pd-multiindex"],
+        "X_inner_mtype": ["pd.DataFrame", "pd-multiindex"],
+        "requires-fh-in-fit": False,
+        "X-y-must-have-same-index": True,
+        "capability:multivariate": True,
+        "capability:exogenous": True,
+        "capability:insample": True,
+        "capability:pred_int": True,
+        "capability:pred_int:insample": True,
+        "capability:missing_values": False,
+        "capability:update": True,
+        "capability:categorical_in_X": False,
+        "capability:random_state": False,  # it is the regressor's
+    }
+
+    _config = {"remember_data": False}  # noqa: RUF012 - the regressor does
+
+    def __init__(self, regressor: InformerRegressor | None = None) -> None:
+        self.regressor = regressor
+        super().__init__()
+
+    def _fit(self, y: pd.DataFrame, X: pd.DataFrame | None, fh: Any) -> InformerForecaster:  # noqa: ARG002
+        """Fit a clone."""
+        regressor = InformerRegressor() if self.regressor is None else clone(self.regressor)
+        rows = _side_by_side(y, X)
+        names = list(rows.columns)
+        n_known = len(names) - y.shape[1]
+        regressor.set_params(target=names[n_known:], known_future=names[:n_known] or None)
+        self.regressor_ = regressor.fit(rows)
+        self._targets, self._known = (
+            y.columns,
+            X,
+        )  # sktime hands on no rows of the past, which in-sample forecasts need
+        return self
+
+    def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
+        """Forecast the rows that a horizon names."""
+        asked, rows = self._rows(fh, X)
+        forecast = self.regressor_.predict(rows)
+        return pd.DataFrame(forecast, rows.index, self._targets).loc[asked]
+
+    def _predict_quantiles(
+        self, fh: Any, X: pd.DataFrame | None, alpha: Sequence[float]
+    ) -> pd.DataFrame:
+        """Forecast quantiles of the rows that a horizon names."""
+        asked, rows = self._rows(fh, X)
+        levels = np.unique(alpha)
+        quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
+        quantiles = quantiles.reshape(len(rows), -1, len(levels))
+        quantiles = quantiles[..., np.searchsorted(levels, alpha)]
+        parts = {
+            name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[asked]
+            for j, name in enumerate(self._get_varnames())
+        }
+        table: pd.DataFrame = pd.concat(parts, axis=1)
+        return table
+
+    def _update(
+        self,
+        y: pd.DataFrame,
+        X: pd.DataFrame | None = None,
+        update_params: bool = True,  # noqa: ARG002
+    ) -> InformerForecaster:
+        """Take in the rows that are not known yet."""
+        rows = _side_by_side(y, X)
+        due = self.regressor_.make_future_frame(1).index
+        time = rows.index.get_level_values(-1)
+        if rows.index.nlevels == 1:
+            new = time >= due[0]
+        else:
+            starts = pd.Series(due.get_level_values(-1), due.get_level_values(0))
+            new = np.asarray(time >= starts.reindex(rows.index.get_level_values(0)).array)
+        if new.any():
+            self.regressor_.update(rows[new])
+            self._known = None if X is None else pd.concat([self._known, X[new]])
+        return self
+
+    def _rows(self, fh: Any, X: pd.DataFrame | None) -> tuple[pd.Index, pd.DataFrame]:
+        """Make the rows to forecast: those asked for, and those of X that come before them."""
+        time, series = fh.to_absolute_index(self.cutoff), self.regressor_.series_
+        n_series = 1 if series is None else len(series)
+        codes = np.repeat(np.arange(n_series), len(time))
+        asked = join_series(series, codes, time[np.tile(np.arange(len(time)), n_series)])
+        index = asked if X is None else asked.union(X.index)
+        names = self.regressor_.roles_.column_labels
+        rows = pd.DataFrame(np.nan, index, names)
+        for known in (self._known, X):  # those given last win
+            if known is not None:
+                at = index.intersection(known.index)
+                rows.loc[at, list(names[: known.shape[1]])] = known.loc[at].to_numpy()
+        return asked, rows
+
+    @classmethod
+    def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:  # noqa: ARG003
+        """
+        Give small forecasters, for sktime's tests.
+
+        Parameters
+        ----------
+        parameter_set : str, default="default"
+            Not used.
+
+        Returns
+        -------
+        list of dict
+            Parameters.
+        """
+        small: dict[str, Any] = {
+            "pred_len": 2,
+            "d_model": 4,
+            "n_heads": 2,
+            "max_iter": 1,
+            "random_state": 0,
+        }
+        return [
+            {"regressor": InformerRegressor(seq_len=4, **small)},
+            {"regressor": InformerRegressor(seq_len=8, base="linear", **small)},
+        ]
+
+
+def _side_by_side(y: pd.DataFrame, X: pd.DataFrame | None) -> pd.DataFrame:
+    """Join covariates and targets, which come last, under names that are text."""
+    rows = y if X is None else pd.concat([X, y], axis=1)
+    names = rows.columns.astype(str)
+    return rows.set_axis(names if names.is_unique else [f"c{j}" for j in range(len(names))], axis=1)

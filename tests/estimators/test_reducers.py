@@ -1,0 +1,173 @@
+"""Reducers, samplers, shufflers and one-row calls: what cannot work is refused or warned of."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, FastICA, TruncatedSVD
+from sklearn.model_selection import KFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skinformer import InformerRegressor
+
+SMALL = {
+    "seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0
+}  # fmt: skip
+MIXED = (
+    "^the columns of X are uncorrelated and add up to y at their own step, as those of PCA do "
+    "where y was among its columns: they count as known ahead, and hold the answer. Reduce the "
+    r"other columns alone, ColumnTransformer\(\[\('pca', PCA\(\), drivers\)\], "
+    r"remainder='passthrough', verbose_feature_names_out=False\), with "
+    r"set_output\(transform='pandas'\) and target=, or leave the reducer out.$"
+)
+
+
+@pytest.fixture(scope="module")
+def df():
+    rng = np.random.default_rng(0)
+    hours = pd.date_range("2024-01-01", periods=300, freq="h")
+    wave = np.sin(np.arange(300) * 2 * np.pi / 24)
+    columns = {"temp": rng.normal(size=300), "wind": rng.normal(size=300)}
+    return pd.DataFrame({**columns, "load": wave + rng.normal(scale=0.3, size=300)}, index=hours)
+
+
+@pytest.mark.parametrize("kind", ["default", "pandas"])
+@pytest.mark.parametrize(
+    "reducer",
+    [
+        PCA(),
+        TruncatedSVD(3, random_state=0),
+        FastICA(random_state=0),
+        make_pipeline(StandardScaler(), PCA(), StandardScaler()),
+    ],
+    ids=["PCA", "SVD", "ICA", "scaled"],
+)
+def test_a_reducer_over_the_target_is_warned_of(df, reducer, kind):
+    """R² was .99999 on later rows: each held its own answer."""
+    pipeline = make_pipeline(reducer.set_output(transform=kind), InformerRegressor(**SMALL))
+    with pytest.warns(UserWarning, match=MIXED):
+        pipeline.fit(df, df["load"])
+
+
+def test_one_of_several_targets_in_the_mixture_is_enough(df):
+    """The other forecasts look honest."""
+    rows = PCA().set_output(transform="pandas").fit_transform(df)
+    both = pd.DataFrame({"load": df["load"], "other": np.roll(df["temp"], 7)}, index=df.index)
+    with pytest.warns(UserWarning, match=MIXED):
+        InformerRegressor(**SMALL).fit(rows, both)
+
+
+def test_a_missing_truth_does_not_hide_the_mixture(df):
+    """The truth has a hole where X, filled in, has none."""
+    rows = PCA().set_output(transform="pandas").fit_transform(df)
+    with pytest.warns(UserWarning, match=MIXED):
+        InformerRegressor(**SMALL).fit(rows, df["load"].mask(np.arange(300) == 99))
+
+
+def _honest(df):
+    rng = np.random.default_rng(1)
+    hour = df.index.hour.to_numpy()
+    waves = [np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)]
+    drivers = df[["temp", "wind"]]
+    reduced = PCA().set_output(transform="pandas").fit_transform(drivers)
+    return {
+        "drivers reduced": (reduced, df["load"]),
+        "an exact sum of measured columns": (drivers, drivers["temp"] + 2 * drivers["wind"]),
+        "noise beside orthogonal waves": (np.column_stack(waves), df["load"].to_numpy()),
+        "columns of zeros": (np.zeros((300, 2)), df["load"].to_numpy()),
+        "few rows": (PCA().fit_transform(df)[:31], df["load"].to_numpy()[:31]),
+        "a constant truth": (reduced, np.ones(300)),
+        "one column": (rng.normal(size=(300, 1)), df["load"].to_numpy()),
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "drivers reduced",
+        "an exact sum of measured columns",
+        "noise beside orthogonal waves",
+        "columns of zeros",
+        "few rows",
+        "a constant truth",
+        "one column",
+    ],
+)
+def test_honest_features_are_not_warned_of(df, case):
+    """A warning that cries wolf is switched off, and the next one with it."""
+    X, y = _honest(df)[case]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        InformerRegressor(**SMALL, base="linear").fit(X, y)
+    assert not [w for w in caught if "uncorrelated" in str(w.message)]
+
+
+def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):
+    """The message's own advice works, and keeps the components out of the future."""
+    reduce = ColumnTransformer(
+        [("pca", PCA(), ["temp", "wind"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    pipeline = make_pipeline(reduce, InformerRegressor("load", **SMALL)).fit(df)
+    assert pipeline[-1].roles_.past == ("pca0", "pca1")
+    assert len(pipeline.predict(df)) == len(df)
+
+
+def _draw(model, df, how):
+    if how == "folds":
+        folds = KFold(3, shuffle=True, random_state=0)
+        return cross_val_score(model, df, df["load"], cv=folds, error_score="raise")
+    if how == "train_test_split":
+        return model.fit(train_test_split(df, random_state=0)[0])
+    return model.fit(df.sample(frac=0.7, random_state=0).sort_index())
+
+
+@pytest.mark.parametrize("how", ["folds", "train_test_split", "sample"])
+def test_shufflers_and_samplers_of_dated_rows_are_refused(df, how):
+    """Rows out of order, or with gaps, are no timeline."""
+    model = InformerRegressor("load", **SMALL)
+    with pytest.raises(ValueError, match=r"^X.index (is not in time order|lacks \d+ timestamps)"):
+        _draw(model, df, how)
+
+
+# One-row calls
+
+
+@pytest.fixture(scope="module")
+def model(df):
+    return InformerRegressor("load", **SMALL).fit(df[["load"]][:200])
+
+
+@pytest.mark.parametrize("ahead", [6, 23, 24])
+def test_a_row_by_itself_beyond_the_first_block_is_warned_of(df, model, ahead):
+    """Row by row a test set was forecast without what had been observed; all at once with it."""
+    row = df[["load"]][200 + ahead :][:1]
+    with pytest.warns(UserWarning, match=rf"^X begins {ahead} steps after the history: the steps"):
+        alone = model.predict(row)
+    together = model.predict(df[["load"]][200 : 201 + ahead])
+    assert alone[0] != together[-1]
+
+
+def test_rows_that_need_no_others_are_not_warned_of(df, model):
+    """In the first block, in sample, ahead of any truth, or several with a gap, as by folds."""
+    rows = df[["load"]]
+    for i in (150, 200, 205):
+        model.predict(rows[i : i + 1])
+    model.predict(model.make_future_frame(20)[-1:])
+    model.predict(rows[210:220])
+    model.update(rows[200:206]).predict(rows[206:207])
+
+
+def test_a_panel_is_warned_of_the_series_whose_row_stands_alone(df):
+    """One that is up to date must not hide one that is not."""
+    rows = pd.concat({"a": df[["load"]], "b": df[["load"]]}, names=["site", "time"])
+    early = rows[rows.index.get_level_values(1) < df.index[200]]
+    fitted = InformerRegressor("load", **SMALL).fit(early)
+    good = rows.loc[["a"]][200:210]
+    with pytest.warns(UserWarning, match="^X begins 9 steps after the history"):
+        fitted.predict(pd.concat([good, rows.loc[["b"]][209:210]]))
+    fitted.predict(good)
