@@ -74,7 +74,7 @@ class HonestTruths:
             What the network is trained on.
         """
         place = np.searchsorted(self.ends, self.times(origins.cpu().numpy()), side="right")
-        moved = truth + self.path(past, future)
+        moved: Tensor = truth + self.path(past, future)
         for number, path in enumerate(self.apart):
             some = torch.from_numpy(np.flatnonzero(place == number)).to(past.device)
             if len(some):

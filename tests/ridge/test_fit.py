@@ -216,6 +216,81 @@ def test_the_errors_of_a_stretch_are_those_of_its_forecasts():
     np.testing.assert_allclose(errors[: len(STRENGTHS)], last, rtol=1e-5)
 
 
+# --- apart ------------------------------------------------------------------------------------
+
+
+def fit_apart(values):
+    """Fit, and without each of three times."""
+    problem = make_problem(values, n_targets=2)
+    origins = origins_of(problem)
+    before, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    return before
+
+
+@pytest.fixture
+def same_choice(monkeypatch):
+    """Let all candidates count alike, so that only what was learnt can differ."""
+
+    def choose(competition, stretches, *, noise):
+        n = len(competition.candidates)
+        return np.full(n, 1 / n), np.full(n, 2, dtype=np.int64)
+
+    monkeypatch.setattr(fitting, "_weigh", choose)
+
+
+@pytest.mark.usefixtures("same_choice")
+def test_what_is_fitted_apart_has_not_learnt_its_time_and_has_learnt_the_others():
+    """The network's training would be shown residuals that forecasts never have."""
+    values = noisy_walk(200, 3)
+    first = fit_apart(values)
+    ends = [end for end, _ in first.apart]
+    assert ends == sorted(ends)
+    assert ends[-1] == len(values) - PRED + 1
+    begins = [SEQ, *ends[:-1]]
+    assert (
+        max(ends[i] - begins[i] for i in range(3)) - min(ends[i] - begins[i] for i in range(3)) <= 1
+    )
+    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        other = values.copy()
+        other[begin + PRED : end - SEQ] += 3.0  # in no window of another time
+        again = fit_apart(other)
+        for i in range(3):
+            same = np.allclose(first.apart[i][1].own, again.apart[i][1].own, rtol=1e-9)
+            assert same == (i == number)
+        assert not np.allclose(first.own, again.own)
+
+
+@pytest.mark.usefixtures("same_choice")
+def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
+    """A fifth to a third of the error was missing from what networks learnt to correct."""
+    values = np.random.default_rng(0).normal(size=(130, 2))
+    problem = make_problem(values, n_targets=2)
+    found, begin = fit_apart(values), SEQ
+    for end, apart in found.apart:
+        origins = np.arange(begin, end)
+        assert relative_error(apart, problem, origins) > relative_error(found, problem, origins)
+        begin = end
+
+
+def test_too_few_windows_are_not_parted():
+    """A third of them must fill more than a window."""
+    assert fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 2, 2)).apart == ()
+    assert len(fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 1, 2)).apart) == 3
+
+
+def test_windows_of_one_time_stay_together():
+    """The series of a panel move together: one day's truths of one tell those of another."""
+    values = np.concatenate([noisy_walk(100, 2)] * 2)
+    problem = make_problem(values, n_targets=2)
+    one = np.arange(SEQ, 97)
+    origins, steps = np.concatenate([one, one + 100]), np.concatenate([one, one])
+    before, _ = fit_linear_path(problem, origins, steps, tail=None, refit=False, n_apart=3)
+    alone, _ = fit_linear_path(
+        problem._replace(values=values[:100]), one, one, tail=None, refit=False, n_apart=3
+    )
+    assert [end for end, _ in before.apart] == [end for end, _ in alone.apart]
+
+
 # --- no leaks ---------------------------------------------------------------------------------
 
 

@@ -1,0 +1,101 @@
+"""Networks learn to correct what the path will get wrong, not what it has learnt by heart."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from skinformer import InformerRegressor
+from skinformer.estimators import base
+from skinformer.estimators.crosswise import HonestTruths
+from skinformer.estimators.hybrid import linear_module
+from skinformer.ridge.fit import LinearFit
+
+SEQ, PRED = 5, 2
+SIZES = SimpleNamespace(n_targets=2, n_past=0, n_known=1, pred_len=PRED)
+
+pytestmark = pytest.mark.usefixtures("long_tables")
+
+
+def make_fit(seed, **changes):
+    rng = np.random.default_rng(seed)
+    fit = LinearFit(
+        own=rng.normal(size=(2, SEQ, PRED)),
+        mixed=rng.normal(size=(2 * 3 + 3 + 1, PRED * 2)),
+        effect=rng.normal(size=(1, 2)),
+        blend={},
+    )
+    return fit._replace(**changes)
+
+
+def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
+    """By the time of each origin; the network itself is not touched."""
+    apart = [make_fit(seed) for seed in (1, 2, 3)]
+    whole = make_fit(0, apart=tuple(zip((10, 20, 30), apart, strict=True)))
+    honest = HonestTruths(SIZES, whole, lambda rows: rows - 100, "cpu")
+    origins = torch.tensor([100, 109, 110, 119, 120, 129, 500])
+    rng = torch.Generator().manual_seed(0)
+    past, future, truth, network = (
+        torch.randn(7, *shape, generator=rng)
+        for shape in ((SEQ, 3), (PRED, 3), (PRED, 2), (PRED, 2))
+    )
+    moved = honest.move(truth, past, future, origins)
+    error = linear_module(SIZES, whole)(past, future) + network - moved
+    for i, number in enumerate([0, 0, 1, 1, 2, 2]):
+        path = linear_module(SIZES, apart[number])
+        expected = path(past[i : i + 1], future[i : i + 1])[0] + network[i] - truth[i]
+        torch.testing.assert_close(error[i], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Record what training and validation are shown."""
+    seen = {}
+    train = base.train
+
+    def spy(module, *, training, validation, **kwargs):
+        seen["training"], seen["validation"] = training, validation
+        return train(module, training=training, validation=validation, **kwargs)
+
+    monkeypatch.setattr(base, "train", spy)
+    return seen
+
+
+def noise(n=300):
+    return np.random.default_rng(0).normal(size=(n, 1))
+
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+
+def test_training_is_honest_and_validation_is_as_it_was(shown):
+    """The tail was not learnt by anyone: its truths are the truths."""
+    model = InformerRegressor(base="linear", early_stopping=True, **P).fit(noise())
+    assert shown["validation"].honest is None
+    batches = shown["training"]
+    batches.generator = None  # the same windows each time
+    moved, plain = next(iter(batches)), next(iter(replace_honest(batches)))
+    path = model.module_.path.to("cpu")
+    with torch.no_grad():
+        by_heart = path(*plain.inputs[:2]) - plain.target
+        honest = path(*plain.inputs[:2]) - moved.target
+    assert (honest**2).mean() > 1.01 * (by_heart**2).mean()
+
+
+def replace_honest(batches):
+    other = object.__new__(type(batches))
+    other.__dict__.update(batches.__dict__, honest=None)
+    return other
+
+
+def test_without_a_path_there_is_nothing_to_move(shown):
+    """A network that forecasts alone learns the truth."""
+    InformerRegressor(base=None, **P).fit(noise())
+    assert shown["training"].honest is None
+
+
+def test_short_series_are_fitted_as_they_are(shown):
+    """A third of their windows would be next to nothing."""
+    InformerRegressor(base="linear", **P).fit(noise(110))
+    assert shown["training"].honest is None
