@@ -128,7 +128,7 @@ def main(argv: list[str] | None = None) -> None:
     with (
         TemporaryDirectory() as folder,
         LocalCluster(
-            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
+            n_workers=options.workers, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         Client(cluster),
     ):

@@ -26,7 +26,7 @@ def on_dask():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):
@@ -103,6 +103,7 @@ def test_a_backtest_gives_the_same_table(engine, df, model, refit, verbose):
     pd.testing.assert_frame_equal(here, there, check_exact=True)
 
 
+@pytest.mark.parametrize("engine", [on_dask], ids=["dask"], indirect=True)  # Ray takes minutes
 def test_a_function_goes_there(engine, df):
     """A notebook's own has no module that a worker could import."""
 
