@@ -15,7 +15,7 @@ from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts, origin_errors
 from skinformer.display.report.markup import Markup, tag
-from skinformer.display.report.numbers import as_number, as_time
+from skinformer.display.report.numbers import as_number, as_percent, as_time
 from skinformer.display.report.vector import Palette, draw_vector
 from skinformer.display.residuals import ResidualDisplay
 
@@ -205,15 +205,14 @@ def _series(facts: TargetFacts) -> Picture:
     )
 
     def draw(figure: Figure) -> None:
-        from matplotlib.ticker import PercentFormatter
+        from matplotlib.ticker import MaxNLocator
 
-        table = worst[["wape"]]
         ax = figure.subplots()
-        ErrorDisplay(
-            table, label=f"mean absolute error of {facts.target}, share of the truth"
-        ).plot(ax=ax)
-        axis = ax.yaxis if pd.api.types.is_numeric_dtype(table.index) else ax.xaxis
-        axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+        shares = worst[["wape"]].set_axis([str(name) for name in worst.index])
+        shares.index.name = "series"
+        ErrorDisplay(shares, label="mean absolute error, share of the truth").plot(ax=ax)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.xaxis.set_major_formatter(lambda share, _: as_percent(share))
 
     return Picture(draw, "Errors by series", text, (5.4, max(3.4, 1.2 + 0.26 * len(worst))))
 

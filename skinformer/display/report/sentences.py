@@ -183,7 +183,8 @@ def _say_skill(facts: TargetFacts) -> list[Any]:
             "Nothing was given to compare with. Whether that is good shows beside a simple "
             "forecast, such as the last season repeated."
         ]
-    row, other = facts.comparison.loc[facts.name], facts.comparison.loc[facts.reference]
+    row: Any = facts.comparison.loc[facts.name]
+    other = facts.comparison.loc[facts.reference]
     if math.isnan(row["skill"]):
         return [tag("b", facts.reference), " makes no errors to compare with."]
     word = "smaller" if row["skill"] >= 0 else "larger"
@@ -192,7 +193,7 @@ def _say_skill(facts: TargetFacts) -> list[Any]:
     return [errors, tag("b", facts.reference), beside, ". ", _say_chance(row["p_value"])]
 
 
-def _say_chance(p_value: float) -> str:
+def _say_chance(p_value: Any) -> str:
     if math.isnan(p_value):
         return "There are too few origins, or they overlap too much, to tell that from chance."
     if p_value >= _CHANCE:
@@ -228,14 +229,14 @@ def _say_steps(facts: TargetFacts) -> list[Any]:
         return []
     last = len(errors) - 1
     said = [
-        f"{_count(int(errors.index[i]), 'step')} ahead {_with_unit(float(errors.iloc[i]), facts)}"
+        f"{_count(int(errors.index[i]), 'step')} ahead {_with_unit(errors.iloc[i], facts)}"
         for i in (0, last)
     ]
     text = f"The mean error is {said[0]} and {said[1]}"
     worst = int(errors.to_numpy().argmax())
     if worst not in (0, last):
         text += f"; it is largest {_count(int(errors.index[worst]), 'step')} ahead, "
-        text += _with_unit(float(errors.iloc[worst]), facts)
+        text += _with_unit(errors.iloc[worst], facts)
     return [text, "."]
 
 
@@ -246,7 +247,7 @@ def _say_cycle(facts: TargetFacts) -> list[Any]:
     errors = facts.by(facts.cycle)[facts.name]["mae"]
     said = [
         f"{preposition} {group_word(facts.cycle, errors.index[i])}, "
-        f"{_with_unit(float(errors.iloc[i]), facts)}"
+        f"{_with_unit(errors.iloc[i], facts)}"
         for i in (int(errors.to_numpy().argmax()), int(errors.to_numpy().argmin()))
     ]
     return [f"Errors are largest {said[0]} on average, and smallest {said[1]}."]
@@ -269,7 +270,7 @@ def _say_series(facts: TargetFacts) -> list[Any]:
     ]
 
 
-def _with_unit(value: float, facts: TargetFacts) -> str:
+def _with_unit(value: Any, facts: TargetFacts) -> str:
     text = as_number(value)
     return text if facts.unit is None else f"{text} {facts.unit}"
 
