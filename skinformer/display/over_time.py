@@ -53,9 +53,9 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
     from matplotlib import dates
 
     room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
-    most = int(room / (_DATE * float(ax.xaxis.label.get_fontsize())))
+    most = min(max(int(room / (_DATE * float(ax.xaxis.label.get_fontsize()))), 4), 10)
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
-        tz=zone, minticks=4, maxticks=min(max(most, 4), 10)
+        tz=zone, minticks=min((most + 1) // 2, 4), maxticks=most
     )
     formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,

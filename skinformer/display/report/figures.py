@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,10 @@ from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts, origin_errors
 from skinformer.display.report.markup import Markup, tag
-from skinformer.display.report.numbers import as_number, as_percent, as_time
+from skinformer.display.report.numbers import as_number, as_percent
 from skinformer.display.report.vector import Palette, draw_vector
 from skinformer.display.residuals import ResidualDisplay
+from skinformer.timeline.clock import short_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,9 @@ __all__ = ["Picture", "pictures", "show"]
 #: Rows of the picture of latest forecasts: seven horizons, within these bounds.
 _LEAST, _MOST = 100, 400
 #: Rows of residuals at most, and series that are drawn at most.
-_RESIDUALS, _SERIES = 1500, 8
+_RESIDUALS, _SERIES = 1500, 6
+#: Letters of a name at most: longer ones leave a picture no room.
+_LETTERS = 24
 _SIZE = (5.4, 3.2)
 
 
@@ -110,6 +113,7 @@ def pictures(facts: TargetFacts) -> Iterator[Picture]:
     >>> [picture.title for picture in pictures(facts)]
     ['The latest forecasts', 'What forecasts left over']
     """
+    facts = _with_short_names(facts)
     yield _latest(facts)
     yield from _origins(facts)
     for group in ("ahead", facts.cycle):
@@ -154,7 +158,7 @@ def _origins(facts: TargetFacts) -> Iterator[Picture]:
         origin, name = key if facts.main.get("series") is not None else (key, None)
         rows = facts.main if name is None else facts.main[facts.main["series"] == name]
         error = as_number(errors.iloc[place])
-        text = f"{_of_series(name)}Origin {as_time(origin)}, mean error {error}; {what}."
+        text = f"{_of_series(name)}Origin {short_label(origin)}, mean error {error}; {what}."
         yield Picture(_from_origin(facts, rows, origin, 2 * horizon), title, text)
 
 
@@ -196,7 +200,7 @@ def _errors(facts: TargetFacts, group: str) -> Picture:
 
 
 def _series(facts: TargetFacts) -> Picture:
-    worst = facts.series[: 2 * _SERIES]
+    worst = facts.series[: 3 * _SERIES]
     text = "Mean absolute error as a share of the truth's average size"
     text += (
         f", the worst {len(worst)} of {len(facts.series):,}."
@@ -252,7 +256,7 @@ def _residuals(facts: TargetFacts) -> Picture:
         ResidualDisplay.from_predictions(once, unit=facts.unit, ax=axes)
         axes[1].set_xlabel(with_unit("actual less forecast", facts.unit))  # half as wide
 
-    return Picture(draw, "What forecasts left over", text, (5.4, 5.4))
+    return Picture(draw, "What forecasts left over", text, (5.4, 5.8))
 
 
 def _usual_series(facts: TargetFacts) -> tuple[pd.DataFrame, Any]:
@@ -265,3 +269,30 @@ def _usual_series(facts: TargetFacts) -> tuple[pd.DataFrame, Any]:
 
 def _of_series(name: Any) -> str:
     return "" if name is None else f"Series {name}. "
+
+
+def _with_short_names(facts: TargetFacts) -> TargetFacts:
+    """Cut names of targets, series and forecasters that are too long to be drawn."""
+    names = _shortened(facts.tables)
+    target = _shortened([facts.target])[facts.target]
+    tables = {names[name]: table.assign(target=target) for name, table in facts.tables.items()}
+    if "series" in facts.main:
+        series = _shortened(facts.main["series"].unique())
+        tables = {
+            name: table.assign(series=table["series"].map(series)) for name, table in tables.items()
+        }
+    reference = None if facts.reference is None else names[facts.reference]
+    return TargetFacts(target, facts.unit, tables, reference)
+
+
+def _shortened(names: Iterable[Any]) -> dict[Any, str]:
+    """Cut names, and number those that would be alike."""
+    cut = {name: _shorten(name) for name in names}
+    if len(set(cut.values())) == len(cut):
+        return cut
+    return {name: f"{i}: {short}" for i, (name, short) in enumerate(cut.items(), 1)}
+
+
+def _shorten(name: Any) -> str:
+    text = str(name)
+    return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"

@@ -1,13 +1,11 @@
-"""Numbers and times as they are read: few digits, thousands apart, no zeros that say nothing."""
+"""Numbers as they are read: few digits, thousands apart, no zeros that say nothing."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import pandas as pd
-
-__all__ = ["as_number", "as_percent", "as_time"]
+__all__ = ["as_number", "as_percent"]
 
 #: From here on numbers are written without fractions.
 _WHOLE = 1000
@@ -69,27 +67,3 @@ def as_percent(share: Any, digits: int = 1) -> str:
     text = f"{value:,.{0 if abs(value) >= 100 else digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return ("0" if text in ("-0", "0") else text.replace("-", "−", 1)) + " %"
-
-
-def as_time(label: Any) -> str:
-    """
-    Write a label of time.
-
-    Parameters
-    ----------
-    label : Timestamp, Period, int or other
-        Of an index.
-
-    Returns
-    -------
-    str
-        Without the seconds, and without the hour at midnight.
-
-    Examples
-    --------
-    >>> as_time(pd.Timestamp("2024-03-01")), as_time(pd.Timestamp("2024-03-01 06:00")), as_time(7)
-    ('2024-03-01', '2024-03-01 06:00', '7')
-    """
-    if not isinstance(label, pd.Timestamp) or label.second or label.microsecond:
-        return str(label)
-    return f"{label:%Y-%m-%d %H:%M}".removesuffix(" 00:00")

@@ -234,7 +234,7 @@ def _say_steps(facts: TargetFacts) -> list[Any]:
     ]
     text = f"The mean error is {said[0]} and {said[1]}"
     worst = int(errors.to_numpy().argmax())
-    if worst not in (0, last):
+    if errors.iloc[worst] > max(errors.iloc[0], errors.iloc[last]):
         text += f"; it is largest {_count(int(errors.index[worst]), 'step')} ahead, "
         text += _with_unit(errors.iloc[worst], facts)
     return [text, "."]

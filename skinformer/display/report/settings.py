@@ -14,9 +14,9 @@ from sklearn import config_context
 
 import skinformer
 from skinformer.display.report.markup import Markup, tag
-from skinformer.display.report.numbers import as_time
 from skinformer.display.report.tables import write_table
 from skinformer.evaluation.comparison import quantile_columns
+from skinformer.timeline.clock import short_label
 
 __all__ = ["code_to_paste", "rows_table", "steps_between", "versions_table"]
 
@@ -44,14 +44,17 @@ def rows_table(result: pd.DataFrame) -> Markup:
     >>> "2 steps" in rows_table(pd.DataFrame(rows))
     True
     """
-    origins, times = result["origin"], result["time"]
+    origins, times = result["origin"].drop_duplicates(), result["time"]
     step = steps_between(result)
     levels = list(quantile_columns(result))
     rows = [
         ["targets", ", ".join(map(str, result["target"].unique()))],
         ["forecasts", f"{len(result):,}, {int(result['actual'].notna().sum()):,} of known truth"],
-        ["times", f"{as_time(times.min())} to {as_time(times.max())}"],
-        ["origins", f"{origins.nunique():,}, {as_time(origins.min())} to {as_time(origins.max())}"],
+        ["times", f"{short_label(times.min())} to {short_label(times.max())}"],
+        [
+            "origins",
+            f"{len(origins):,}, {short_label(origins.min())} to {short_label(origins.max())}",
+        ],
         ["horizon", f"{int(result['ahead'].max()):,} steps"],
         ["between origins", "one origin" if step is None else f"{step:,} rows"],
         ["quantiles", ", ".join(f"{level:g}" for level in levels) or "none"],

@@ -14,7 +14,6 @@ from skinformer.display.axes import load_pyplot
 from skinformer.display.report.facts import TargetFacts, split_targets
 from skinformer.display.report.figures import pictures, show
 from skinformer.display.report.markup import Markup, join, tag
-from skinformer.display.report.numbers import as_time
 from skinformer.display.report.page import write_page
 from skinformer.display.report.sentences import say_summary, say_what, tiles
 from skinformer.display.report.settings import code_to_paste, rows_table, versions_table
@@ -22,6 +21,7 @@ from skinformer.display.report.tables import comparison_table, group_table, seri
 from skinformer.display.report.vector import Palette
 from skinformer.evaluation.comparison import aligned
 from skinformer.persistence.atomic import replacing
+from skinformer.timeline.clock import short_label
 
 __all__ = ["write_report"]
 
@@ -129,7 +129,7 @@ def _by_name(estimator: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> Markup:
-    start, end = as_time(result["time"].min()), as_time(result["time"].max())
+    start, end = short_label(result["time"].min()), short_label(result["time"].max())
     missing = len(result) - sum(len(facts.main) for facts in targets)
     parts = [say_what(targets[0], f"the time from {start} to {end}", missing=missing)]
     for facts in targets:
@@ -167,6 +167,7 @@ def _settings(
     tables: dict[str, pd.DataFrame], estimators: dict[str, Any], reference: str | None
 ) -> Markup:
     first = next(iter(tables.values()))
+    start = short_label(first["origin"].min())
     return tag(
         "section",
         tag("h2", "How to make it again"),
@@ -174,8 +175,8 @@ def _settings(
         tag("h3", "Code"),
         tag(
             "p",
-            f"train are the rows before {as_time(first['origin'].min())}, test those from it on. "
-            "Options of backtest that results do not tell, such as refit, are not repeated.",
+            f"train are the rows before {start}, test those from it on. Options of backtest "
+            "that results do not tell, such as refit, are not repeated.",
             class_="note",
         ),
         code_to_paste(estimators, tables, reference),
