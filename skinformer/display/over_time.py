@@ -54,8 +54,9 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
 
     room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
     most = min(max(int(room / (_DATE * float(ax.xaxis.label.get_fontsize()))), 4), 10)
+    # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
-        tz=zone, minticks=min((most + 1) // 2, 4), maxticks=most
+        tz=zone, minticks=min((most - 1) // 2, 4), maxticks=most
     )
     formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,
