@@ -135,8 +135,9 @@ def origin_errors(table: pd.DataFrame) -> pd.Series:
 
     Examples
     --------
-    >>> origin_errors(pd.DataFrame({"origin": [1, 2], "actual": [3.0, 4.0], "forecast": 1.0})).max()
-    3.0
+    >>> rows = {"origin": [1, 2], "actual": [3.0, 4.0], "forecast": 1.0}
+    >>> origin_errors(pd.DataFrame(rows)).tolist()
+    [2.0, 3.0]
     """
     keys = [key for key in ("origin", "series") if key in table]
     grouped = (table["forecast"] - table["actual"]).abs().groupby([table[key] for key in keys])

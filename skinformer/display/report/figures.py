@@ -83,7 +83,7 @@ def show(picture: Picture, prefix: str, palette: Palette) -> Markup:
     Examples
     --------
     >>> empty = Picture(lambda figure: None, "Nothing", "An empty square.", (1, 1))
-    >>> show(empty, "p1", Palette())[-67:]
+    >>> show(empty, "p1", Palette())[-66:]
     '<figcaption><b>Nothing.</b> An empty square.</figcaption></figure>'
     """
     label = f"{picture.title}: {picture.text}"

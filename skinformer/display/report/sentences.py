@@ -69,6 +69,7 @@ def say_what(facts: TargetFacts, span: str, *, missing: int) -> Markup:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = {"target": "load", "actual": [2.0], "forecast": [1.0], "ahead": [1], "origin": [5]}
     >>> facts = TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None)
     >>> say_what(facts, "time 5", missing=0)
@@ -103,6 +104,7 @@ def tiles(facts: TargetFacts) -> Markup:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = {"target": "load", "actual": [2.0], "forecast": [1.0], "origin": 1, "time": 1}
     >>> "50 %" in tiles(TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None))
     True
@@ -139,6 +141,7 @@ def say_summary(facts: TargetFacts) -> Markup:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = {"target": "load", "actual": [2.0, 4.0], "forecast": [1.0, 3.0], "ahead": [1, 2]}
     >>> table = pd.DataFrame({"origin": 1, "time": [1, 2], **rows})
     >>> print(say_summary(TargetFacts("load", "MW", {"model": table}, None)).split("</li>")[0])

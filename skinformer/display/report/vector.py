@@ -128,8 +128,8 @@ def draw_vector(
     ...     prefix="p1",
     ...     label="a text",
     ...     palette=Palette(),
-    ... )[:62]
-    '<svg viewBox="0 0 72 72" role="img" aria-label="a text"><g><g>'
+    ... )[:56]
+    '<svg viewBox="0 0 72 72" role="img" aria-label="a text">'
     """
     light = _drawn(draw, size, "default", LIGHT, LIGHT_INK)
     dark = _drawn(draw, size, "dark_background", DARK, DARK_INK)
