@@ -121,7 +121,7 @@ def test_names_are_text_in_pictures_too(hostile):
 def test_same_results_same_bytes(tmp_path, pyplot):
     """A report under version control changes where results do."""
     one = write_report(tmp_path / "one.html", halves())
-    with pyplot.style.context("dark_background"):
+    with pyplot.style.context(["dark_background", {"axes.grid": True, "font.size": 20}]):
         other = write_report(tmp_path / "other.html", halves())
         assert pyplot.rcParams["text.color"] == "white"  # the user's own settings are back
     assert one.read_bytes() == other.read_bytes()
