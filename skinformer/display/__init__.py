@@ -4,6 +4,7 @@ from skinformer.display.contributions import ContributionDisplay
 from skinformer.display.coverage import CoverageDisplay
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
+from skinformer.display.report import write_report
 from skinformer.display.residuals import ResidualDisplay
 from skinformer.display.shares import SharesDisplay
 from skinformer.display.training import TrainingDisplay
@@ -16,4 +17,5 @@ __all__ = [
     "ResidualDisplay",
     "SharesDisplay",
     "TrainingDisplay",
+    "write_report",
 ]

@@ -21,8 +21,8 @@ def load_pyplot(picture: Any) -> Any:
 
     Parameters
     ----------
-    picture : object
-        Who draws.
+    picture : object or str
+        Who draws, or its name.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def load_pyplot(picture: Any) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
+        name = picture if isinstance(picture, str) else type(picture).__name__
         raise ImportError(
-            f"{type(picture).__name__} draws with matplotlib, which is not installed: "
-            "pip install 'skinformer[plot]'."
+            f"{name} draws with matplotlib, which is not installed: pip install 'skinformer[plot]'."
         ) from error
     return pyplot
 

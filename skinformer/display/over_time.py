@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from skinformer.display.axes import figure_of
 from skinformer.display.style import shade
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
@@ -20,6 +21,8 @@ __all__ = ["broken", "draw_bands", "draw_line", "time_axis"]
 
 #: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
 _LONGEST_STEP = 4
+#: Width of a date, in sizes of the font, with some room.
+_DATE = 5
 
 
 def time_axis(ax: Axes, index: pd.Index) -> None:
@@ -49,8 +52,11 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
         return
     from matplotlib import dates
 
+    room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
+    most = min(max(int(room / (_DATE * float(ax.xaxis.label.get_fontsize()))), 4), 10)
+    # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
-        tz=zone, minticks=4, maxticks=10
+        tz=zone, minticks=min((most - 1) // 2, 4), maxticks=most
     )
     formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,

@@ -6,12 +6,14 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import estimator_html_repr
 
 from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.head import Head, PointHead, QuantileHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
+from skinformer.estimators.picture import forecast_picture
 from skinformer.estimators.ranging import AskedSteps, RangesMixin
 from skinformer.timeline.arrays import Float64Array
 
@@ -341,6 +343,20 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+    def _html_repr(self) -> str:
+        """Show parameters as scikit-learn does, and after `fit` what is forecast."""
+        return f"{estimator_html_repr(self)}{forecast_picture(self)}"
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Show what `fit` found; ranges only once they are, as to find them takes seconds."""
+        if "_ranges_" in vars(self):
+            return super()._get_fitted_attr_html(doc_link)
+        shown = type(self).__new__(type(self))
+        shown.__dict__ = {**vars(self), "_ranges_": None}
+        found = super(InformerRegressor, shown)._get_fitted_attr_html(doc_link)
+        found.pop("ranges_", None)
+        return found
 
     def _make_head(self) -> Head:
         if isinstance(self.loss, str | Real):

@@ -13,7 +13,7 @@ from skinformer import validation
 from skinformer.evaluation.scores import pinball_loss
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["compare", "group_key", "quantile_columns", "summary"]
+__all__ = ["aligned", "compare", "group_key", "quantile_columns", "summary"]
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
 
@@ -113,9 +113,8 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    tables = {name: _ordered(table) for name, table in results.items()}
-    first = next(iter(tables)) if reference is None else reference
-    validation.check_compared(first, {name: _labels(table) for name, table in tables.items()})
+    first = next(iter(results)) if reference is None else reference
+    tables = aligned(results, first)
     yardstick = tables[first]
     rows = {}
     for name, table in tables.items():
@@ -125,6 +124,38 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
         skill = 1 - errors["mae"] / base if base else float("nan")
         rows[name] = errors | {"skill": skill, "dm": dm, "p_value": p_value}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:
+    """
+    Sort backtests, so that rows of the same place are of the same forecast.
+
+    Parameters
+    ----------
+    results : mapping of str to DataFrame
+        From `backtest`, by name.
+    reference : str
+        Whose rows all have to be of.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By series, origin, time and target; rows numbered anew.
+
+    Raises
+    ------
+    ValueError
+        If the results are of different rows.
+
+    Examples
+    --------
+    >>> one = pd.DataFrame({"time": [2, 1], "actual": [5.0, 7.0]})
+    >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
+    [7.0, 5.0]
+    """
+    tables = {name: _ordered(table) for name, table in results.items()}
+    validation.check_compared(reference, {name: _labels(table) for name, table in tables.items()})
+    return tables
 
 
 def group_key(result: pd.DataFrame, by: Any) -> pd.Series:

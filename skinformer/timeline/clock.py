@@ -26,6 +26,7 @@ __all__ = [
     "is_dated",
     "join_series",
     "row_labels",
+    "short_label",
     "timestamps",
     "wall_times",
 ]
@@ -550,6 +551,30 @@ def wall_times(index: pd.Index) -> pd.DatetimeIndex:
         Naive local time.
     """
     return pd.DatetimeIndex(timestamps(index)).tz_localize(None)
+
+
+def short_label(label: Any) -> str:
+    """
+    Write a label of time as people do: without seconds, and without the hour at midnight.
+
+    Parameters
+    ----------
+    label : Timestamp, Period, int or other
+        Of an index.
+
+    Returns
+    -------
+    str
+        On the clock of its own time zone.
+
+    Examples
+    --------
+    >>> short_label(pd.Timestamp("2024-03-01")), short_label(pd.Timestamp("2024-03-01 06:00"))
+    ('2024-03-01', '2024-03-01 06:00')
+    """
+    if not isinstance(label, pd.Timestamp) or label.second or label.microsecond:
+        return str(label)
+    return f"{label:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
 def row_labels(n_rows: int) -> pd.Index:

@@ -108,6 +108,7 @@ from skinformer.validation.persistence import (
 )
 from skinformer.validation.pictures import (
     check_any_epoch,
+    check_any_pair,
     check_drawn_choice,
     check_drawn_fit,
     check_drawn_lines,
@@ -206,6 +207,7 @@ __all__ = [
     "check_ahead",
     "check_any_change",
     "check_any_epoch",
+    "check_any_pair",
     "check_any_truth",
     "check_base",
     "check_blocks",

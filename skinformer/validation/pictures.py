@@ -9,6 +9,7 @@ import pandas as pd
 
 __all__ = [
     "check_any_epoch",
+    "check_any_pair",
     "check_drawn_choice",
     "check_drawn_fit",
     "check_drawn_lines",
@@ -114,4 +115,13 @@ def check_any_epoch(n_epochs: int) -> None:
         raise ValueError(
             "history_ holds no epoch: the network was not trained, as these series are too short "
             "for it. SharesDisplay shows who forecasts them."
+        )
+
+
+def check_any_pair(n_targets: int) -> None:
+    """Raise if no truth meets a forecast."""
+    if not n_targets:
+        raise ValueError(
+            "results hold no row whose truth and whose forecasts are all known: there is nothing "
+            "to report. Pass results without the forecaster that gives NaN."
         )

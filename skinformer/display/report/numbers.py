@@ -1,0 +1,69 @@
+"""Numbers as they are read: few digits, thousands apart, no zeros that say nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["as_number", "as_percent"]
+
+#: From here on numbers are written without fractions.
+_WHOLE = 1000
+
+
+def as_number(value: Any, digits: int = 3) -> str:
+    """
+    Write a number.
+
+    Parameters
+    ----------
+    value : float
+        Any; what is no number is a dash.
+    digits : int, default=3
+        That are shown, if there are no more before the point.
+
+    Returns
+    -------
+    str
+        As people write it.
+
+    Examples
+    --------
+    >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
+    ('0.0123', '1,234,568', '−3', '–')
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        return "–"
+    whole = _WHOLE <= abs(value) < 1e15
+    text = f"{value:,.0f}" if whole else f"{value:.{digits}g}"
+    return "0" if text in ("-0", "0") else text.replace("-", "−", 1)
+
+
+def as_percent(share: Any, digits: int = 1) -> str:
+    """
+    Write a share in per cent.
+
+    Parameters
+    ----------
+    share : float
+        1 is all; what is no number is a dash.
+    digits : int, default=1
+        Behind the point, below 100 %.
+
+    Returns
+    -------
+    str
+        With its sign.
+
+    Examples
+    --------
+    >>> as_percent(0.1234), as_percent(2.5), as_percent(0.5)
+    ('12.3 %', '250 %', '50 %')
+    """
+    value = 100 * float(share)
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:,.{0 if abs(value) >= 100 else digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return ("0" if text in ("-0", "0") else text.replace("-", "−", 1)) + " %"

@@ -1,0 +1,196 @@
+"""Pictures as vectors within a page: drawn light and dark, with colours that follow the reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from skinformer.display.report.markup import Markup, tag
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DARK", "DARK_INK", "LIGHT", "LIGHT_INK", "Palette", "draw_vector"]
+
+#: What pictures lie on, and of what colour their texts are; not black, which files leave out.
+LIGHT, DARK = "#ffffff", "#1b1f24"
+LIGHT_INK, DARK_INK = "#1a1d21", "#e8eaed"
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_LINK = re.compile(r"#([^)\s]+)")
+#: Text stays text, which can be searched and read aloud; dollar signs are dollars.
+_STYLE: dict[str, Any] = {
+    "font.size": 11,
+    "legend.fontsize": 10,
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "skinformer",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+_GROUNDS = ("figure.facecolor", "axes.facecolor")
+_INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+
+
+class Palette:
+    """
+    Colours of all pictures of a page, each with its dark counterpart.
+
+    Examples
+    --------
+    >>> palette = Palette()
+    >>> palette.name("#000000", "#ffffff"), palette.name("#ff0000", "#ff0000")
+    ('var(--c0)', '#ff0000')
+    >>> palette.css(dark=True)
+    '--c0:#ffffff;'
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def name(self, light: str, dark: str) -> str:
+        """
+        Give what stands for a colour.
+
+        Parameters
+        ----------
+        light, dark : str
+            The colour on light and on dark ground.
+
+        Returns
+        -------
+        str
+            Of CSS.
+        """
+        if light == dark:
+            return light
+        return f"var(--c{self._numbers.setdefault((light, dark), len(self._numbers))})"
+
+    def css(self, *, dark: bool) -> str:
+        """
+        Define the colours.
+
+        Parameters
+        ----------
+        dark : bool
+            On which ground.
+
+        Returns
+        -------
+        str
+            Of CSS.
+        """
+        return "".join(f"--c{number}:{pair[dark]};" for pair, number in self._numbers.items())
+
+
+def draw_vector(
+    draw: Callable[[Figure], Any],
+    size: tuple[float, float],
+    *,
+    prefix: str,
+    label: str,
+    palette: Palette,
+) -> Markup:
+    """
+    Draw a picture twice, light and dark, and write it once.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws on an empty figure.
+    size : tuple of float
+        Width and height, in inches.
+    prefix : str
+        Of ids: no two pictures of a page may share one.
+    label : str
+        What is seen, for those who do not see it.
+    palette : Palette
+        Takes the colours.
+
+    Returns
+    -------
+    Markup
+        An element ``svg``, without style sheets, scripts, addresses or a date.
+
+    Notes
+    -----
+    matplotlib's settings are its own defaults while this draws, whatever the user's are, and are
+    put back.
+
+    Examples
+    --------
+    >>> draw_vector(
+    ...     lambda figure: figure.text(0.5, 0.5, "<b>"),
+    ...     (1, 1),
+    ...     prefix="p1",
+    ...     label="a text",
+    ...     palette=Palette(),
+    ... )[:56]
+    '<svg viewBox="0 0 72 72" role="img" aria-label="a text">'
+    """
+    light = _drawn(draw, size, "default", LIGHT, LIGHT_INK)
+    dark = _drawn(draw, size, "dark_background", DARK, DARK_INK)
+    _merge_colours(light, dark, palette)
+    _rename_ids(light, prefix)
+    return tag(
+        "svg", *map(_written, light), viewBox=light.get("viewBox"), role="img", aria_label=label
+    )
+
+
+def _drawn(
+    draw: Callable[[Figure], Any], size: tuple[float, float], name: str, ground: str, ink: str
+) -> ElementTree.Element:
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    colours = dict.fromkeys(_GROUNDS, ground) | dict.fromkeys(_INKS, ink)
+    with style.context([name, _STYLE | colours], after_reset=True):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        file = BytesIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return ElementTree.fromstring(file.getvalue())
+
+
+def _merge_colours(light: ElementTree.Element, dark: ElementTree.Element, palette: Palette) -> None:
+    """Let each colour stand for the one at its place in the dark picture, too."""
+    for one, other in zip(light.iter(), dark.iter(), strict=True):
+        for key, value in one.attrib.items():
+            others = iter(_COLOUR.findall(other.get(key, "")))
+            pieces = _COLOUR.split(value)
+            names = [palette.name(each, next(others, each)) for each in _COLOUR.findall(value)]
+            one.set(key, "".join(a + b for a, b in zip(pieces, [*names, ""], strict=True)))
+
+
+def _rename_ids(picture: ElementTree.Element, prefix: str) -> None:
+    """Keep the ids that something points to, under names of this picture's own."""
+    names: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        return "#" + names.setdefault(found[1], f"{prefix}-{len(names)}")
+
+    for element in picture.iter():
+        for key, value in element.attrib.items():
+            if value.startswith(("#", "url(#")) and not _COLOUR.fullmatch(value):
+                element.set(key, _LINK.sub(renamed, value))
+    for element in picture.iter():
+        name = names.get(element.attrib.pop("id", ""))
+        if name:
+            element.set("id", name)
+
+
+def _written(element: ElementTree.Element) -> Markup:
+    """Write an element as HTML has it: without namespaces, sources and style sheets."""
+    name = _local(element.tag)
+    if name in ("metadata", "style"):
+        return Markup()
+    attributes = {_local(key): value for key, value in element.attrib.items()}
+    parts = [part for child in element for part in (_written(child), (child.tail or "").strip())]
+    return tag(name, (element.text or "").strip(), *parts, **attributes)
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]

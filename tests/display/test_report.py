@@ -1,0 +1,248 @@
+"""The report is one file: right numbers in plain sentences, markup that cannot be broken."""
+
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.display import write_report
+from skinformer.display.report.settings import steps_between
+from skinformer.evaluation import SeasonalNaive, backtest
+
+VOID = {"br", "col", "link", "meta"}
+EVIL = '<script>alert("1")</script>'
+
+
+class Page(HTMLParser):
+    """What a page holds, and whether its elements close in the order they open."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.values, self.texts = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.values += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def told(name, ahead, actual, forecast, **more):
+    """Make a result by hand, of hours from midnight on."""
+    time = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(actual)), "h")
+    origin = time - pd.to_timedelta(np.asarray(ahead) - 1, "h")
+    rows = {"ahead": ahead, "target": name, "actual": actual, "forecast": forecast}
+    return pd.DataFrame({"origin": origin, "time": time, **rows, **more})
+
+
+def halves(**more):
+    """Give two days: off by 1 in the first half of each, by 3 in the other; truth 10."""
+    off = np.tile(np.repeat([1.0, 3.0], 12), 2)
+    return told("load", np.tile(np.arange(1, 25), 2), np.full(48, 10.0), 10 + off, **more)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """Write a report of a panel of two targets, with names that are markup and holes."""
+    index = pd.MultiIndex.from_product(
+        [[f"shop {i} & co" for i in range(9)] + [EVIL], pd.date_range("2024", periods=60)]
+    )
+    noise = np.random.default_rng(0).normal(size=(len(index), 2))
+    X = pd.DataFrame(10 + noise, index=index, columns=[EVIL, 'cost $a$ " onload="x'])
+    X.iloc[50:53, 0] = np.nan
+    day = index.get_level_values(1)
+    train, test = X[day < "2024-02-01"], X[day >= "2024-02-01"]
+    return {
+        f"<b>{n}</b>": backtest(
+            SeasonalNaive(n, target=list(X)).fit(train), test, test, horizon=4, step=2
+        )
+        for n in (7, 1)
+    }
+
+
+@pytest.fixture(scope="module")
+def hostile(panel, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_report(path, panel, unit={EVIL: "<i>"}, title="<h1>A & B").read_text("utf-8")
+
+
+def test_elements_are_nested_and_ids_unique(hostile):
+    """A browser would repair it, each in its own way."""
+    page = Page(hostile)
+    assert len(page.ids) == len(set(page.ids)) > 10
+    assert page.tags.count("svg") == 2 * 7
+    referred = [value for _, value in page.values if value.startswith(("#", "url(#"))]
+    assert {re.search(r"#([^)]+)", value)[1] for value in referred} == set(page.ids)
+
+
+def test_nothing_is_fetched_and_nothing_runs(hostile):
+    """It is opened where there is no network, and by who does not trust it."""
+    page = Page(hostile)
+    assert not {"script", "iframe", "img", "object", "base", "form"} & set(page.tags)
+    assert [name for name, _ in page.values if name.startswith("on")] == []
+    assert [value for name, value in page.values if name in ("src", "srcset", "action")] == []
+    links = {value for name, value in page.values if name.endswith("href")}
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert "http:" not in hostile
+    assert "https:" not in hostile
+    assert "@import" not in hostile
+    assert re.findall(r"url\((?!#)", hostile) == []
+
+
+def test_names_are_text_in_pictures_too(hostile):
+    """A column may be called anything."""
+    page = Page(hostile)
+    assert page.tags.count("b") < 100  # none of those in the names
+    assert "i" not in page.tags
+    assert page.text.count(EVIL) > 8
+    pictures = re.findall(r"<svg.*?</svg>", hostile, re.S)
+    assert any(EVIL[:23] + "…" in " ".join(Page(each).texts) for each in pictures)
+    assert any("cost $a$" in " ".join(Page(each).texts) for each in pictures)
+
+
+def test_same_results_same_bytes(tmp_path, pyplot):
+    """A report under version control changes where results do."""
+    one = write_report(tmp_path / "one.html", halves())
+    with pyplot.style.context(["dark_background", {"axes.grid": True, "font.size": 20}]):
+        other = write_report(tmp_path / "other.html", halves())
+        assert pyplot.rcParams["text.color"] == "white"  # the user's own settings are back
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_sentences_and_tiles_hold_the_numbers(tmp_path):
+    """A manager reads these alone."""
+    naive = halves().assign(forecast=lambda table: table["actual"] + 4)
+    results = {"model": halves(**{"q0.1": 9.0, "q0.9": 11.5}), "last week": naive}
+    text = Page(write_report(tmp_path / "r.html", results, unit="MW").read_text("utf-8")).text
+    for said in (
+        "model forecast the time from 2024-01-01 to 2024-01-02 23:00 from 2 origins, 24 steps at",
+        "On average a forecast of load is off by 2 MW, or 20 % of its average size, 10 MW",
+        "On the whole forecasts are too high, by 2 MW",
+        "Its errors are 50 % smaller than those of last week , which is off by 4 MW",
+        "There are too few origins, or they overlap too much, to tell that from chance",
+        "is to hold 80 % of the truth held 100 %: it is wider than needed. It is 2.5 MW wide",
+        "The mean error is 1 step ahead 1 MW and 24 steps ahead 3 MW.",
+        "Errors are largest at 12:00, 3 MW on average, and smallest at 0:00, 1 MW",
+        "2 MW mean error, to either side 20 % of the average size of the truth",
+        "50 % smaller errors than last week 100 % of truths within the range; asked: 80 %",
+    ):
+        assert said in text
+
+
+def test_series_are_told_apart(hostile, panel):
+    """The mean hides the series that is forecast badly."""
+    text = Page(hostile).text
+    table = next(iter(panel.values())).dropna()
+    table = table[table["target"] == EVIL]
+    error = (table["forecast"] - table["actual"]).abs().groupby(table["series"]).sum()
+    share = error / table["actual"].abs().groupby(table["series"]).sum()
+    assert f"Of 10 series, {share.idxmax()} is forecast worst" in text
+    assert "6 forecasts have no known truth" in text  # three rows, from two origins each
+
+
+def test_unknown_truths_have_no_part(tmp_path):
+    """A hole is not an error of zero."""
+    holes = halves()
+    holes.loc[:5, "actual"] = np.nan
+    text = Page(write_report(tmp_path / "r.html", holes).read_text("utf-8")).text
+    assert "6 forecasts have no known truth and no part in what follows" in text
+    assert "is off by 2.14, or 21.4 %" in text
+
+
+def test_a_missing_forecast_is_left_out_of_all(tmp_path):
+    """Otherwise two forecasters would be compared on different rows."""
+    naive = halves()
+    naive.loc[:11, "forecast"] = np.nan
+    results = {"model": halves(), "naive": naive}
+    text = Page(write_report(tmp_path / "r.html", results).read_text("utf-8")).text
+    assert "is off by 2.33" in text
+    assert "Its errors are 0 % smaller than those of naive , which is off by 2.33" in text
+    nothing = {"model": halves(), "naive": halves().assign(forecast=np.nan)}
+    with pytest.raises(ValueError, match=r"results hold no row whose truth and whose forecasts"):
+        write_report(tmp_path / "none.html", nothing)
+    assert not (tmp_path / "none.html").exists()
+
+
+@pytest.mark.parametrize("kind", ["one row ahead", "months", "numbers", "one origin", "quantile"])
+def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
+    """No picture may ask for more than a result holds."""
+    result = halves()
+    if kind == "one row ahead":
+        result = told("load", np.ones(30, int), np.arange(30.0), np.arange(30.0) + 1)
+    elif kind == "months":
+        months = pd.period_range("2020-01", periods=48, freq="M")
+        result = result.assign(time=months, origin=months[[0, 24]].repeat(24))
+    elif kind == "numbers":
+        result = result.assign(time=np.arange(48), origin=np.arange(48) // 24 * 24, target=7)
+    elif kind == "one origin":
+        result = result[:24]
+    elif kind == "quantile":
+        result = result.assign(**{"q0.5": 10.0})
+    page = Page(write_report(tmp_path / "r.html", result).read_text("utf-8"))
+    assert page.tags.count("svg") >= 2
+
+
+def test_settings_make_it_again(tmp_path, hours):
+    """Numbers that nobody can make again prove nothing."""
+    model = InformerRegressor("load", base="linear", seq_len=24, pred_len=6, max_iter=1)
+    naive = SeasonalNaive(24, target=["load"])
+    result = halves(**{"q0.1": 9.0, "q0.9": 11.0})
+    path = write_report(
+        tmp_path / "r.html",
+        {"model": result, "naive": halves()},
+        estimator={"model": model, "naive": naive},
+    )
+    code = re.search(r"<code>(.*?)</code>", path.read_text("utf-8"), re.S)[1]
+    code = code.replace("&#x27;", "'")
+    assert "from skinformer import InformerRegressor\n" in code
+    assert "from skinformer.evaluation import SeasonalNaive\n" in code
+    train, test = hours[:300], hours[300:]
+    namespace = {"train": train, "test": test}
+    before = code.partition("write_report('report.html'")[0].replace(".fit(", ".fit(X=")
+    exec(before.replace("'step': 24", "'step': 24, 'y': test"), namespace)
+    assert namespace["results"]["model"].columns[-1] == "q0.9"
+    assert namespace["results"]["naive"]["ahead"].max() == 24
+    assert repr(namespace["estimators"]["naive"]) == repr(naive)
+
+
+def test_steps_between_origins_are_counted(hours):
+    """Whether origins overlap or leave rows out."""
+    naive = SeasonalNaive(24, target=["load"]).fit(hours[:300])
+    for step in (3, 6):
+        result = backtest(naive, hours[300:], hours[300:], horizon=6, step=step)
+        assert steps_between(result) == step
+
+
+def test_matplotlib_is_asked_for_by_name(monkeypatch, tmp_path):
+    """It is an extra."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"write_report draws with matplotlib, which is not"):
+        write_report(tmp_path / "r.html", halves())
+
+
+def test_a_failed_report_leaves_the_old_one(tmp_path, monkeypatch):
+    """A server may show it meanwhile."""
+    path = write_report(tmp_path / "r.html", halves())
+    old = path.read_bytes()
+    with pytest.raises(ValueError, match="are of different rows"):
+        write_report(path, {"a": halves(), "b": halves()[:24]})
+    assert path.read_bytes() == old
+    assert [each.name for each in tmp_path.iterdir()] == ["r.html"]
