@@ -22,10 +22,7 @@ class BareAdamW(_Bare, AdamW):
     """
     AdamW; parameters, attributes and results are those of `torch.optim.AdamW`.
 
-    Parameters
-    ----------
-    *args, **kwargs : Any
-        See `torch.optim.AdamW`; not ``differentiable``.
+    It steps without gradients: not ``differentiable``.
 
     Examples
     --------
@@ -43,11 +40,6 @@ class BareAdamW(_Bare, AdamW):
 class BareMuon(_Bare, Muon):
     """
     Muon; parameters, attributes and results are those of `torch.optim.Muon`.
-
-    Parameters
-    ----------
-    *args, **kwargs : Any
-        See `torch.optim.Muon`.
 
     Examples
     --------
