@@ -20,7 +20,7 @@ from skinformer.estimators.placement import Placement
 from skinformer.estimators.rolling import Rows
 from skinformer.estimators.seen import SeenWindow, as_tracks
 from skinformer.model.corrected import Corrected
-from skinformer.model.dropout import reseed, with_dropout
+from skinformer.model.dropout import Dropout, reseed, with_dropout
 from skinformer.model.informer import Informer
 from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -53,6 +53,12 @@ class SeenNetwork:
         """The network, without what it corrects."""
         module = self.forecaster.module
         return module.network if isinstance(module, Corrected) else module
+
+    @property
+    def dropout(self) -> float:
+        """The largest share of states that it drops in training."""
+        modules = self.network.modules()
+        return max((module.p for module in modules if isinstance(module, Dropout)), default=0.0)
 
     @property
     def shares(self) -> Float64Array:
@@ -101,14 +107,15 @@ class SeenNetwork:
         Returns
         -------
         list of list of LayerAttention
-            Layer by layer, for each chunk of windows in their order.
+            Layer by layer, for each window, without the axis of windows.
         """
         origins, out = self._canvas[1], []
         for start in range(0, len(origins), PREDICTION_CHUNK):
             some = origins[start : start + PREDICTION_CHUNK]
             recorder = AttentionRecorder(self.network, n_kept=len(some))
             predict_windows(recorder, self._source, some)
-            out.append(recorder.kept())
+            kept = recorder.kept()
+            out += [[layer.of_window(i) for layer in kept] for i in range(len(some))]
         return out
 
     @property

@@ -48,6 +48,10 @@ class LayerAttention(NamedTuple):
     queries: Tensor
     keys: Tensor
 
+    def of_window(self, i: int) -> "LayerAttention":
+        """Give the same of one window, without the axis of windows."""
+        return self._replace(weights=self.weights[i], selected=self.selected[i])
+
 
 class AttentionRecorder:
     """
