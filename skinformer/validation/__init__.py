@@ -62,6 +62,7 @@ from skinformer.validation.naive import warn_of_better_naive
 from skinformer.validation.network import (
     check_any_dropout,
     check_attention_maps,
+    check_drawn_axes,
     check_drawn_head,
     check_network_speaks,
     check_sample_count,
@@ -223,6 +224,7 @@ __all__ = [
     "check_coverage",
     "check_device",
     "check_distinct",
+    "check_drawn_axes",
     "check_drawn_choice",
     "check_drawn_fit",
     "check_drawn_head",

@@ -11,6 +11,7 @@ from skinformer.validation.warning import warn_user
 __all__ = [
     "check_any_dropout",
     "check_attention_maps",
+    "check_drawn_axes",
     "check_drawn_head",
     "check_network_speaks",
     "check_sample_count",
@@ -118,4 +119,13 @@ def check_drawn_head(head: Any, n_heads: int) -> None:
         raise ValueError(
             f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
             "another."
+        )
+
+
+def check_drawn_axes(n_given: int, n_heads: int) -> None:
+    """Raise if there are not as many axes as heads to draw."""
+    if n_given != n_heads:
+        raise ValueError(
+            f"ax holds {n_given} axes for {n_heads} heads. Pass one for each, or head=1 for one "
+            "alone."
         )
