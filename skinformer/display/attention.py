@@ -216,7 +216,7 @@ class AttentionDisplay:
             return given
         columns = min(n, _MOST_COLUMNS)
         rows = -(-n // columns)
-        size = (2.2 + 2.6 * columns if n > 1 else 6.5, 0.9 + 2.9 * rows if n > 1 else 5)
+        size = (2.2 + 2.9 * columns if n > 1 else 6.5, 0.9 + 2.9 * rows if n > 1 else 5)
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey=True
         )

@@ -176,6 +176,15 @@ def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[A
     -------
     tuple of X and AskedSteps
         X as the model sees it, and where it lies.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> asked_steps([], model, None)[1].steps
+    array([90, 91])
     """
     validation.check_fitted(model)
     if X is None:
@@ -202,6 +211,17 @@ def seen_windows(
     -------
     tuple of list of SeenWindow, and two ndarray of int64, shape (n,)
         The windows by track and time, the window of each forecast, and its step there, from 0.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> steps, recorder = asked_steps([], model, None)[1], WindowRecorder.of(model._forecaster)
+    >>> _ = recorder.forecast(*steps[:5])
+    >>> seen_windows(recorder, steps)[1:]
+    (array([0, 0]), array([0, 1]))
     """
     start = block_starts(steps.place, steps.track, steps.steps, recorder.sizes.pred_len)
     keys, window = np.unique(np.stack([steps.track, start]), axis=1, return_inverse=True)
@@ -226,6 +246,15 @@ def labels_of(model: BaseInformer, X: Any, steps: AskedSteps) -> dict[str, pd.In
     -------
     dict of str to Index of shape (n,)
         ``time``, and ``series`` of a panel.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> labels_of(model, None, asked_steps([], model, None)[1])["time"].tolist()
+    [90, 91]
     """
     index = steps.labels if X is None else getattr(X, "index", None)
     if not isinstance(index, pd.Index):
