@@ -13,9 +13,10 @@ from matplotlib import pyplot as plt
 from PIL import Image
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skinformer import InformerRegressor
+from skinformer import Attention, InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import (
+    AttentionDisplay,
     ContributionDisplay,
     CoverageDisplay,
     ErrorDisplay,
@@ -73,6 +74,19 @@ def contributions_over_time():
     return ContributionDisplay.from_frame(reasons(), kind="heatmap", unit=UNIT)
 
 
+@cache
+def attentive():
+    """Fit a network alone whose encoder selects queries, on patches of two hours."""
+    attention = Attention(encoder="probsparse", factor=3)
+    sizes = {"d_model": 16, "n_heads": 4, "patch_len": 2, "max_iter": 3, "base": None}
+    model = InformerRegressor(STREET, attention=attention, random_state=0, **sizes)
+    return model.fit(TRAIN[[STREET]])
+
+
+def attention():
+    return AttentionDisplay.from_estimator(attentive(), TEST[[STREET]][:24])
+
+
 def forecast():
     table = result().set_index("time")[: 24 * 7]
     bands = table[[name for name in table if name.startswith("q")]]
@@ -127,8 +141,9 @@ PICTURES = (
     residuals,
     contributions,
     contributions_over_time,
+    attention,
 )
-DARK = (forecast, errors_by_hour, contributions_over_time)
+DARK = (forecast, errors_by_hour, contributions_over_time, attention)
 
 
 def draw(folder):

@@ -1,5 +1,6 @@
 """Pictures; matplotlib is loaded when one is drawn."""
 
+from skinformer.display.attention import AttentionDisplay
 from skinformer.display.contributions import ContributionDisplay
 from skinformer.display.coverage import CoverageDisplay
 from skinformer.display.errors import ErrorDisplay
@@ -10,6 +11,7 @@ from skinformer.display.shares import SharesDisplay
 from skinformer.display.training import TrainingDisplay
 
 __all__ = [
+    "AttentionDisplay",
     "ContributionDisplay",
     "CoverageDisplay",
     "ErrorDisplay",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ _LONGEST_STEP = 4
 _DATE = 5
 
 
-def time_axis(ax: Axes, index: pd.Index) -> None:
+def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x", most: int = 10) -> None:
     """
     Label the time axis: local dates, each day with its month, the year once at the end.
 
@@ -35,6 +35,10 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
         Where lines over time are drawn.
     index : Index
         Their labels of time.
+    axis : {"x", "y"}, default="x"
+        Where time runs.
+    most : int, default=10
+        Ticks, at most.
 
     Examples
     --------
@@ -46,8 +50,8 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
     """
     zone = getattr(index, "tz", None)
     name = "time" if index.name is None else str(index.name)
-    ax.set_xlabel(name if zone is None else f"{name} ({zone})")
-    ax.margins(x=0)
+    ax.set(**{f"{axis}label": name if zone is None else f"{name} ({zone})"})
+    (ax.set_xmargin if axis == "x" else ax.set_ymargin)(0)
     if not is_dated(index):
         return
     from matplotlib import dates
@@ -65,8 +69,9 @@ def time_axis(ax: Axes, index: pd.Index) -> None:
         zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
         offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
     )
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(formatter)
+    ruled = ax.xaxis if axis == "x" else ax.yaxis
+    ruled.set_major_locator(locator)
+    ruled.set_major_formatter(formatter)
 
 
 def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Array]:

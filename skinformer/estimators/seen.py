@@ -18,7 +18,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["SeenWindow", "WindowModel", "WindowRecorder"]
+__all__ = ["SeenWindow", "WindowModel", "WindowRecorder", "as_tracks"]
 
 #: Values that are laid out at a time.
 _MOST_VALUES = 1 << 22
@@ -38,12 +38,15 @@ class SeenWindow(NamedTuple):
         The first row that is known.
     series : int
         Whose rows they are; new series have numbers from that of the fitted ones on.
+    outputs : ndarray of float32, shape (pred_len, n_targets, *head.outputs)
+        What was forecast, standardised.
     """
 
     values: Float32Array
     steps: IntArray
     begin: int
     series: int
+    outputs: Float32Array
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,50 @@ class WindowRecorder(StepForecaster):
         length = self.look_back + self.sizes.pred_len
 
         def forecast(rows: Rows, origins: IntArray) -> Float32Array:
-            first = origins - self.look_back
-            for start, track, each in zip(
-                first, rows.track[origins], window_rows(first, length), strict=True
+            first, outputs = origins - self.look_back, inner(rows, origins)
+            for start, track, each, output in zip(
+                first, rows.track[origins], window_rows(first, length), outputs, strict=True
             ):
                 begin = int(max(rows.begin[track] - start, 0))
                 key = int(track), int(rows.steps[start + self.look_back])
                 parts = rows.values[each], rows.steps[each], begin, int(place.series[track])
-                self.seen[key] = SeenWindow(*parts)
-            return inner(rows, origins)
+                self.seen[key] = SeenWindow(*parts, output)
+            return outputs
 
         return forecast
+
+
+def as_tracks(
+    values: Float32Array, steps: IntArray, begin: IntArray, look_back: int
+) -> tuple[Rows, IntArray]:
+    """
+    Lay windows out one after the other, each as a track.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (n, n_rows, n_columns)
+        Standardised.
+    steps : ndarray of int64, shape (n, n_rows)
+        On the clock.
+    begin : ndarray of int64, shape (n,)
+        The first known row of each.
+    look_back : int
+        Rows before the origin.
+
+    Returns
+    -------
+    tuple of Rows and ndarray of int64, shape (n,)
+        The rows, and the places of the origins.
+    """
+    n, length = steps.shape
+    first = np.arange(n) * length
+    rows = Rows(
+        np.ascontiguousarray(values.reshape(n * length, -1)),
+        np.repeat(np.arange(n), length),
+        steps.ravel(),
+        first + begin,
+    )
+    return rows, first + look_back
 
 
 @dataclass(frozen=True)
@@ -226,15 +262,10 @@ class WindowModel:
 
     def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
         """Lay windows out one after the other, each as a track; and tell their origins."""
-        n, length = values.shape[:2]
-        first = np.arange(n) * length
-        rows = Rows(
-            np.ascontiguousarray(values.reshape(n * length, -1)),
-            np.repeat(np.arange(n), length),
-            np.tile(self.window.steps, n),
-            first + self.window.begin,
-        )
-        return rows, first + self.forecaster.look_back
+        n = len(values)
+        steps = np.broadcast_to(self.window.steps, (n, len(self.window.steps)))
+        begin = np.full(n, self.window.begin)
+        return as_tracks(values, steps, begin, self.forecaster.look_back)
 
     def _points(self, values: Float32Array) -> Float64Array:
         outputs = self._forecaster_of(len(values))(*self._canvas(values))

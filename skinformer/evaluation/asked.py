@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer import validation
+from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.rolling import block_starts
@@ -17,7 +18,7 @@ from skinformer.estimators.seen import SeenWindow, WindowModel, WindowRecorder
 from skinformer.evaluation.ahead import take_apart
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["AskedForecasts", "ask"]
+__all__ = ["AskedForecasts", "ask", "asked_steps", "labels_of", "seen_windows"]
 
 
 @dataclass(frozen=True)
@@ -145,13 +146,7 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     transformers, model = take_apart(estimator)
     if not isinstance(model, InformerRegressor):
         validation.raise_not_explained(model)
-    validation.check_fitted(model)
-    if X is None:
-        steps = model._asked_ahead(None, None)
-    else:
-        for transformer in transformers:
-            X = transformer.transform(X)
-        steps = model._asked_rows(X)
+    X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     head = model.head_
     if head.level is None:
@@ -159,22 +154,108 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     else:
         points = head.point(recorder.rolled(*steps[:5])[0])
         values = model._points(steps)
-    start = block_starts(steps.place, steps.track, steps.steps, model.sizes_.pred_len)
+    windows, window, ahead = seen_windows(recorder, steps)
+    labels = labels_of(model, X, steps)
+    return AskedForecasts(model, steps, labels, values, points, windows, window, ahead)
+
+
+def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[Any, AskedSteps]:
+    """
+    Place rows as `predict` would, or the steps after the history.
+
+    Parameters
+    ----------
+    transformers : list
+        Fitted steps before the model.
+    model : BaseInformer
+        The last step.
+    X : DataFrame, Series, array-like or None
+        Rows for `predict`; None for the steps of `forecast()`.
+
+    Returns
+    -------
+    tuple of X and AskedSteps
+        X as the model sees it, and where it lies.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> asked_steps([], model, None)[1].steps
+    array([90, 91])
+    """
+    validation.check_fitted(model)
+    if X is None:
+        return None, model._asked_ahead(None, None)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    return X, model._asked_rows(X)
+
+
+def seen_windows(
+    recorder: WindowRecorder, steps: AskedSteps
+) -> tuple[list[SeenWindow], IntArray, IntArray]:
+    """
+    Find what forecasts were made from.
+
+    Parameters
+    ----------
+    recorder : WindowRecorder
+        It has made them.
+    steps : AskedSteps
+        Where they lie.
+
+    Returns
+    -------
+    tuple of list of SeenWindow, and two ndarray of int64, shape (n,)
+        The windows by track and time, the window of each forecast, and its step there, from 0.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> steps, recorder = asked_steps([], model, None)[1], WindowRecorder.of(model._forecaster)
+    >>> _ = recorder.forecast(*steps[:5])
+    >>> seen_windows(recorder, steps)[1:]
+    (array([0, 0]), array([0, 1]))
+    """
+    start = block_starts(steps.place, steps.track, steps.steps, recorder.sizes.pred_len)
     keys, window = np.unique(np.stack([steps.track, start]), axis=1, return_inverse=True)
-    return AskedForecasts(
-        model,
-        steps,
-        _labels(model, X, steps),
-        values,
-        points,
-        [recorder.seen[int(track), int(step)] for track, step in keys.T],
-        window.reshape(-1),
-        steps.steps - start,
-    )
+    windows = [recorder.seen[int(track), int(step)] for track, step in keys.T]
+    return windows, window.reshape(-1), steps.steps - start
 
 
-def _labels(model: InformerRegressor, X: Any, steps: AskedSteps) -> dict[str, pd.Index]:
-    """Give the times of forecasts as X has them, and the series of a panel."""
+def labels_of(model: BaseInformer, X: Any, steps: AskedSteps) -> dict[str, pd.Index]:
+    """
+    Give the times of forecasts as X has them, and the series of a panel.
+
+    Parameters
+    ----------
+    model : BaseInformer
+        Fitted.
+    X : DataFrame, Series, array-like or None
+        As it sees them.
+    steps : AskedSteps
+        Where they lie.
+
+    Returns
+    -------
+    dict of str to Index of shape (n,)
+        ``time``, and ``series`` of a panel.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor("load", **sizes).fit(df)
+    >>> labels_of(model, None, asked_steps([], model, None)[1])["time"].tolist()
+    [90, 91]
+    """
     index = steps.labels if X is None else getattr(X, "index", None)
     if not isinstance(index, pd.Index):
         return {"time": steps.clock.labels(steps.steps)}

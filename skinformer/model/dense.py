@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from skinformer.model.attention_weights import AttentionWeights, softmax_weights
+
 __all__ = ["DenseAttention"]
 
 
@@ -88,6 +90,41 @@ class DenseAttention(nn.Module):
         if not self.causal or not skipped:
             return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, is_causal=self.causal)
         # is_causal would align the first query needed with the first key.
-        visible = torch.ones(n_last, k.shape[-2], dtype=torch.bool, device=q.device)
-        mask = visible.tril(diagonal=skipped)
+        mask = self._visible(q, k, n_last)
         return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)
+
+    def weights(
+        self,
+        q: Tensor,
+        k: Tensor,
+        *,
+        keys: Tensor | None,  # noqa: ARG002  (both kernels are called alike)
+        n_last: int,
+    ) -> AttentionWeights:
+        """Write out what `forward` gives to values.
+
+        Parameters
+        ----------
+        q : Tensor of shape (batch, n_heads, n_queries, d_head)
+            Queries.
+        k : Tensor of shape (batch, n_heads, n_keys, d_head)
+            Keys.
+        keys : None
+            All keys are used.
+        n_last : int
+            How many of the last queries are needed.
+
+        Returns
+        -------
+        AttentionWeights
+            Of those queries; memory grows as the square of the length.
+        """
+        visible = self._visible(q, k, n_last)
+        weights = softmax_weights(q[:, :, q.shape[-2] - n_last :], k, visible)
+        return AttentionWeights(
+            weights, torch.ones_like(weights[..., 0], dtype=torch.bool), visible
+        )
+
+    def _visible(self, q: Tensor, k: Tensor, n_last: int) -> Tensor:
+        visible = torch.ones(n_last, k.shape[-2], dtype=torch.bool, device=q.device)
+        return visible.tril(diagonal=q.shape[-2] - n_last) if self.causal else visible

@@ -1,9 +1,10 @@
 """Distilling: halve the length between encoder layers."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["Distil"]
+__all__ = ["Distil", "halved_ends"]
 
 
 class Distil(nn.Module):
@@ -61,3 +62,27 @@ class Distil(nn.Module):
         x = F.elu(x)
         # The residual stream stays float32 under autocast.
         return x.transpose(1, 2).float()  # (batch, ⌈length/2⌉, d_model)
+
+
+def halved_ends(ends: Tensor) -> Tensor:
+    """Tell which steps each state stands for after distilling: those of two.
+
+    A state is pooled from five around the first of these, and each of them has seen all others.
+
+    Parameters
+    ----------
+    ends : Tensor of int64, shape (length, 2)
+        The first and the last step of each state before.
+
+    Returns
+    -------
+    Tensor of int64, shape (⌈length/2⌉, 2)
+        The same after; of an odd number the last stands for one.
+
+    Examples
+    --------
+    >>> halved_ends(torch.tensor([[0, 3], [4, 7], [8, 9]])).tolist()
+    [[0, 7], [8, 9]]
+    """
+    following = torch.cat([ends[1:], ends[-1:]])
+    return torch.stack([ends[::2, 0], following[::2, 1]], dim=1)

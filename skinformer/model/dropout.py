@@ -1,16 +1,19 @@
 """Dropout with a generator of its own, whose masks are cheap on a CPU."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from skinformer.model.key_sampler import make_generator
 
-__all__ = ["Dropout", "draws_of_batch", "repeated_draws"]
+__all__ = ["Dropout", "draws_of_batch", "repeated_draws", "reseed", "with_dropout"]
 
 _LEVELS = 2**16
+_Network = TypeVar("_Network", bound=nn.Module)
 
 
 class Dropout(nn.Dropout):
@@ -170,7 +173,7 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
     >>> torch.equal(*masks)
     True
     """
-    generators = [m.generator for m in layer.modules() if isinstance(m, Dropout)]
+    generators = [dropout.generator for dropout in _dropouts(layer)]
     now = [generator.get_state() for generator in generators]
     if not states:
         states.extend(now)
@@ -183,3 +186,59 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
     finally:
         for generator, state in zip(generators, now, strict=True):
             generator.set_state(state)
+
+
+def with_dropout(network: _Network) -> _Network:
+    """Copy a network so that it drops outside training, too.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Any; nothing of it changes.
+
+    Returns
+    -------
+    nn.Module
+        It shares the weights. All but dropout is as it was.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.dropout import Dropout, with_dropout
+    >>> network = nn.Sequential(Dropout(0.5)).eval()
+    >>> with_dropout(network)(torch.ones(100)).unique(), network(torch.ones(1))
+    (tensor([0., 2.]), tensor([1.]))
+    """
+    twin = copy.deepcopy(network, {id(weight): weight for weight in network.parameters()})
+    for module in _dropouts(twin):
+        module.train()
+    return twin
+
+
+def reseed(network: nn.Module, seed: int) -> None:
+    """Let the dropout of a network draw from the start of a sequence.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Whose generators are replaced, each by one of its own.
+    seed : int
+        Which sequence, at least 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.dropout import Dropout, reseed
+    >>> network, masks = nn.Sequential(Dropout(0.5)), []
+    >>> for _ in range(2):
+    ...     reseed(network, 0)
+    ...     masks.append(network(torch.ones(100)))
+    >>> torch.equal(*masks)
+    True
+    """
+    for i, dropout in enumerate(_dropouts(network), start=1):
+        dropout.generator = make_generator(seed, i)
+
+
+def _dropouts(network: nn.Module) -> list[Dropout]:
+    return [module for module in network.modules() if isinstance(module, Dropout)]

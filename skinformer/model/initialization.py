@@ -10,7 +10,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from skinformer.model.decoder import Decoder
-from skinformer.model.dropout import Dropout
+from skinformer.model.dropout import reseed
 from skinformer.model.encoder import Encoder
 from skinformer.model.key_sampler import make_generator
 from skinformer.model.linear_path import KnownFuturePath
@@ -123,9 +123,7 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
                 nn.init.zeros_(module.bias)
     if init == "scaled":
         _scale_residual_outputs(model)
-    dropouts = [module for module in model.modules() if isinstance(module, Dropout)]
-    for i, dropout in enumerate(dropouts, start=1):
-        dropout.generator = make_generator(seed, i)
+    reseed(model, seed)
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["merge_steps", "n_patches", "split_steps", "starts"]
+__all__ = ["merge_steps", "n_patches", "patch_ends", "split_steps", "starts"]
 
 
 def n_patches(length: int, patch_len: int) -> int:
@@ -118,3 +118,31 @@ def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | Non
     if pad_front:
         first = (first - -x.shape[1] % patch_len).clamp(min=0)
     return x[:, first]
+
+
+def patch_ends(length: int, patch_len: int, *, pad_front: bool) -> Tensor:
+    """Tell which steps each patch holds.
+
+    Parameters
+    ----------
+    length : int
+        Steps.
+    patch_len : int
+        Steps in a patch.
+    pad_front : bool
+        As in `merge_steps`; steps that fill up a patch do not count.
+
+    Returns
+    -------
+    Tensor of int64, shape (⌈length / patch_len⌉, 2)
+        The first and the last step of each.
+
+    Examples
+    --------
+    >>> patch_ends(5, 2, pad_front=True).tolist()
+    [[0, 0], [1, 2], [3, 4]]
+    """
+    first = torch.arange(n_patches(length, patch_len)) * patch_len
+    if pad_front:
+        first = first - -length % patch_len
+    return torch.stack([first, first + patch_len - 1], dim=1).clamp(0, length - 1)

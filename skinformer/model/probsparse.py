@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from skinformer.model.attention_weights import AttentionWeights, softmax_weights
 from skinformer.model.key_sampler import KeySampler
 
 __all__ = ["ProbSparseAttention", "n_sampled_keys", "n_top_queries", "sparsity"]
@@ -214,9 +215,7 @@ class ProbSparseAttention(nn.Module):
         Tensor of shape (batch, n_heads, n_last, d_head)
             Context of those steps.
         """
-        n_top = n_top_queries(q.shape[-2], self.factor)
-        measure = sparsity(q, k, keys, causal=self.causal)
-        top = measure.topk(n_top, dim=-1, sorted=False).indices  # (batch, n_heads, n_top)
+        top = self._select(q, k, keys)  # (batch, n_heads, n_top)
         index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
         attended = F.scaled_dot_product_attention(
             q.gather(-2, index),  # (batch, n_heads, n_top, d_head)
@@ -229,6 +228,43 @@ class ProbSparseAttention(nn.Module):
         else:  # autocast may return another type than v's
             context = _mean_value(v).scatter_(-2, index, attended.to(v.dtype))
         return context[:, :, q.shape[-2] - n_last :]
+
+    def weights(self, q: Tensor, k: Tensor, *, keys: Tensor, n_last: int) -> AttentionWeights:
+        """Write out what `forward` gives to values.
+
+        Parameters
+        ----------
+        q, k : Tensor of shape (batch, n_heads, length, d_head)
+            Queries and keys of the same steps.
+        keys : Tensor of shape (n_sampled,), int64
+            What `draw_keys` returned.
+        n_last : int
+            How many of the last steps are needed.
+
+        Returns
+        -------
+        AttentionWeights
+            Of those steps; queries that are not selected give all visible values the same.
+            Memory grows as the square of the length.
+        """
+        length = q.shape[-2]
+        top = self._select(q, k, keys)
+        visible = torch.ones(length, length, dtype=torch.bool, device=q.device)
+        visible = visible.tril() if self.causal else visible
+        mean = visible / visible.sum(dim=-1, keepdim=True)
+        queries = q.gather(-2, top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1]))
+        attended = softmax_weights(queries, k, visible[top])  # (batch, n_heads, n_top, length)
+        index = top.unsqueeze(-1).expand_as(attended)
+        weights = mean.expand(*q.shape[:2], -1, -1).clone().scatter_(-2, index, attended)
+        selected = torch.zeros_like(q[..., 0], dtype=torch.bool).scatter_(-1, top, value=True)
+        last = slice(length - n_last, None)
+        return AttentionWeights(weights[:, :, last], selected[:, :, last], visible[last])
+
+    def _select(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
+        """Give the places of the queries that attend, (batch, n_heads, n_top)."""
+        n_top = n_top_queries(q.shape[-2], self.factor)
+        measure = sparsity(q, k, keys, causal=self.causal)
+        return measure.topk(n_top, dim=-1, sorted=False).indices
 
     def _visible(self, top: Tensor, n_keys: int) -> Tensor | None:
         if not self.causal:

@@ -1,0 +1,352 @@
+"""AttentionDisplay: what one layer of the network looks at, head by head, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.display.axes import figure_of, label_side, load_pyplot
+from skinformer.display.over_time import time_axis
+from skinformer.display.style import ink, shade
+from skinformer.evaluation.attention import AttentionMap, attention_maps
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import is_dated, timestamps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["AttentionDisplay", "token_borders", "token_number"]
+
+_NAMES = {
+    "encoder": "encoder, layer {}",
+    "decoder": "decoder, layer {}",
+    "cross": "decoder to encoder, layer {}",
+}
+#: Heads beside one another at most.
+_MOST_COLUMNS = 4
+#: Share of the weights above which colours are not told apart.
+_BRIGHTEST = 0.995
+
+
+class AttentionDisplay:
+    """
+    Draw what the heads of one attention layer look at: queries down, keys across, both in time.
+
+    Make one by `from_estimator`, or by `from_maps` of what `attention_maps` gave; draw it again by
+    `plot`. Queries that ProbSparse attention does not select are hatched, keys that a query may
+    not see are grey.
+
+    Parameters
+    ----------
+    attention : AttentionMap
+        One layer, for the forecasts from one origin.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes, shape (n_heads,)
+        Where heads were drawn.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+
+    See Also
+    --------
+    skinformer.evaluation.attention_maps : The numbers, and what they do not say.
+    ContributionDisplay : Reasons for a forecast.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.display import AttentionDisplay
+    >>> from skinformer.evaluation import AttentionMap
+    >>> hours = pd.DataFrame({"first": [0, 1], "last": [0, 1]})
+    >>> even = AttentionMap(
+    ...     "encoder", 1, 2, None, 1.0, np.full((1, 2, 2), 0.5), np.ones((1, 2), dtype=bool),
+    ...     np.ones((2, 2), dtype=bool), hours, hours,
+    ... )
+    >>> AttentionDisplay(even).plot().ax_.get_title()
+    'head 1'
+    """
+
+    axes_: np.ndarray[Any, Any]
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, attention: AttentionMap) -> None:
+        self.attention = attention
+
+    @classmethod
+    def from_maps(
+        cls,
+        maps: AttentionMap | Sequence[AttentionMap],
+        *,
+        where: str = "encoder",
+        layer: int = 1,
+        origin: Any = None,
+        head: int | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> Self:
+        """
+        Draw one of the maps that `attention_maps` gave.
+
+        Parameters
+        ----------
+        maps : AttentionMap or sequence of AttentionMap
+            Of one series.
+        where : {"encoder", "decoder", "cross"}, default="encoder"
+            Which attention.
+        layer : int, default=1
+            Which layer of it.
+        origin : label of time, default=None
+            First forecast step; None is the first origin of the maps.
+        head : int, default=None
+            Which head, from 1; None draws all.
+        ax : matplotlib Axes or sequence of n_heads of them, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        AttentionDisplay
+            Drawn.
+        """
+        maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
+        validation.check_attention_maps(maps, AttentionMap)
+        return cls(validation.drawn_map(maps, where, layer, origin)).plot(head=head, ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        where: str = "encoder",
+        layer: int = 1,
+        origin: Any = None,
+        head: int | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> Self:
+        """
+        Forecast and draw what a layer looked at.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor, InformerClassifier, or a Pipeline or search that ends in one
+            Fitted.
+        X : DataFrame, default=None
+            Rows that are forecast; None takes the steps after the history.
+        where : {"encoder", "decoder", "cross"}, default="encoder"
+            Which attention.
+        layer : int, default=1
+            Which layer of it.
+        origin : label of time, default=None
+            First forecast step; None is the first origin of X.
+        head : int, default=None
+            Which head, from 1; None draws all.
+        ax : matplotlib Axes or sequence of n_heads of them, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        AttentionDisplay
+            Drawn.
+        """
+        options: dict[str, Any] = {"where": where, "layer": layer, "origin": origin}
+        return cls.from_maps(attention_maps(estimator, X), head=head, ax=ax, **options)
+
+    def plot(self, *, head: int | None = None, ax: Axes | Sequence[Axes] | None = None) -> Self:
+        """
+        Draw a heat map for each head, in colours that mean the same in all of them.
+
+        Parameters
+        ----------
+        head : int, default=None
+            Which head, from 1; None draws all.
+        ax : matplotlib Axes or sequence of n_heads of them, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        AttentionDisplay
+            Itself, with `axes_`, `ax_` and `figure_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        n_heads = len(self.attention.weights)
+        validation.check_drawn_head(head, n_heads)
+        heads = list(range(n_heads)) if head is None else [int(head) - 1]
+        self.axes_ = self._axes(len(heads), ax)
+        weights = self.attention.weights[heads]
+        seen = weights[np.broadcast_to(self.attention.visible, weights.shape)]
+        brightest = float(np.quantile(seen, _BRIGHTEST)) or 1.0
+        for number, axes in zip(heads, self.axes_, strict=True):
+            mesh = _draw_head(axes, self.attention, number, brightest)
+        made, first = ax is None, self.axes_[0]
+        for axes in self.axes_:
+            _rule(axes, self.attention, narrow=len(heads) > 1)
+        bar = figure_of(first).colorbar(mesh, ax=list(self.axes_), pad=0.01, extend="max")
+        even = 1 / weights.shape[2]
+        label_side(bar.ax, f"attention weight ({even:.2g} if even)")
+        bar.ax.tick_params(colors=ink(first))
+        bar.ax.yaxis.label.set_color(ink(first))
+        self.ax_, self.figure_ = first, figure_of(first)
+        if made and len(heads) > 1:  # once for all of them
+            for axes in self.axes_:
+                axes.set(xlabel="", ylabel="")
+            self.figure_.supxlabel(_axis_name(self.attention, "looked at (keys)"), **_small(first))
+            self.figure_.supylabel(_axis_name(self.attention, "looking (queries)"), **_small(first))
+        if made:
+            self.figure_.suptitle(_title(self.attention), **_small(first))
+        return self
+
+    def _axes(self, n: int, ax: Axes | Sequence[Axes] | None) -> np.ndarray[Any, Any]:
+        """Give axes for so many heads."""
+        plt = load_pyplot(self)
+        if ax is not None:
+            given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+            validation.check_drawn_axes(len(given), n)
+            return given
+        columns = min(n, _MOST_COLUMNS)
+        rows = -(-n // columns)
+        size = (2.2 + 2.9 * columns if n > 1 else 6.5, 0.9 + 2.9 * rows if n > 1 else 5)
+        figure, axes = plt.subplots(
+            rows, columns, figsize=size, layout="constrained", squeeze=False, sharey=True
+        )
+        for spare in axes.ravel()[n:]:
+            figure.delaxes(spare)
+        made: np.ndarray[Any, Any] = axes.ravel()[:n]
+        return made
+
+
+def _title(attention: AttentionMap) -> str:
+    """Say whose attention it is, and what hatching means where there is any."""
+    name = _NAMES[attention.where].format(attention.layer)
+    origin = attention.origin
+    when = f"{origin:%A, %d %B %Y, %H:%M}" if _dated(attention) else f"time {origin}"
+    notes = []
+    if not attention.selected.all():
+        notes.append("hatched: not selected, takes the mean of what it may see")
+    if not attention.visible.all():
+        notes.append("grey: later, may not be seen")
+    return "\n".join([f"{name}, forecasts from {when}", *notes])
+
+
+def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -> Any:
+    """Colour the weights of one head, and hatch what it does not select."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    dark = sum(shade(ax, "black", 0.0)) < 1.5
+    strongest = ("#b5651d", "#ffe0b0") if dark else ("#f2a65a", "#6b1400")
+    mixed: list[Any] = [shade(ax, "black", 0.0), *strongest]
+    hidden: Any = shade(ax, ink(ax), 0.15)
+    colours = LinearSegmentedColormap.from_list("", mixed).with_extremes(bad=hidden)
+    x, y = token_borders(attention.key_times), token_borders(attention.query_times)
+    weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
+    mesh = ax.pcolormesh(x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True)
+    selected = attention.selected[head]
+    for row in np.flatnonzero(~selected):
+        _hatch(ax, x[0], x[attention.visible[row].sum()], y[row], y[row + 1])
+    for border, line in ((x, ax.axvline), (y, ax.axhline)):
+        origin = token_number(attention.origin)
+        if border[0] < origin < border[-1]:
+            line(origin, color=ink(ax), lw=0.8, ls=":")
+    ax.set_xlim(x[0], x[-1])
+    ax.set_ylim(y[-1], y[0])
+    chosen = "" if selected.all() else f": {selected.sum()} of {len(selected)} selected"
+    ax.set_title(f"head {head + 1}{chosen}", color=ink(ax), fontsize="medium")
+    return mesh
+
+
+def _hatch(ax: Axes, left: float, right: float, top: float, bottom: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    ground, lines = shade(ax, ink(ax), 0.08), shade(ax, ink(ax), 0.3)
+    size = right - left, bottom - top
+    ax.add_patch(
+        Rectangle((left, top), *size, facecolor=ground, edgecolor=lines, hatch="////", lw=0)
+    )
+
+
+def token_number(time: Any) -> float:
+    """
+    Give the place of a time on an axis.
+
+    Parameters
+    ----------
+    time : label of time
+        Of any clock.
+
+    Returns
+    -------
+    float
+        Of dates the days since 1970, as matplotlib counts them.
+
+    Examples
+    --------
+    >>> token_number(pd.Timestamp("1970-01-03 12:00", tz="UTC")), token_number(7)
+    (2.5, 7.0)
+    """
+    index = timestamps(pd.Index([time]))
+    if not is_dated(index):
+        return float(index[0])
+    from matplotlib.dates import date2num
+
+    return float(date2num(index[0].to_pydatetime(warn=False)))  # type: ignore[no-untyped-call]
+
+
+def token_borders(times: pd.DataFrame) -> Float64Array:
+    """
+    Give the borders of tokens on an axis of time.
+
+    Parameters
+    ----------
+    times : DataFrame of shape (n, 2)
+        The ``first`` and the ``last`` row of each.
+
+    Returns
+    -------
+    ndarray of float64, shape (n + 1,)
+        A token ends where the next one begins; the last one a row after its last.
+
+    Examples
+    --------
+    >>> token_borders(pd.DataFrame({"first": [0, 4], "last": [3, 5]}))
+    array([0., 4., 6.])
+    """
+    first = np.array([token_number(time) for time in times["first"]])
+    last = np.array([token_number(time) for time in times["last"]])
+    row = first[1] - last[0] if len(first) > 1 else (last[0] - first[0] or 1.0)
+    return np.append(first, last[-1] + row)
+
+
+def _rule(ax: Axes, attention: AttentionMap, *, narrow: bool) -> None:
+    """Give both axes their time; the year is in the title."""
+    times: tuple[tuple[Literal["x", "y"], pd.DataFrame], ...]
+    times = ("x", attention.key_times), ("y", attention.query_times)
+    for axis, each in times:
+        time_axis(ax, pd.Index(each["first"]), axis=axis, most=6 if narrow and axis == "x" else 8)
+    for ruled in (ax.xaxis, ax.yaxis):
+        ruled.get_offset_text().set_visible(False)
+    ax.set_xlabel(_axis_name(attention, "looked at (keys)"))
+    label_side(ax, _axis_name(attention, "looking (queries)"))
+
+
+def _axis_name(attention: AttentionMap, who: str) -> str:
+    zone = getattr(attention.key_times["first"].dt, "tz", None) if _dated(attention) else None
+    return f"{who}, time" + ("" if zone is None else f" ({zone})")
+
+
+def _dated(attention: AttentionMap) -> bool:
+    return is_dated(pd.Index(attention.key_times["first"]))
+
+
+def _small(ax: Axes) -> dict[str, Any]:
+    return {"color": ink(ax), "fontsize": "medium"}

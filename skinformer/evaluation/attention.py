@@ -1,0 +1,294 @@
+"""What the network looks at: attention maps with times, and what they are like."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer import validation
+from skinformer.estimators.base import BaseInformer
+from skinformer.estimators.seen import WindowRecorder
+from skinformer.estimators.seen_network import SeenNetwork
+from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.asked import asked_steps, labels_of, seen_windows
+from skinformer.model.observed import LayerAttention
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
+from skinformer.timeline.clock import Clock
+
+__all__ = ["AttentionMap", "attention_maps", "attention_summary"]
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """
+    What one attention layer looked at for the forecasts from one origin.
+
+    Parameters
+    ----------
+    where : {"encoder", "decoder", "cross"}
+        Self-attention of the encoder, causal self-attention of the decoder, or the decoder's
+        attention to what the encoder made of the window.
+    layer : int
+        Of the encoder or decoder; 1 is the first.
+    origin : label of time
+        Of the first forecast step.
+    series : hashable
+        Of a panel; None for one series.
+    share : float
+        Mean share of the network's word in these forecasts, in [0, 1].
+    weights : ndarray of float32, shape (n_heads, n_queries, n_keys)
+        How much of each key's value a query takes; over the keys they sum to 1.
+    selected : ndarray of bool, shape (n_heads, n_queries)
+        Which queries look at keys at all; the others of ProbSparse attention take the mean of the
+        values that they may see. All of dense attention.
+    visible : ndarray of bool, shape (n_queries, n_keys)
+        Which keys each query may see.
+    query_times, key_times : DataFrame of shape (n_queries, 2) and (n_keys, 2)
+        Time of the ``first`` and the ``last`` row of each token.
+
+    See Also
+    --------
+    attention_maps : What makes them.
+
+    Examples
+    --------
+    >>> hours = pd.DataFrame({"first": [0, 1], "last": [0, 1]})
+    >>> AttentionMap(
+    ...     "encoder", 1, 2, None, 1.0, np.full((4, 2, 2), 0.5), np.ones((4, 2), dtype=bool),
+    ...     np.ones((2, 2), dtype=bool), hours, hours,
+    ... )
+    AttentionMap('encoder', layer=1, origin=2, share=1, 4 heads, 2 queries, 2 keys)
+    """
+
+    where: str
+    layer: int
+    origin: Any
+    series: Hashable
+    share: float
+    weights: Float32Array
+    selected: BoolArray
+    visible: BoolArray
+    query_times: pd.DataFrame
+    key_times: pd.DataFrame
+
+    def __repr__(self) -> str:
+        of = "" if self.series is None else f"series={self.series!r}, "
+        n_heads, n_queries, n_keys = self.weights.shape
+        return (
+            f"AttentionMap({self.where!r}, layer={self.layer}, origin={self.origin}, {of}"
+            f"share={self.share:.2g}, {n_heads} heads, {n_queries} queries, {n_keys} keys)"
+        )
+
+
+def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
+    """
+    Write out what each layer and head of the network looks at when it forecasts.
+
+    A diagnosis of the network: heads that do the same, heads that look at everything alike, what
+    ProbSparse attention selects. It is no reason for a forecast; `explain` gives these.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor, InformerClassifier, or a Pipeline or search that ends in one
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
+        Rows that `predict` forecasts; None takes the steps of `forecast()`.
+
+    Returns
+    -------
+    list of AttentionMap
+        For each origin (rows of a block of `pred_len` share one), in the order of time, of each
+        series: the encoder's layers, then of each layer of the decoder its self-attention and its
+        attention to the encoder.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no network.
+
+    Warns
+    -----
+    UserWarning
+        If the network has no share in forecasts: its attention says nothing of them.
+
+    See Also
+    --------
+    attention_summary : Entropy, diversity of heads, share of selected queries.
+    explain : What columns and their lags give to a forecast.
+    skinformer.display.AttentionDisplay : A picture of a map.
+
+    Notes
+    -----
+    Weights come from the queries and keys of the forward pass that makes the forecast, so that
+    weights times values are what it computes. A token is a patch of rows; distilling makes one of
+    two neighbours between layers of the encoder. Its times are those of the rows that it stands
+    for: from the second layer on each has looked at all others, so that a weight on a token is
+    none on its rows. The last layer of the decoder asks for forecast steps alone.
+
+    Rows before the first known one count as the training mean; they have times all the same.
+
+    Memory: n_heads · n_queries · n_keys numbers for each layer and origin, which is the square of
+    the length, ProbSparse or not. Cost: a forecast, and that.
+
+    References
+    ----------
+    Jain and Wallace (2019), Attention is not Explanation. Wiegreffe and Pinter (2019), Attention
+    is not not Explanation.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.evaluation import attention_maps
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
+    >>> model = InformerRegressor(
+    ...     base=None, seq_len=24, pred_len=8, patch_len=4, d_model=16, n_heads=2, max_iter=1
+    ... )
+    >>> maps = attention_maps(model.fit(df))
+    >>> maps[-1]
+    AttentionMap('cross', layer=1, origin=2024-01-09 08:00:00, share=1, 2 heads, 2 queries, 3 keys)
+    >>> maps[0].key_times.iloc[-1].astype(str).tolist()
+    ['2024-01-09 04:00:00', '2024-01-09 07:00:00']
+    """
+    transformers, model = take_apart(estimator)
+    if not isinstance(model, BaseInformer):
+        validation.raise_no_network(model)
+    X, steps = asked_steps(transformers, model, X)
+    recorder = WindowRecorder.of(model._forecaster)
+    recorder.forecast(*steps[:5])
+    windows, window, _ = seen_windows(recorder, steps)
+    network = SeenNetwork(model._forecaster, windows, steps.clock)
+    shares = network.shares.mean(axis=(1, 2))
+    silent = int((shares[window] == 0).sum())
+    if silent:
+        validation.warn_of_silent_network(silent, len(window), spread=len(model.head_.outputs) > 0)
+    series = labels_of(model, X, steps).get("series")
+    first = np.unique(window, return_index=True)[1]
+    names = [None if series is None else series[row] for row in first]
+    origins = [int(each.steps[recorder.look_back]) for each in windows]
+    return [
+        _as_map(layer, origin, steps.clock, float(share), name)
+        for layers, origin, share, name in zip(
+            network.attention(), origins, shares, names, strict=True
+        )
+        for layer in layers
+    ]
+
+
+def _as_map(
+    layer: LayerAttention, origin: int, clock: Clock, share: float, series: Hashable
+) -> AttentionMap:
+    """Give a layer's attention of one window its times."""
+    queries, keys = (
+        pd.DataFrame(
+            {name: clock.labels(origin + ends[:, j]) for j, name in enumerate(("first", "last"))}
+        )
+        for ends in (layer.queries.numpy(), layer.keys.numpy())
+    )
+    return AttentionMap(
+        where=layer.where,
+        layer=layer.layer + 1,
+        origin=clock.labels(np.array([origin]))[0],
+        series=series,
+        share=share,
+        weights=layer.weights.cpu().numpy(),
+        selected=layer.selected.cpu().numpy(),
+        visible=layer.visible.cpu().numpy(),
+        query_times=queries,
+        key_times=keys,
+    )
+
+
+def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFrame:
+    """
+    Tell how even each head's attention is, how it differs from the others', what it selects.
+
+    Parameters
+    ----------
+    maps : AttentionMap or sequence of AttentionMap
+        From `attention_maps`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each map and head: ``origin``, ``series`` (of a panel), ``where``, ``layer``,
+        ``head`` (from 1), ``entropy``, ``diversity``, ``selected``, ``share``.
+
+    See Also
+    --------
+    attention_maps : The maps.
+
+    Notes
+    -----
+    ``entropy``: -Σ w ln w over the keys of a query, divided by the logarithm of the number of keys
+    that it may see; 1 looks at all alike, 0 at one. The mean over selected queries, as the others
+    are even by construction; queries that may see one key alone do not count.
+
+    ``diversity``: the total variation distance ½ Σ |w - w'| between the weights of this head and of
+    another one, from 0 (they do the same) to 1 (they look at different keys); the mean over queries
+    and over the other heads of the layer. Its mean over the heads of a layer is the mean over their
+    pairs. NaN for one head.
+
+    ``selected``: the share of queries that look at keys at all, 1 of dense attention. ``share``:
+    the network's in the forecasts, as of the map.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.evaluation import AttentionMap, attention_summary
+    >>> weights = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])  # one query, two keys
+    >>> hours = pd.DataFrame({"first": [0, 1], "last": [0, 1]})
+    >>> each = AttentionMap(
+    ...     "cross", 1, 2, None, 1.0, weights, np.ones((2, 1), dtype=bool),
+    ...     np.ones((1, 2), dtype=bool), hours[:1], hours,
+    ... )
+    >>> attention_summary(each)[["head", "entropy", "diversity", "selected"]]
+       head  entropy  diversity  selected
+    0     1      0.0        0.5       1.0
+    1     2      1.0        0.5       1.0
+    """
+    maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
+    validation.check_attention_maps(maps, AttentionMap)
+    parts = []
+    for each in maps:
+        n_heads = len(each.weights)
+        part = {
+            "origin": [each.origin] * n_heads,
+            "series": [each.series] * n_heads,
+            "where": each.where,
+            "layer": each.layer,
+            "head": np.arange(1, n_heads + 1),
+            "entropy": _entropy(each),
+            "diversity": _diversity(each.weights),
+            "selected": each.selected.mean(axis=1),
+            "share": each.share,
+        }
+        parts.append(pd.DataFrame(part))
+    table = pd.concat(parts, ignore_index=True)
+    return table if any(each.series is not None for each in maps) else table.drop(columns="series")
+
+
+def _entropy(each: AttentionMap) -> Float64Array:
+    """Give the mean entropy of each head's selected queries, in units of that of even weights."""
+    weights = each.weights.astype(np.float64)
+    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
+    most = np.log(each.visible.sum(axis=1))  # (n_queries,)
+    counts = each.selected & (most > 0)
+    share = -(weights * logs).sum(axis=2) / np.where(most > 0, most, 1.0)
+    n = counts.sum(axis=1)
+    found: Float64Array = np.where(n > 0, (share * counts).sum(axis=1) / np.maximum(n, 1), np.nan)
+    return found
+
+
+def _diversity(weights: Float32Array) -> Float64Array:
+    """Give the mean distance of each head from the others."""
+    n_heads = len(weights)
+    if n_heads == 1:
+        return np.array([np.nan])
+    each = np.stack([np.abs(weights - one).sum(axis=2).mean(axis=1) / 2 for one in weights])
+    return np.asarray(each.sum(axis=0) / (n_heads - 1), dtype=np.float64)

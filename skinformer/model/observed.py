@@ -1,0 +1,162 @@
+"""A network that is watched: the attention of each layer, and the steps that its tokens hold."""
+
+import copy
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+
+from skinformer.model.attention import MultiHeadAttention
+from skinformer.model.decoder import DecoderLayer
+from skinformer.model.dense import DenseAttention
+from skinformer.model.distil import Distil, halved_ends
+from skinformer.model.encoder import EncoderLayer
+from skinformer.model.informer import Informer
+from skinformer.model.patches import patch_ends
+from skinformer.model.probsparse import ProbSparseAttention
+
+__all__ = ["AttentionRecorder", "LayerAttention"]
+
+
+class LayerAttention(NamedTuple):
+    """
+    What one attention of a network did for some windows.
+
+    Parameters
+    ----------
+    where : {"encoder", "decoder", "cross"}
+        Self-attention of the encoder, that of the decoder, or the decoder's to the encoder.
+    layer : int
+        Of the encoder or decoder, from 0.
+    weights : Tensor of shape (n, n_heads, n_queries, n_keys), float32
+        Each query's share of each value.
+    selected : Tensor of bool, shape (n, n_heads, n_queries)
+        Which queries look at keys at all.
+    visible : Tensor of bool, shape (n_queries, n_keys)
+        Which keys each query may see.
+    queries, keys : Tensor of int64, shape (n_queries, 2) and (n_keys, 2)
+        The first and the last step of each token, counted from the origin.
+    """
+
+    where: str
+    layer: int
+    weights: Tensor
+    selected: Tensor
+    visible: Tensor
+    queries: Tensor
+    keys: Tensor
+
+    def of_window(self, i: int) -> "LayerAttention":
+        """Give the same of one window, without the axis of windows."""
+        return self._replace(weights=self.weights[i], selected=self.selected[i])
+
+
+class AttentionRecorder:
+    """
+    Forecast as a network does, and keep its attention.
+
+    Parameters
+    ----------
+    network : Informer
+        In evaluation mode; it is copied, but for its weights, and nothing of it changes.
+    n_kept : int
+        Windows whose attention is kept, the first ones that come.
+
+    Notes
+    -----
+    Weights are written out by each kernel from the queries and keys that its forward pass gets.
+    For each window kept n_heads · n_queries · n_keys numbers of each layer.
+
+    Examples
+    --------
+    >>> from skinformer import InformerRegressor
+    >>> sizes = {"seq_len": 16, "pred_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    >>> model = InformerRegressor(base=None, patch_len=4, **sizes).fit(torch.rand(90, 1).numpy())
+    >>> recorder = AttentionRecorder(model.module_, n_kept=1)
+    >>> _ = recorder(torch.zeros(3, 16, 1), torch.zeros(3, 4, 1))
+    >>> [(each.where, *each.weights.shape[1:]) for each in recorder.kept()]
+    [('encoder', 2, 4, 4), ('encoder', 2, 2, 2), ('decoder', 2, 1, 3), ('cross', 2, 1, 2)]
+    """
+
+    def __init__(self, network: Informer, *, n_kept: int) -> None:
+        shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
+        self.network = copy.deepcopy(network, shared)
+        self.largest_product = network.largest_product
+        self._n_lacking, self._seq_len = n_kept, 0
+        self._found: dict[tuple[str, int], list[Any]] = {}
+        for i, layer in enumerate(cast("Iterable[EncoderLayer]", self.network.encoder.layers)):
+            self._watch(layer.attention, "encoder", i)
+        for i, decoder in enumerate(cast("Iterable[DecoderLayer]", self.network.decoder.layers)):
+            self._watch(decoder.attention, "decoder", i)
+            self._watch(decoder.cross_attention, "cross", i)
+
+    def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
+        """
+        Forecast windows.
+
+        Parameters
+        ----------
+        past : Tensor of shape (batch, seq_len, n_inputs)
+            Standardised windows.
+        *inputs : Tensor or None
+            The rest of what `Informer` takes.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets, *outputs)
+            What the network says.
+        """
+        output: Tensor = self.network(past, *inputs)
+        self._n_lacking -= min(self._n_lacking, len(past))
+        self._seq_len = past.shape[1]
+        return output
+
+    def kept(self) -> list[LayerAttention]:
+        """
+        Give the attention of the windows so far.
+
+        Returns
+        -------
+        list of LayerAttention
+            In the order of the forward pass.
+        """
+        spans = self._spans()
+        out = []
+        for (where, layer), parts in self._found.items():
+            weights, selected = (torch.cat([part[j] for part in parts]) for j in range(2))
+            queries, keys = spans[where, layer]
+            queries = queries[len(queries) - weights.shape[2] :]
+            out.append(
+                LayerAttention(where, layer, weights, selected, parts[0].visible, queries, keys)
+            )
+        return out
+
+    def _watch(self, attention: MultiHeadAttention, where: str, layer: int) -> None:
+        hook = partial(self._keep, (where, layer))
+        attention.kernel.register_forward_pre_hook(hook, with_kwargs=True)
+
+    def _keep(
+        self,
+        place: tuple[str, int],
+        kernel: DenseAttention | ProbSparseAttention,
+        args: tuple[Tensor, ...],
+        options: dict[str, Any],
+    ) -> None:
+        q, k = (each[: self._n_lacking] for each in args[:2])
+        self._found.setdefault(place, []).append(kernel.weights(q, k, **options))
+
+    def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
+        """Give the steps of queries and keys of each attention, counted from the origin."""
+        network, out = self.network, {}
+        tokens = patch_ends(self._seq_len, network.patch_len, pad_front=True) - self._seq_len
+        for i, gap in enumerate(network.encoder.gaps):
+            out["encoder", i] = (tokens, tokens)
+            tokens = halved_ends(tokens) if isinstance(gap, Distil) else tokens
+        patch, n_guiding = network.decoder_patch_len, network.label_len
+        guiding = patch_ends(n_guiding, patch, pad_front=True) - n_guiding
+        both = torch.cat([guiding, patch_ends(network.pred_len, patch, pad_front=False)])
+        for i, _ in enumerate(network.decoder.layers):
+            out["decoder", i], out["cross", i] = (both, both), (both, tokens)
+        return out
