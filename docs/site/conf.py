@@ -1,5 +1,6 @@
 """Sphinx's settings; `docs/build.py` says how the site is built."""
 
+from docutils import nodes
 from reference import split_parameters
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
@@ -14,8 +15,8 @@ html_title = f"skinformer {release}"
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
 exclude_patterns = ["files/**"]
 myst_heading_anchors = 4  # as GitHub makes them
-myst_links_external_new_tab = False
-suppress_warnings = ["myst.header"]  # an example's docstring has no title above its own
+myst_enable_extensions = ["colon_fence"]
+smartquotes = False  # docstrings write code
 
 default_role = "literal_text"  # docstrings write `name`, and mean code
 autodoc_typehints = "none"  # numpydoc's sections tell types
@@ -38,8 +39,6 @@ class LiteralText(SphinxRole):
     """Text in the style of code."""
 
     def run(self):
-        from docutils import nodes
-
         return [nodes.literal(self.rawtext, self.text)], []
 
 

@@ -33,22 +33,25 @@ def write_example(path: Path, folder: Path, output: Path) -> None:
     page.parent.mkdir(parents=True, exist_ok=True)
     _docstring, _, code = path.read_text(encoding="utf-8").partition('"""')[2].partition('"""')
     name = f"examples/{path.relative_to(folder).as_posix()}"
-    lines = [":orphan:", "", title, "=" * len(title), "", rest, "", f"``{name}``:", ""]
+    lines = [title, "=" * len(title), "", rest, "", f"``{name}``:", ""]
     lines += [".. code-block:: python", "", *(f"   {line}" for line in code.strip().split("\n"))]
     page.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
-    """Add the scripts and the pictures to the text of the gallery."""
-    lines = ["", "## Scripts", ""]
+    """Make the gallery's lists of scripts and of pictures."""
+    lines, made = ["", "## Scripts", ""], []
     for path in examples:
-        page = path.relative_to(folder).with_suffix(".rst").as_posix()
-        lines.append(f"- [{told(path)[0]}](examples/{page}): `examples/{path.relative_to(folder)}`")
+        made.append(path.relative_to(folder).with_suffix("").as_posix())
+        lines.append(f"- [{told(path)[0]}](examples/{made[-1]}.rst): `examples/{made[-1]}.py`")
+    lines += ["", "```{toctree}", ":hidden:", "", *(f"examples/{name}" for name in made), "```"]
     lines += ["", "## Pictures", "", "::::{container} pictures"]
     for page, text in pages.items():
+        title = re.search(r"^# (.+)$", text, re.M)[1]
         for alt, image, place, heading in pictures_of(text):
             link = f"{page}#{place}" if place else page
-            lines += ["", f"[![{alt}]({image})]({link}) [{heading}]({link})"]
+            words = f"{title}: {heading}" if place else title
+            lines += ["", f"[![{alt}]({image})]({link}) [{words}]({link})"]
     return "\n".join([*lines, "::::", ""])
 
 

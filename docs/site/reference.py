@@ -25,7 +25,7 @@ def page(name: str) -> str:
     """Write the page of a class or function."""
     value = attrgetter(name)(skinformer)
     module, _, short = f"skinformer.{name}".rpartition(".")
-    lines = [":orphan:", "", short, "=" * len(short), "", f".. currentmodule:: {module}", ""]
+    lines = [short, "=" * len(short), "", f".. currentmodule:: {module}", ""]
     if not inspect.isclass(value):
         return "\n".join([*lines, f".. autofunction:: {short}", ""])
     members = ", ".join(own_members(value))

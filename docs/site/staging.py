@@ -14,7 +14,7 @@ def stage(docs: Path, source: Path) -> None:
     examples = examples_of(docs.parent / "examples")
     pages = {path.name: path.read_text(encoding="utf-8") for path in sorted(docs.glob("*.md"))}
     made = {
-        "api.md": lambda text: NAME.sub(r"### [\1](reference/\1.rst)", text),
+        "api.md": link_names,
         "gallery.md": lambda text: text + gallery(pages, examples, docs.parent / "examples"),
         "index.md": lambda text: text + contents(text),
     }
@@ -40,6 +40,13 @@ def contents(index: str) -> str:
             lines = ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]
             parts.append("\n".join(lines))
     return "\n" + "\n\n".join(parts) + "\n"
+
+
+def link_names(api: str) -> str:
+    """Lead each name of the API page to its own page."""
+    pages = [f"reference/{name}" for name in NAME.findall(api)]
+    toctree = ["", "```{toctree}", ":hidden:", "", *pages, "```", ""]
+    return NAME.sub(r"### [\1](reference/\1.rst)", api) + "\n".join(toctree)
 
 
 def outward(link: re.Match, root: Path, source: Path, examples: list[Path]) -> str:

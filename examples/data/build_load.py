@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-hours = pd.date_range("2025-01-13", periods=24 * 7 * 10, freq="h")
+hours = pd.date_range("2025-01-13", periods=24 * 7 * 16, freq="h")
 rng = np.random.default_rng(0)
 clock = 2 * np.pi * hours.hour.to_numpy() / 24
 weather = pd.Series(rng.normal(size=len(hours))).ewm(halflife=24).mean().to_numpy() * 12
