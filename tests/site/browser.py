@@ -44,12 +44,7 @@ class Browser:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._process.terminate()
         self._process.wait(timeout=30)
         os.close(self._read)
