@@ -1,7 +1,7 @@
 """Sphinx's settings; `docs/build.py` says how the site is built."""
 
 from docutils import nodes
-from reference import split_parameters
+from reference import shorten_signature, split_parameters
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
@@ -28,6 +28,7 @@ html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # read by requests, which files opened from a disk refuse
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {"top_of_page_buttons": []}
@@ -45,3 +46,4 @@ class LiteralText(SphinxRole):
 def setup(app: Sphinx) -> None:
     app.add_role("literal_text", LiteralText())
     app.connect("autodoc-process-docstring", split_parameters, priority=900)  # after numpydoc
+    app.connect("autodoc-process-signature", shorten_signature, priority=900)

@@ -68,3 +68,13 @@ def split_parameters(
             titled += [f"{parameter[1]}.. rubric:: {title[0].upper()}{title[1:]}", ""]
         titled.append(line)
     lines[:] = titled
+
+
+def shorten_signature(
+    _app: Any, what: str, _name: str, _value: Any, _options: Any, signature: Any, returned: Any
+) -> tuple[Any, Any] | None:
+    """Leave out what fills a telephone's screen; each parameter tells its default below."""
+    if what != "class" or (signature or "").count("=") <= 10:
+        return None
+    first = re.match(r"\(.*?, \*, ", signature)
+    return f"{first[0]}...)", returned
