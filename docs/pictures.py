@@ -70,9 +70,8 @@ class Window(NamedTuple):
 def watch(model, X):
     """Predict X, and read from the network's inputs which blocks were forecast from what."""
     inputs = []
-    if isinstance(model.module_, Corrected):
-        model.module_.trust.fill_(1.0)  # a network that has no say is not asked
-    hook = model.module_.register_forward_pre_hook(lambda _, given: inputs.append(given[:2]))
+    asked = getattr(model.module_, "path", model.module_)  # a network without a say is not
+    hook = asked.register_forward_pre_hook(lambda _, given: inputs.append(given[:2]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # values held in a gap
         model.predict(X)

@@ -5,6 +5,7 @@ holds several series, the index is (series, time).
 """
 
 import argparse
+from typing import NamedTuple
 
 import pandas as pd
 from csv_cells import (
@@ -24,8 +25,17 @@ STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
 STEPS_OF_THE_CALENDAR += [pd.DateOffset(months=n) for n in (1, 3, 12)]  # each 15th
 
 
-def read_timeline(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.offsets.BaseOffset]:
-    """Read the file that the options name, the target last; give the step between rows, too."""
+class Timeline(NamedTuple):
+    """What a file holds, the target last, the step between its rows, and how it is written."""
+
+    frame: pd.DataFrame
+    step: pd.offsets.BaseOffset
+    sep: str
+    decimal: str
+
+
+def read_timeline(options: argparse.Namespace) -> Timeline:
+    """Read the file that the options name."""
     cells, sep = read_cells(options.path, options.sep)
     series = [options.series] if options.series else []
     _check_named(cells, options)
@@ -35,7 +45,7 @@ def read_timeline(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.offsets
     when.name, cells = " ".join(time), cells.loc[when.index]
     dates = pd.Series(read_dates(when, options.dayfirst), index=cells.index, name=when.name)
     others = cells.drop(columns=time + series)
-    values = _read_values(others, options.target, options.decimal, sep)
+    values, decimal = _read_values(others, options.target, options.decimal, sep)
     parts = {}
     for name, lines in _lines_of_series(cells, options.series).items():
         advice = _tell_apart(others.loc[lines], dates[lines])
@@ -43,7 +53,7 @@ def read_timeline(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.offsets
     longest = max(parts.values(), key=len).index
     step = _find_step(longest) if options.freq is None else _named_step(options.freq)
     parts = {name: _without_gaps(part, step, name) for name, part in parts.items()}
-    return pd.concat(parts, names=series) if series else parts[""], step
+    return Timeline(pd.concat(parts, names=series) if series else parts[""], step, sep, decimal)
 
 
 def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -85,8 +95,11 @@ def _without_remarks(when: pd.Series) -> pd.Series:
 
 def _read_values(
     cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str
-) -> pd.DataFrame:
-    """Read the columns of numbers, the target last; the target must hold nothing else."""
+) -> tuple[pd.DataFrame, str]:
+    """Read the columns of numbers, the target last, which must hold nothing else.
+
+    Give the sign before decimals, too.
+    """
     numeric = [name for name in cells if _looks_numeric(cells[name].dropna()[:1000])]
     if target is None and not numeric:
         raise InputError(f"no column of numbers to forecast; there are {_names(cells)}.")
@@ -103,7 +116,7 @@ def _read_values(
         else:
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
-    return pd.DataFrame(kept)
+    return pd.DataFrame(kept), decimal
 
 
 def _looks_numeric(cells: pd.Series) -> bool:

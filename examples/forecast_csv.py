@@ -3,7 +3,8 @@ Forecast your own CSV
 =====================
 
 The quickstart for a file of yours: one row a time step, one column of dates, one or more of
-numbers. Prints the errors over the last rows and saves a picture::
+numbers. Prints the errors over the last rows, saves a picture of them, and writes the forecast of
+the rows to come into a CSV of the same form::
 
     python examples/forecast_csv.py load.csv --target load --pred-len 24
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
 from csv_cells import InputError
-from csv_timeline import read_timeline
+from csv_timeline import Timeline, read_timeline
 
 from skinformer import InformerRegressor
 
@@ -113,7 +114,8 @@ def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
 def run(options: argparse.Namespace) -> None:
     n_test = check_sizes(options)
     picture = picture_path(options.output, f"{options.path.name.split('.')[0]}.png")
-    frame, step = read_timeline(options)
+    timeline = read_timeline(options)
+    frame, step = timeline.frame, timeline.step
     target = frame.columns[-1]
     train, test = split(frame, n_test, options)
     check_values(train, test, target)
@@ -142,6 +144,16 @@ def run(options: argparse.Namespace) -> None:
     title += f": forecast {options.pred_len} rows at a time"
     save_picture(result, picture, target=target, title=title, ylabel=target)
     print(f"\nForecast against actual: {picture}")
+    ahead = informer.forecast(test)  # from the last row of the file on
+    written = picture.with_name(f"{picture.stem}_forecast.csv")
+    write_like(timeline, ahead, written)
+    print(f"\nThe {options.pred_len} rows to come: {written}\n")
+    print(ahead.head(3).to_string(float_format="{:.5g}".format))
+
+
+def write_like(timeline: Timeline, rows: pd.DataFrame, path: Path) -> None:
+    """Write rows with the separator and the decimal sign of the file that was read."""
+    rows.to_csv(path, sep=timeline.sep, decimal=timeline.decimal, float_format="%.6g")
 
 
 def main(argv: list[str] | None = None) -> int:

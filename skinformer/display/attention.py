@@ -191,7 +191,7 @@ class AttentionDisplay:
             mesh = _draw_head(axes, self.attention, number, brightest)
         made, first = ax is None, self.axes_[0]
         for axes in self.axes_:
-            _rule(axes, self.attention, narrow=len(heads) > 1)
+            _rule(axes, self.attention)
         bar = figure_of(first).colorbar(mesh, ax=list(self.axes_), pad=0.01, extend="max")
         even = 1 / weights.shape[2]
         label_side(bar.ax, f"attention weight ({even:.2g} if even)")
@@ -327,12 +327,12 @@ def token_borders(times: pd.DataFrame) -> Float64Array:
     return np.append(first, last[-1] + row)
 
 
-def _rule(ax: Axes, attention: AttentionMap, *, narrow: bool) -> None:
+def _rule(ax: Axes, attention: AttentionMap) -> None:
     """Give both axes their time; the year is in the title."""
     times: tuple[tuple[Literal["x", "y"], pd.DataFrame], ...]
     times = ("x", attention.key_times), ("y", attention.query_times)
     for axis, each in times:
-        time_axis(ax, pd.Index(each["first"]), axis=axis, most=6 if narrow and axis == "x" else 8)
+        time_axis(ax, pd.Index(each["first"]), axis=axis)
     for ruled in (ax.xaxis, ax.yaxis):
         ruled.get_offset_text().set_visible(False)
     ax.set_xlabel(_axis_name(attention, "looked at (keys)"))

@@ -25,7 +25,7 @@ _LONGEST_STEP = 4
 _DATE = 5
 
 
-def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x", most: int = 10) -> None:
+def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> None:
     """
     Label the time axis: local dates, each day with its month, the year once at the end.
 
@@ -37,8 +37,6 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x", most:
         Their labels of time.
     axis : {"x", "y"}, default="x"
         Where time runs.
-    most : int, default=10
-        Ticks, at most.
 
     Examples
     --------
@@ -56,7 +54,8 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x", most:
         return
     from matplotlib import dates
 
-    room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
+    extent = ax.get_window_extent()
+    room = (extent.width if axis == "x" else extent.height) * 72 / figure_of(ax).dpi
     most = min(max(int(room / (_DATE * float(ax.xaxis.label.get_fontsize()))), 4), 10)
     # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]

@@ -1,6 +1,7 @@
 """The CSV example: it reads what is plain, says what it did, and asks for the rest in one line."""
 
 import gzip
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def read(modules, write):
 
     def read(text, *options, encoding="utf-8"):
         options = forecast_csv.parse_options([str(write(text, encoding)), *options])
-        return csv_timeline.read_timeline(options)[0]
+        return csv_timeline.read_timeline(options).frame
 
     return read
 
@@ -86,8 +87,23 @@ def test_good_file_gives_a_table_and_a_picture(write, rows, tmp_path):
     for name in ("InformerRegressor", "last value", "ridge on lags", "place", "epoch 1/1", "MAE"):
         assert name in done.stdout
     picture = tmp_path / "out" / "data.png"
-    assert done.stdout.endswith(f"Forecast against actual: {picture}\n")
+    assert f"Forecast against actual: {picture}\n" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
+    ahead = pd.read_csv(tmp_path / "out" / "data_forecast.csv", index_col="when", parse_dates=True)
+    following = pd.date_range(rows["when"].iloc[-1], periods=7, freq="h")[1:]
+    assert list(ahead.index) == list(following)
+    assert ahead["load"].between(30, 70).all()
+
+
+@pytest.mark.slow
+def test_the_forecast_is_written_as_the_file_is(example, write, rows, tmp_path):
+    """What reads the file, a spreadsheet in German say, must read the forecast."""
+    text = lines(rows, lambda when, load: f"{when:%d.%m.%Y %H:%M};{comma(load)}", "when;load")
+    assert example.main([str(write(text)), "--dayfirst", *QUICK, "--output", str(tmp_path)]) == 0
+    ahead = (tmp_path / "data_forecast.csv").read_text(encoding="utf-8").splitlines()
+    assert ahead[0] == "when;load"
+    assert re.fullmatch(r"2024-01-09 08:00:00;\d\d,\d+", ahead[1])
+    assert len(ahead) == 7
 
 
 @pytest.mark.slow

@@ -1,0 +1,49 @@
+"""Sphinx's settings; `docs/build.py` says how the site is built."""
+
+from docutils import nodes
+from reference import shorten_signature, split_parameters
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
+
+import skinformer
+
+project = "skinformer"
+author = "the skinformer developers"
+release = version = skinformer.__version__
+html_title = f"skinformer {release}"
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
+exclude_patterns = ["files/**"]
+myst_heading_anchors = 4  # as GitHub makes them
+myst_enable_extensions = ["colon_fence"]
+smartquotes = False  # docstrings write code
+
+default_role = "literal_text"  # docstrings write `name`, and mean code
+autodoc_typehints = "none"  # numpydoc's sections tell types
+numpydoc_show_class_members = False  # the page of a class lists them
+python_use_unqualified_type_names = True
+nitpick_ignore_regex = [("py:obj", r"sklearn\..*")]  # no network: links to other sites are none
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_search_summary = False  # read by requests, which files opened from a disk refuse
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {"top_of_page_buttons": []}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+
+class LiteralText(SphinxRole):
+    """Text in the style of code."""
+
+    def run(self):
+        return [nodes.literal(self.rawtext, self.text)], []
+
+
+def setup(app: Sphinx) -> None:
+    app.add_role("literal_text", LiteralText())
+    app.connect("autodoc-process-docstring", split_parameters, priority=900)  # after numpydoc
+    app.connect("autodoc-process-signature", shorten_signature, priority=900)

@@ -1,0 +1,74 @@
+"""The gallery: every picture of the pages, and every script under examples/ with its own page."""
+
+import ast
+import re
+from pathlib import Path
+
+PICTURE = re.compile(r"^!\[([^\]]+)\]\((images/[^)]+)\)$")
+
+
+def examples_of(folder: Path) -> list[Path]:
+    """Find the scripts that a user runs: not measurements, nor what other scripts import."""
+    scripts = [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if path.relative_to(folder).parts[0] not in {"benchmarks", "data", "output"}
+    ]
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
+    imported = set(re.findall(r"^(?:from|import) (\w+)", sources, re.M))
+    return [path for path in scripts if path.stem not in imported]
+
+
+def told(path: Path) -> tuple[str, str]:
+    """Give a script's title, and what its docstring says after it."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+    first, _, rest = text.partition("\n")
+    return first.strip().rstrip("."), re.sub(r"\A=+\n", "", rest).strip()
+
+
+def write_example(path: Path, folder: Path, output: Path) -> None:
+    """Write the page of a script: what it says of itself, and all of it."""
+    title, rest = told(path)
+    page = output / path.relative_to(folder).with_suffix(".rst")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    _docstring, _, code = path.read_text(encoding="utf-8").partition('"""')[2].partition('"""')
+    name = f"examples/{path.relative_to(folder).as_posix()}"
+    lines = [title, "=" * len(title), "", rest, "", f"``{name}``:", ""]
+    lines += [".. code-block:: python", "", *(f"   {line}" for line in code.strip().split("\n"))]
+    page.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
+    """Make the gallery's lists of scripts and of pictures."""
+    lines, made = ["", "## Scripts", ""], []
+    for path in examples:
+        made.append(path.relative_to(folder).with_suffix("").as_posix())
+        lines.append(f"- [{told(path)[0]}](examples/{made[-1]}.rst): `examples/{made[-1]}.py`")
+    lines += ["", "```{toctree}", ":hidden:", "", *(f"examples/{name}" for name in made), "```"]
+    lines += ["", "## Pictures", "", "::::{container} pictures"]
+    for page, text in pages.items():
+        title = re.search(r"^# (.+)$", text, re.M)[1]
+        for alt, image, place, heading in pictures_of(text):
+            link = f"{page}#{place}" if place else page
+            words = f"{title}: {heading}" if place else title
+            lines += ["", f"[![{alt}]({image})]({link}) [{words}]({link})"]
+    return "\n".join([*lines, "::::", ""])
+
+
+def pictures_of(text: str) -> list[tuple[str, str, str, str]]:
+    """Find the pictures of a page: description, file, anchor and words of the heading above."""
+    found, place, heading, seen = [], "", "", {}
+    for line in text.split("\n"):
+        if title := re.fullmatch(r"(#+) (.+)", line):
+            heading = title[2]
+            place = slug(heading) if len(title[1]) > 1 else ""
+            seen[place] = seen.get(place, -1) + 1
+            place += f"-{seen[place]}" if seen[place] else ""
+        elif picture := PICTURE.fullmatch(line):
+            found.append((picture[1], picture[2], place, heading))
+    return found
+
+
+def slug(heading: str) -> str:
+    """Make the anchor of a heading as GitHub does."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -1,0 +1,241 @@
+"""The site: built without a warning, without a dead link, and looked at in a browser."""
+
+import inspect
+import subprocess
+import sys
+from collections import defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import skinformer
+from skinformer import InformerRegressor, datasets, display, evaluation
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc")
+SCRIPTS_OF_THE_THEME = {"genindex.html", "search.html"}  # neither is written here
+
+pytestmark = pytest.mark.slow
+
+
+class Page(HTMLParser):
+    """The links and anchors of a page, and what it loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors, self.loaded = [], set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.anchors |= {attributes["id"]} if attributes.get("id") else set()
+        if tag == "a" and attributes.get("href"):
+            self.links.append(attributes["href"])
+        elif attributes.get("src") or attributes.get("href"):
+            self.loaded.append(attributes.get("src") or attributes["href"])
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    for name in BUILT_BY:
+        pytest.importorskip(name)
+    site = tmp_path_factory.mktemp("site") / "html"
+    command = [sys.executable, str(ROOT / "docs/build.py"), str(site)]
+    return site, subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def site(built):
+    site, done = built
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    return {
+        path.relative_to(site).as_posix(): Page(path)
+        for path in site.rglob("*.html")
+        if "_static" not in path.parts
+    }
+
+
+def leads_to(page, link):
+    """Give the page and the anchor that a link of a page leads to; None if it leaves the site."""
+    parts = urlsplit(link)
+    if parts.scheme:
+        return None
+    base = Path(page).parent
+    path = (base / unquote(parts.path)) if parts.path else Path(page)
+    steps = []
+    for step in path.parts:
+        steps = steps[:-1] if step == ".." else [*steps, step]
+    return "/".join(steps), unquote(parts.fragment)
+
+
+def test_it_is_built_without_a_word(built):
+    """A warning is a link, a title or a docstring that a reader would stumble over."""
+    _, done = built
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_no_link_is_dead(site, pages):
+    """Neither a page, nor a place in it, nor a file to download."""
+    dead = defaultdict(list)
+    for name, page in pages.items():
+        for link in page.links:
+            target = leads_to(name, link)
+            if target is None:
+                continue
+            path, anchor = target
+            there = (site / path).is_file()
+            known = not anchor or (path in pages and anchor in pages[path].anchors)
+            if not there or not known:
+                dead[name].append(link)
+    assert dict(dead) == {}
+    assert sum(len(page.links) for page in pages.values()) > 2000
+
+
+def test_every_page_is_reached_from_the_index(pages):
+    """By clicking, without the search."""
+    reached, ahead = set(), {"index.html"}
+    while ahead:
+        name = ahead.pop()
+        reached.add(name)
+        targets = {target[0] for link in pages[name].links if (target := leads_to(name, link))}
+        ahead |= {target for target in targets if target in pages} - reached
+    assert set(pages) - reached - SCRIPTS_OF_THE_THEME == set()
+
+
+def test_every_markdown_page_and_example_is_there(site, pages):
+    """New ones are found by themselves: pages by the index, scripts where they lie."""
+    for path in (ROOT / "docs").glob("*.md"):
+        assert f"{path.stem}.html" in pages
+    sources = (ROOT / "examples").rglob("*.py")
+    titled = [path for path in sources if path.read_text(encoding="utf-8").startswith('"""\n')]
+    assert len(titled) >= 4
+    for path in titled:
+        assert f"{path.relative_to(ROOT).with_suffix('').as_posix()}.html" in pages
+
+
+def test_every_public_name_has_a_page(pages):
+    """With an anchor that is its import, and a link from the list of names."""
+    names = [
+        f"skinformer.{name}"
+        for name in skinformer.__all__
+        if inspect.isclass(getattr(skinformer, name))
+        or inspect.isroutine(getattr(skinformer, name))
+    ]
+    names += [f"{m.__name__}.{name}" for m in (datasets, display, evaluation) for name in m.__all__]
+    linked = {target for link in pages["api.html"].links if (target := leads_to("api.html", link))}
+    for name in names:
+        page = f"reference/{name.removeprefix('skinformer.')}.html"
+        assert name in pages[page].anchors, name
+        assert page in {path for path, _ in linked}, name
+
+
+def test_methods_are_told(pages):
+    """Those that a user calls, inherited ones as well; not those that scikit-learn explains."""
+    anchors = pages["reference/InformerRegressor.html"].anchors
+    for method in ("fit", "predict", "forecast", "update", "predict_interval", "save", "score"):
+        assert f"skinformer.InformerRegressor.{method}" in anchors
+    assert "skinformer.InformerRegressor.get_params" not in anchors
+
+
+def test_parameters_stand_in_groups_the_six_to_touch_first_on_top(site):
+    """Thirty-nine in a row are read by nobody."""
+    text = (site / "reference/InformerRegressor.html").read_text(encoding="utf-8")
+    titles = [
+        "The six to touch first",
+        "The data and what is forecast beside the network",
+        "The network",
+        "Its training",
+        "When a fit ends, and where it goes on",
+        "The run",
+    ]
+    places = [text.index(f'<p class="rubric">{title}</p>') for title in titles]
+    assert places == sorted(places)
+    parameters = list(inspect.signature(InformerRegressor).parameters)
+    of = [text.index(f"<strong>{name}</strong>") for name in parameters]
+    assert of == sorted(of)
+    assert places[0] < of[0]
+    assert of[5] < places[1] < of[6]
+    assert of[-1] > places[-1]
+
+
+def test_nothing_comes_from_elsewhere(pages):
+    """It opens on a train, and tells nobody who reads it."""
+    for name, page in pages.items():
+        assert [link for link in page.loaded if urlsplit(link).scheme or link[:2] == "//"] == [], (
+            name
+        )
+
+
+# In a browser
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        from browser import CHROMIUM, Browser
+    finally:
+        sys.path.pop(0)
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install -y chromium")
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def looks_wrong(browser, path, width, dark):
+    """Open a file and list what is wrong with it."""
+    browser.open(path.as_uri(), width=width, dark=dark)
+    wide = browser.ask("document.scrollingElement.scrollWidth")
+    wrong = [f"scrolls sideways, {wide} px"] if wide > width else []
+    wrong += browser.complaints()
+    return wrong + [url for url in browser.requests() if not url.startswith(("file:", "data:"))]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_pages_fit_any_window(site, pages, browser, width, dark):
+    """On a screen and a telephone, by day and by night; no script fails, nothing is asked for."""
+    wrong = {name: looks_wrong(browser, site / name, width, dark) for name in pages}
+    assert {name: found for name, found in wrong.items() if found} == {}
+    ground = browser.ask("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(int(part) for part in ground.removeprefix("rgb(").rstrip(")").split(",")) / 3
+    assert (brightness < 60) == dark
+
+
+def test_pictures_are_loaded(site, browser):
+    """A missing picture has no width; the gallery shows all of them."""
+    browser.open((site / "gallery.html").as_uri(), width=1280, dark=False)
+    sizes = browser.ask("[...document.querySelectorAll('.pictures img')].map(i => i.naturalWidth)")
+    assert len(sizes) >= 20
+    assert min(sizes) > 100
+
+
+def test_the_search_finds(site, browser):
+    """Without a server."""
+    browser.open((site / "search.html").as_uri() + "?q=known_future", width=1280, dark=False)
+    found = """new Promise(done => { const look = () => {
+        const told = document.querySelector('#search-results').innerText;
+        const links = [...document.querySelectorAll('#search-results li a')].map(a => a.href);
+        told.includes('Search finished') ? done(links) : setTimeout(look, 100); }; look(); })"""
+    names = {Path(link).stem for link in browser.ask(found)}
+    assert {"InformerRegressor", "user_guide"} <= names
+    assert browser.complaints() == []
+
+
+def test_the_representation_in_a_notebook_has_no_dead_link(browser, tmp_path):
+    """It has no links while the site has no address, and needs nothing from elsewhere."""
+    path = tmp_path / "cell.html"
+    head = (
+        '<!doctype html><meta name="viewport" content="width=device-width"><meta charset="utf-8">'
+    )
+    path.write_text(f"{head}{InformerRegressor()._repr_html_()}", encoding="utf-8")
+    for width in (1280, 360):
+        assert looks_wrong(browser, path, width, dark=True) == []
+    assert [link for link in Page(path).links if not link.startswith("#")] == []

@@ -1,0 +1,77 @@
+"""What the build makes of pages: no list has to be kept in two places."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from skinformer import InformerClassifier, InformerRegressor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Import them as the build does: their folder comes first."""
+    sys.path.insert(0, str(ROOT / "docs/site"))
+    try:
+        import gallery_page
+        import reference
+        import staging
+    finally:
+        sys.path.pop(0)
+    return staging, gallery_page, reference
+
+
+def test_the_index_is_the_table_of_contents(modules):
+    """A page that the index links to is in the menu, under the same heading, in the same order."""
+    text = "# All\n\n## One\n\n- [B](b.md): x\n- [A](a.md#there): x\n\n## Two\n\n- [C](c.md)\n"
+    parts = re.findall(r":caption: (\w+)\n\n((?:\w+\n)+)", modules[0].contents(text))
+    assert parts == [("One", "b\n"), ("Two", "c\n")]
+
+
+def test_links_that_leave_the_docs_lead_to_pages_or_copies(modules, tmp_path):
+    """GitHub shows the repository around the docs; the site does not hold it."""
+    staging, gallery_page, _ = modules
+    examples = gallery_page.examples_of(ROOT / "examples")
+    led = {}
+    for target in ("examples/forecast_csv.py", "examples", "README.md", "tests/test_docs.py"):
+        link = re.match(r"\[(.+)\]\(\.\./([^)#]+)(#.*)?\)", f"[x](../{target})")
+        led[target] = staging.outward(link, ROOT, tmp_path, examples)
+    assert led == {
+        "examples/forecast_csv.py": "[x](examples/forecast_csv.rst)",
+        "examples": "[x](gallery.md#scripts)",
+        "README.md": "[x](index.md)",
+        "tests/test_docs.py": "[x](files/tests/test_docs.py)",
+    }
+    assert (tmp_path / "files/tests/test_docs.py").is_file()
+
+
+def test_what_examples_share_is_no_example(modules):
+    """A reader runs scripts, not what they import."""
+    names = {path.name for path in modules[1].examples_of(ROOT / "examples")}
+    assert {"forecast_csv.py", "plot_quickstart.py"} <= names
+    assert not names & {"comparison.py", "csv_cells.py", "csv_timeline.py", "run.py"}
+
+
+def test_a_picture_leads_to_the_heading_above_it(modules):
+    """Headings that are called the same are told apart as GitHub does."""
+    text = "# Top\n\n![a](images/a.png)\n\n## The `fit`\n\n## The fit\n\n![b](images/b.png)\n"
+    found = [(image, place) for _, image, place, _ in modules[1].pictures_of(text)]
+    assert found == [("images/a.png", ""), ("images/b.png", "the-fit-1")]
+
+
+@pytest.mark.parametrize("estimator", [InformerRegressor, InformerClassifier])
+def test_groups_of_parameters_hold_all(modules, estimator):
+    """The Notes name the first and the last of each group; one that moves must be told there."""
+    notes = " ".join(inspect.getdoc(InformerRegressor).split())
+    groups = modules[2].GROUP.findall(notes.partition("The parameters come in groups")[2])
+    names = list(inspect.signature(InformerRegressor).parameters)
+    bounds = [names.index(name) for _, *both in groups for name in both]
+    assert len(groups) == 6
+    assert bounds[:2] == [0, 5]
+    assert bounds[-1] == len(names) - 1
+    assert all(last + 1 == first for last, first in zip(bounds[1::2], bounds[2::2], strict=False))
+    assert set(modules[2].groups()) <= set(inspect.signature(estimator).parameters)
