@@ -28,6 +28,7 @@ html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_use_index = False  # api.md lists the names, with a line each
 html_show_search_summary = False  # read by requests, which files opened from a disk refuse
 html_show_sphinx = False
 html_show_copyright = False

@@ -229,10 +229,10 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     that it may see; 1 looks at all alike, 0 at one. The mean over selected queries, as the others
     are even by construction; queries that may see one key alone do not count.
 
-    ``diversity``: the total variation distance ½ Σ |w - w'| between the weights of this head and of
-    another one, from 0 (they do the same) to 1 (they look at different keys); the mean over queries
-    and over the other heads of the layer. Its mean over the heads of a layer is the mean over their
-    pairs. NaN for one head.
+    ``diversity``: the total variation distance ``½ Σ |w - w'|`` between the weights of this head
+    and of another one, from 0 (they do the same) to 1 (they look at different keys); the mean over
+    queries and over the other heads of the layer. Its mean over the heads of a layer is
+    the mean over their pairs. NaN for one head.
 
     ``selected``: the share of queries that look at keys at all, 1 of dense attention. ``share``:
     the network's in the forecasts, as of the map.

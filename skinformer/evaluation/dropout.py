@@ -53,8 +53,8 @@ def dropout_samples(
 
     See Also
     --------
-    InformerRegressor.predict_interval : Intervals by how far forecasts were off.
-    InformerRegressor.sample : Paths by how far forecasts were off.
+    skinformer.InformerRegressor.predict_interval : Intervals by how far forecasts were off.
+    skinformer.InformerRegressor.sample : Paths by how far forecasts were off.
 
     Notes
     -----
