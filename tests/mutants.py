@@ -193,14 +193,14 @@ LINKS = [
     Mutant(
         "linear path always fitted again",
         BASE,
-        'refit = settings.early_stopping == "auto"',
-        "refit = True",
+        'refit=settings.early_stopping == "auto"',
+        "refit=True",
     ),
     Mutant(
         "linear path never fitted again",
         BASE,
-        'refit = settings.early_stopping == "auto"',
-        "refit = False",
+        'refit=settings.early_stopping == "auto"',
+        "refit=False",
     ),
     Mutant(
         "validation_fraction ignored",
