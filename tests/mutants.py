@@ -233,7 +233,12 @@ LINKS = [
         "check_random_state(self.random_state)",
         "check_random_state(0)",
     ),
-    Mutant("order unseeded", FITTING, "make(inside, seed=seed)", "make(inside, seed=0)"),
+    Mutant(
+        "order unseeded",
+        FITTING,
+        "make(inside, seed=seed, honest=honest)",
+        "make(inside, seed=0, honest=honest)",
+    ),
     Mutant(
         "validation shuffled", FITTING, "make(held_out, seed=None)", "make(held_out, seed=seed)"
     ),
