@@ -17,7 +17,13 @@ from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.crosswise import N_APART, honest_truths
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.fitting import FitRows, cut_windows, find_tail, window_batches
+from skinformer.estimators.fitting import (
+    FitBatches,
+    FitRows,
+    cut_windows,
+    find_tail,
+    window_batches,
+)
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.future import (
     after_observed,
@@ -396,21 +402,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         challenger = find_challenger(module, batches, rows, settings)
         # What a network can take off squared errors goes by the square of its share.
         share = 1.0 if challenger is None else float(((1 - challenger.share) ** 2).mean())
-        epoch = batches.eased(share)
-        with tasks as on_epoch:
-            record = TrainingRecord()
-            if settings.train_network:
-                with threads_for(settings.batch_size * self.module_.largest_product):
-                    record = train(
-                        self.module_,
-                        training=epoch.training,
-                        validation=epoch.validation,
-                        settings=settings.trainer,
-                        groups=parameter_groups(self.module_),
-                        on_epoch=on_epoch,
-                        checkpoint=settings.checkpoint,
-                        fingerprint={} if settings.checkpoint is None else fingerprint(self),
-                    )
+        record = self._train_module(batches.eased(share), settings, tasks)
         if sizes.n_series:
             self._network.embed_unseen()
         self.scaler_ = smeared(
@@ -422,6 +414,24 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self.trust_ = self.judged_.trust
         self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
         self.__dict__.update(training_course(record, tasks.before))
+
+    def _train_module(
+        self, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
+    ) -> TrainingRecord:
+        """Train the network, and tell callbacks of its epochs."""
+        with tasks as on_epoch, threads_for(settings.batch_size * self.module_.largest_product):
+            if not settings.train_network:
+                return TrainingRecord()
+            return train(
+                self.module_,
+                training=epoch.training,
+                validation=epoch.validation,
+                settings=settings.trainer,
+                groups=parameter_groups(self.module_),
+                on_epoch=on_epoch,
+                checkpoint=settings.checkpoint,
+                fingerprint={} if settings.checkpoint is None else fingerprint(self),
+            )
 
     @property
     def series_blend_(self) -> pd.DataFrame | None:

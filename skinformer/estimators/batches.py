@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -29,6 +29,11 @@ __all__ = ["WindowBatches", "WindowSource", "predict_windows"]
 #: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
 #: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
 PREDICTION_CHUNK = 32
+
+
+ModuleInputs: TypeAlias = tuple[
+    Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None, Tensor | None
+]
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class WindowSource:
     seq_len: int
     pred_len: int
 
-    def inputs(self, origins: Tensor) -> tuple[Tensor | None, ...]:
+    def inputs(self, origins: Tensor) -> ModuleInputs:
         """
         Gather what the module sees of windows.
 
@@ -77,7 +82,7 @@ class WindowSource:
 
         Returns
         -------
-        tuple of Tensor or None
+        ModuleInputs
             Past values (batch, seq_len, n_columns); future values (batch, pred_len, n_columns)
             with what is not known ahead masked; the categories of both; their times from the
             origin in mean steps. None where the module takes none.
@@ -316,7 +321,7 @@ class WindowBatches:
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             inputs, truth = self.source.inputs(chunk), self.source.future(self.truth, chunk)
             if self.honest is not None:
-                truth = self.honest.move(truth, *self.source.path_inputs(chunk), chunk)
+                truth = self.honest.move(truth, *inputs[:2], chunk)
             yield Batch(inputs, truth, weight)
 
     def draw(self) -> IntArray:
@@ -384,10 +389,8 @@ def predict_windows(
             if isinstance(module, Corrected) and not _has_a_say(module, trust, chunk):
                 output = _forward(module.path, source.path_inputs(rows))
             else:
-                inputs = source.inputs(rows)
-                if trust is not None:
-                    inputs = (*inputs, torch.from_numpy(trust[chunk]).to(source.values))
-                output = _forward(module, inputs)
+                own = () if trust is None else (torch.from_numpy(trust[chunk]).to(source.values),)
+                output = _forward(module, (*source.inputs(rows), *own))
             out.append(output[:n].cpu().numpy())
     return np.concatenate(out)
 

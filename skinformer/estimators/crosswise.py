@@ -52,7 +52,8 @@ class HonestTruths:
     ) -> None:
         self.path = linear_module(sizes, fit).to(device)
         self.apart = [linear_module(sizes, other).to(device) for _, other in fit.apart]
-        self.ends = np.array([end for end, _ in fit.apart])
+        # What follows the last window that the path could learn from belongs to the last time.
+        self.borders = np.array([end for end, _ in fit.apart[:-1]])
         self.times = times
 
     def move(self, truth: Tensor, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
@@ -73,7 +74,7 @@ class HonestTruths:
         Tensor of shape (n, pred_len, n_targets)
             What the network is trained on.
         """
-        place = np.searchsorted(self.ends, self.times(origins.cpu().numpy()), side="right")
+        place = np.searchsorted(self.borders, self.times(origins.cpu().numpy()), side="right")
         moved: Tensor = truth + self.path(past, future)
         for number, path in enumerate(self.apart):
             some = torch.from_numpy(np.flatnonzero(place == number)).to(past.device)

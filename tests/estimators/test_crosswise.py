@@ -42,7 +42,7 @@ def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
     )
     moved = honest.move(truth, past, future, origins)
     error = linear_module(SIZES, whole)(past, future) + network - moved
-    for i, number in enumerate([0, 0, 1, 1, 2, 2]):
+    for i, number in enumerate([0, 0, 1, 1, 2, 2, 2]):  # the last one lies behind all
         path = linear_module(SIZES, apart[number])
         expected = path(past[i : i + 1], future[i : i + 1])[0] + network[i] - truth[i]
         torch.testing.assert_close(error[i], expected, rtol=1e-4, atol=1e-5)
@@ -87,6 +87,20 @@ def replace_honest(batches):
     other = object.__new__(type(batches))
     other.__dict__.update(batches.__dict__, honest=None)
     return other
+
+
+def test_windows_behind_those_that_the_path_learnt_from_are_moved_back_too(shown):
+    """The path leaves windows with missing truths out; the network is shown them."""
+    values = noise()
+    values[230:250] = np.nan  # no training window behind it is whole
+    model = InformerRegressor(base="linear", early_stopping=True, **P).fit(values)
+    batches = shown["training"]
+    assert int(batches.honest.borders[-1]) < 0
+    batches.max_windows, batches.n_drawn, batches.generator = None, batches.origins.count, None
+    with torch.no_grad():
+        for moved, plain in zip(batches, replace_honest(batches), strict=True):
+            path = model.module_.path(*plain.inputs[:2])
+            assert (moved.target - plain.target).abs().mean() < 0.5 * path.abs().mean()
 
 
 def test_without_a_path_there_is_nothing_to_move(shown):
