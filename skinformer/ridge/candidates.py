@@ -30,7 +30,8 @@ _MIXED_ROWS = 48
 #: … and this many features: their products must stay small.
 _MIXED_FEATURES = 1024
 #: Sums and maps of one kind of candidate may take this many bytes, by the estimate below (a fit
-#: peaks at up to 2.5 times of it); a kind that needs more is left out, as with hundreds of targets.
+#: of 80 targets over 720 rows peaks at five times of it, one of 321 over 336 at 3.5 times); a kind
+#: that needs more is left out, as with 862 targets over 336 rows.
 _KIND_BYTES = 600_000_000
 
 
@@ -152,8 +153,8 @@ class Ridge:
 
 
 def _kind_bytes(n_gram: int, n_map: int) -> int:
-    """Estimate what a kind holds: its sums, and two solutions with the size of the longest."""
-    return 8 * (3 * n_gram + 3 * n_map)
+    """Estimate what a kind holds: its products of features, and what they are multiplied with."""
+    return 8 * (n_gram + 3 * n_map)
 
 
 class Competition:

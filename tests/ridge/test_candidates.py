@@ -174,12 +174,23 @@ def test_many_targets_share_one_map_where_memory_is_short(monkeypatch):
 def test_a_kind_is_left_out_for_its_own_size_only(seq_len, features, left_out, monkeypatch):
     """Long windows make maps of each column large, and many columns the one map of them all."""
     monkeypatch.setattr(candidates, "_MIXED_FEATURES", features)
-    monkeypatch.setattr(candidates, "_KIND_BYTES", 20_000)
+    monkeypatch.setattr(candidates, "_KIND_BYTES", 10_000)
     problem = make_problem(seq_len=seq_len, n=seq_len + 20)
     competition = trained(problem, np.arange(seq_len, seq_len + 9))
     kinds = {c.kind for c in competition.candidates}
     assert kinds == {"last", "shared", "own", "mixed"} - {left_out}
     assert {c.kind for c, _ in competition.solve()} == kinds - {"last"}
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "seq_len", "pred_len", "kept"),
+    [(80, 720, 24, True), (321, 336, 96, True), (862, 96, 96, True), (862, 336, 96, False)],
+)
+def test_hundreds_of_targets_keep_maps_of_their_own(n_targets, seq_len, pred_len, kept):
+    """One map for all is worse where the targets differ; a fit must fit in memory all the same."""
+    values = np.zeros((1, n_targets))
+    problem = Problem(values, None, None, n_targets, seq_len, pred_len, np.empty((0, n_targets)))
+    assert Competition(problem).per_column == kept
 
 
 @pytest.mark.parametrize(("most", "length"), [(1024, 8), (9, 3), (3, 1), (2, 0)])
