@@ -238,7 +238,7 @@ def _judged(
         trust = choose_trust(module, batches.validation, steps=steps, error=error)
         if challenger is None:
             return Judged(trust)
-        tabular, share = challenger
+        tabular, share = challenger.fit, challenger.share
         one = np.ones((2, rows.sizes.n_targets))
         shares = Shares(0 * one, share[:, None] * one[:, None], trust * one)
     refit = settings.early_stopping is not True
@@ -248,7 +248,9 @@ def _judged(
     if tabular is None or not shares.tabular.any():
         return Judged(shares.mean_trust, shares, simple)
     final = tabular
-    if refit:
+    if challenger is not None:
+        final = challenger.final()
+    elif refit:
         final = fit_tabular_path(rows, settings, plain=tabular.maker.plain)
     return Judged(shares.mean_trust, shares, simple, final, tabular)
 
