@@ -6,19 +6,23 @@ import os
 from typing import Any
 
 import skinformer
+from skinformer.estimators.class_path import JudgedClasses
+from skinformer.estimators.classifier import InformerClassifier
+from skinformer.estimators.head import ClassHead
 from skinformer.estimators.plain import FILES, FITTED, SOMETIMES
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (
     ModelFileError,
     read_content,
 )
+from skinformer.reading.labels import LabelReader
 
 __all__ = ["load"]
 
 
-def load(path: str | os.PathLike[str]) -> InformerRegressor:
+def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:
     """
-    Read a model that `InformerRegressor.save` wrote; nothing in the file is run or imported.
+    Read a model that `save` wrote; nothing in the file is run or imported.
 
     Parameters
     ----------
@@ -27,7 +31,7 @@ def load(path: str | os.PathLike[str]) -> InformerRegressor:
 
     Returns
     -------
-    InformerRegressor
+    InformerRegressor or InformerClassifier
         Fitted; its forecasts are those of the one that was saved, bit for bit on the same machine
         and versions. On the CPU where CUDA is missing.
 
@@ -74,7 +78,7 @@ def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
     )
 
 
-def _together(content: Any) -> InformerRegressor:
+def _together(content: Any) -> InformerRegressor | InformerClassifier:
     params, state = content["params"], content["fitted"]
     allowed = FITTED | {name: kind for name, kind in SOMETIMES.items() if name in state}
     if set(state) != set(allowed):
@@ -82,7 +86,11 @@ def _together(content: Any) -> InformerRegressor:
     for name, kind in allowed.items():
         if not isinstance(state[name], kind):
             raise ModelFileError(f"its {name} is something else")
-    model = InformerRegressor(**params)
+    labels = isinstance(state["head_"], ClassHead)
+    same = isinstance(state["reader_"], LabelReader), isinstance(state["judged_"], JudgedClasses)
+    if same != (labels, labels):
+        raise ModelFileError("it mixes classes and numbers")
+    model = InformerClassifier(**params) if labels else InformerRegressor(**params)
     vars(model).update(state)
     model._place_module()
     return model

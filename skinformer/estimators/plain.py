@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
+from skinformer.classes.features import ClassFeatures
+from skinformer.classes.fit import ClassFit, TargetFit
+from skinformer.classes.frequencies import Frequencies, Transitions
+from skinformer.classes.logistic import Logistic
 from skinformer.classical.fit import ClassicalFit, Learnt
 from skinformer.classical.own import OwnRidges
 from skinformer.classical.ridges import SharedRidges
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.calibration import Calibration
-from skinformer.estimators.head import PointHead, QuantileHead
+from skinformer.estimators.class_path import JudgedClasses
+from skinformer.estimators.head import ClassHead, PointHead, QuantileHead
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
@@ -33,11 +38,11 @@ from skinformer.persistence import (
 )
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.spread import Spread
-from skinformer.reading.labels import NumberReader
+from skinformer.reading.labels import LabelReader, Labels, NumberReader
 from skinformer.tabular.features import Columns, FeatureMaker
 from skinformer.tabular.fit import Member, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
-from skinformer.tabular.trees import Trees, plant, uproot
+from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.clock import CLOCKS
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
@@ -49,11 +54,19 @@ __all__ = ["FILES", "FITTED", "SOMETIMES", "flatten", "unflatten"]
 _RECORDS = (
     *CLOCKS,
     Calibration,
+    ClassFeatures,
+    ClassFit,
+    ClassHead,
     ClassicalFit,
     Columns,
     FeatureMaker,
+    Frequencies,
     Judged,
+    JudgedClasses,
+    LabelReader,
+    Labels,
     Learnt,
+    Logistic,
     Member,
     ModelSizes,
     OwnRidges,
@@ -69,14 +82,16 @@ _RECORDS = (
     SimplePath,
     Spread,
     TabularFit,
+    TargetFit,
     TargetScale,
     Timeline,
+    Transitions,
     Trees,
 )
 #: What `fit` leaves, and of which types.
 FITTED: dict[str, Any] = {
-    "head_": (PointHead, QuantileHead),
-    "reader_": NumberReader,
+    "head_": (PointHead, QuantileHead, ClassHead),
+    "reader_": (NumberReader, LabelReader),
     "n_features_in_": int,
     "roles_": Roles,
     "series_": (pd.Index, type(None)),
@@ -123,12 +138,12 @@ def _linear_kind(kind: type) -> Kind:
     return Kind(kind.__name__, kind, apart, together)
 
 
-def _boosted_apart(regressor: HistGradientBoostingRegressor) -> dict[str, Any]:
-    if not hasattr(regressor, "_predictors"):
-        return {"parameters": regressor.get_params(), "trees": None}
-    trees = uproot(regressor)
+def _boosted_apart(boosted: Boosted) -> dict[str, Any]:
+    if not hasattr(boosted, "_predictors"):
+        return {"parameters": boosted.get_params(), "trees": None}
+    trees = uproot(boosted)
     if trees is None:
-        raise NotPlainError("", regressor)
+        raise NotPlainError("", boosted)
     return {"parameters": None, "trees": trees}
 
 
@@ -136,6 +151,17 @@ def _boosted_together(given: Any) -> HistGradientBoostingRegressor:
     if given["trees"] is None:
         return HistGradientBoostingRegressor(**given["parameters"])
     return plant(given["trees"])
+
+
+def _classifier_apart(classifier: HistGradientBoostingClassifier) -> dict[str, Any]:
+    parts = _boosted_apart(classifier)
+    return parts | {"classes": None if parts["trees"] is None else classifier.classes_}
+
+
+def _classifier_together(given: Any) -> HistGradientBoostingClassifier:
+    if given["trees"] is None:
+        return HistGradientBoostingClassifier(**given["parameters"])
+    return plant_classifier(given["trees"], given["classes"])
 
 
 def _ready_together(given: Any) -> ReadyRegressor:
@@ -161,6 +187,13 @@ _KINDS = [
         _boosted_apart,
         _boosted_together,
     ),
+    Kind(
+        "HistGradientBoostingClassifier",
+        HistGradientBoostingClassifier,
+        _classifier_apart,
+        _classifier_together,
+    ),
+    Kind("slice", slice, lambda part: [part.start, part.stop], lambda given: slice(*given)),
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])

@@ -13,6 +13,7 @@ import torch
 
 import skinformer
 from skinformer import validation
+from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.future import nothing_observed
 from skinformer.estimators.plain import FILES
 from skinformer.estimators.ranges import RangeForecaster
@@ -29,13 +30,15 @@ __all__ = ["save"]
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 
 
-def save(model: InformerRegressor, path: str | os.PathLike[str], *, history: str) -> None:
+def save(
+    model: InformerRegressor | InformerClassifier, path: str | os.PathLike[str], *, history: str
+) -> None:
     """
     Write a fitted model to a file; see `InformerRegressor.save`.
 
     Parameters
     ----------
-    model : InformerRegressor
+    model : InformerRegressor or InformerClassifier
         Fitted.
     path : path-like
         Target file.
@@ -44,7 +47,7 @@ def save(model: InformerRegressor, path: str | os.PathLike[str], *, history: str
     """
     validation.check_fitted(model)
     validation.check_saved_history(history)
-    validation.check_own_class(model, InformerRegressor)
+    validation.check_own_class(model, (InformerRegressor, InformerClassifier))
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -67,12 +70,14 @@ def _versions() -> dict[str, str]:
     return {package.__name__: str(package.__version__) for package in packages}
 
 
-def _context(model: InformerRegressor) -> dict[str, Any]:
+def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
     """Give what of a fit's state differs where only the rows stay that later forecasts need."""
-    forecaster, ranges = model._forecaster, model.ranges_
-    if ranges is not None:  # they look further back
-        nothing = nothing_observed(model.timeline_)
-        forecaster = RangeForecaster.of(forecaster, ranges, nothing)
+    forecaster, ranges = model._forecaster, {}
+    if isinstance(model, InformerRegressor):
+        ranges = {"_ranges_": model.ranges_}
+        if model.ranges_ is not None:  # they look further back
+            nothing = nothing_observed(model.timeline_)
+            forecaster = RangeForecaster.of(forecaster, model.ranges_, nothing)
     # After an update a block may begin before the first row that may be asked for.
     n_rows = forecaster.look_back + model.sizes_.pred_len
     found_from = model.calibration_
@@ -80,5 +85,5 @@ def _context(model: InformerRegressor) -> dict[str, Any]:
         "timeline_": model.timeline_.recent(n_rows),
         "judged_": replace(model.judged_, earlier=None),
         "calibration_": replace(found_from, path=None, tail=None),
-        "_ranges_": ranges,
+        **ranges,
     }

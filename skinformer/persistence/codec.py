@@ -183,6 +183,8 @@ class Codec:
             return bytes.fromhex(given)
         if name == "dict":
             return dict(given)
+        if name == "texts":
+            return np.array(given, dtype=str)
         if name == "objects":
             out = np.empty(len(given), dtype=object)
             out[:] = given
@@ -226,6 +228,8 @@ class Codec:
     def _encode_array(self, value: AnyArray, arrays: list[AnyArray] | None, place: str) -> Any:
         if value.dtype == object and value.ndim == 1:
             return {"is": "objects", "of": self._encode(value.tolist(), arrays, place)}
+        if value.dtype.kind == "U" and value.ndim == 1:
+            return {"is": "texts", "of": self._encode(value.tolist(), arrays, place)}
         if value.dtype.kind not in "fiub" or value.dtype.itemsize > 8:
             raise NotPlainError(place, value)
         if arrays is None:

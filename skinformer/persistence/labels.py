@@ -176,6 +176,10 @@ def _period_together(given: Any) -> Any:
     return pd.Period(ordinal=given["value"], freq=given["step"])
 
 
+def _categories_apart(kind: pd.CategoricalDtype) -> Any:
+    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
+
+
 LABEL_KINDS = [
     Kind("Timestamp", pd.Timestamp, _instant_apart, _instant_together),
     Kind(
@@ -194,6 +198,12 @@ LABEL_KINDS = [
     ),
     Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
+    Kind(
+        "Categories",
+        pd.CategoricalDtype,
+        _categories_apart,
+        lambda given: pd.CategoricalDtype(given["categories"], ordered=given["ordered"]),
+    ),
     Kind("DataFrame", pd.DataFrame, _frame_apart, _frame_together),
     Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
 ]

@@ -7,14 +7,16 @@ that comes back was made by a fit of the installed version.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 
-__all__ = ["Trees", "plant", "uproot"]
+__all__ = ["Boosted", "Trees", "plant", "plant_classifier", "uproot"]
+
+Boosted: TypeAlias = HistGradientBoostingRegressor | HistGradientBoostingClassifier
 
 _MOST_FEATURES = 1 << 16
 
@@ -62,13 +64,13 @@ class Trees(NamedTuple):
     thresholds: Float64Array
 
 
-def uproot(regressor: HistGradientBoostingRegressor) -> Trees | None:
+def uproot(boosted: Boosted) -> Trees | None:
     """
-    Write the trees of a regressor as arrays.
+    Write the trees of a regressor, or of a classifier, as arrays.
 
     Parameters
     ----------
-    regressor : HistGradientBoostingRegressor
+    boosted : HistGradientBoostingRegressor or HistGradientBoostingClassifier
         Fitted.
 
     Returns
@@ -83,20 +85,20 @@ def uproot(regressor: HistGradientBoostingRegressor) -> Trees | None:
     >>> len(trees.sizes), bool((plant(trees).predict(x) >= 0).all())
     (2, True)
     """
-    each = [tree.nodes for trees in regressor._predictors for tree in trees]
+    each = [tree.nodes for trees in boosted._predictors for tree in trees]
     nodes = np.concatenate(each)
     sizes = np.array([len(part) for part in each], dtype=np.int64)
     leaf = nodes["is_leaf"].astype(bool)
     splits = nodes[~leaf]
     inside = np.arange(len(nodes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     next_left = (splits["left"] == inside[~leaf] + 1).all()
-    if regressor.is_categorical_ is not None or splits["is_categorical"].any() or not next_left:
+    if boosted.is_categorical_ is not None or splits["is_categorical"].any() or not next_left:
         return None
     thresholds, threshold = np.unique(splits["num_threshold"], return_inverse=True)
     return Trees(
-        parameters=regressor.get_params(),
-        n_features=int(regressor.n_features_in_),
-        baseline=regressor._baseline_prediction,
+        parameters=boosted.get_params(),
+        n_features=int(boosted.n_features_in_),
+        baseline=boosted._baseline_prediction,
         sizes=sizes,
         leaf=leaf,
         value=nodes["value"][leaf],
@@ -133,12 +135,49 @@ def plant(trees: Trees) -> HistGradientBoostingRegressor:
     stub = HistGradientBoostingRegressor(**chosen, max_iter=1, early_stopping=False, random_state=0)
     # Two rows leave a tree of one leaf: all but the trees is then what this version makes it.
     stub.fit(np.zeros((2, trees.n_features)), np.ones(2))
+    return _planted(stub, trees)
+
+
+def plant_classifier(trees: Trees, classes: IntArray) -> HistGradientBoostingClassifier:
+    """
+    Make the classifier of trees.
+
+    Parameters
+    ----------
+    trees : Trees
+        From `uproot`.
+    classes : ndarray of int64, shape (n_classes,)
+        What it tells apart, ascending.
+
+    Returns
+    -------
+    HistGradientBoostingClassifier
+        It forecasts as the one it came from, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        As `plant` does, and if there are other classes than trees.
+    """
+    _check(trees)
+    if classes.dtype != np.int64 or len(classes) < 2 or (np.diff(classes) <= 0).any():
+        raise ValueError("classes ascend")
+    stub = HistGradientBoostingClassifier(max_iter=1, early_stopping=False, random_state=0)
+    stub.fit(np.zeros((len(classes), trees.n_features)), classes)
+    return _planted(stub, trees)
+
+
+def _planted(stub: Any, trees: Trees) -> Any:
+    """Give what was fitted to nothing the trees."""
     if trees.baseline.shape != stub._baseline_prediction.shape:
-        raise ValueError("there is one tree a turn, and one baseline")
-    tree = stub._predictors[0][0]
+        raise ValueError("there is one tree a turn for each baseline")
+    tree, n_each = stub._predictors[0][0], len(stub._predictors[0])
+    if len(trees.sizes) % n_each:
+        raise ValueError("a turn lacks a tree")
     bitsets = tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets
     parts = np.split(_nodes(trees, tree.nodes.dtype), np.cumsum(trees.sizes)[:-1])
-    stub._predictors = [[type(tree)(part, *bitsets)] for part in parts]
+    planted = [type(tree)(part, *bitsets) for part in parts]
+    stub._predictors = [planted[i : i + n_each] for i in range(0, len(planted), n_each)]
     stub._baseline_prediction = trees.baseline
     return stub.set_params(**trees.parameters)
 

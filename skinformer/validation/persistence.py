@@ -18,12 +18,13 @@ def check_saved_history(history: Any) -> None:
         )
 
 
-def check_own_class(model: Any, own: type) -> None:
+def check_own_class(model: Any, own: tuple[type, ...]) -> None:
     """Raise for a subclass, which `load` would have to import."""
-    if type(model) is not own:
+    if type(model) not in own:
+        names = " and ".join(kind.__name__ for kind in own)
         raise ValueError(
-            f"save writes {own.__name__} alone, no {type(model).__name__}: reading the file would "
-            f"have to import it. {_INSTEAD}"
+            f"save writes {names} alone, no {type(model).__name__}: reading the file would have to "
+            f"import it. {_INSTEAD}"
         )
 
 

@@ -22,11 +22,14 @@ import skinformer
 from skinformer import (
     Block,
     CalendarFeatures,
+    InformerClassifier,
     InformerRegressor,
     MaskFuture,
+    ModelFileError,
     SlidingWindow,
     VersionWarning,
 )
+from skinformer.estimators.head import ClassHead
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence import LABEL_KINDS, Codec, replacing
 
@@ -92,6 +95,49 @@ def assert_same(mine, other):
             pd.testing.assert_frame_equal(one, two, check_exact=True)
         else:
             np.testing.assert_array_equal(one, two)
+
+
+CLASSES = {
+    "texts": (np.array(["low", "mid", "high"]), {}),
+    "objects": (np.array(["low", "mid", "high"], dtype=object), {}),
+    "numbers": (np.array([30, 10, 20]), {"base": "linear"}),
+    "two": (np.array([True, False, True]), {}),
+    "network alone": (np.array(["low", "mid", "high"]), {"base": None}),
+}
+
+
+def class_frame(labels, n=1700):
+    t, rng = np.arange(n), np.random.default_rng(0)
+    level = np.sin(t / 4) + rng.normal(size=n) / 3
+    state = labels[np.digitize(level, [-0.4, 0.4])]
+    hours = pd.date_range("2024-03-20", periods=n, freq="h")
+    return pd.DataFrame({"plan": t % 5, "state": state}, index=hours)
+
+
+@pytest.mark.parametrize("case", CLASSES)
+def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
+    """Labels of any type, probabilities, trees, and updates."""
+    labels, parameters = CLASSES[case]
+    df = class_frame(labels)
+    if case == "objects":
+        df["state"] = df["state"].astype(pd.CategoricalDtype(["low", "mid", "high"], ordered=True))
+    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    model = InformerClassifier("state", **sizes, max_windows=64, random_state=0, **parameters)
+    model.fit(df[:-40])
+    if case == "texts":
+        assert model.judged_.fit.targets[0].classifier is not None  # trees
+    after = copy.deepcopy(model).update(df[-40:])
+    for history in ("all", "context"):
+        model.save(tmp_path / history, history=history)
+        loaded = skinformer.load(tmp_path / history)
+        assert type(loaded) is InformerClassifier
+        np.testing.assert_array_equal(loaded.classes_, model.classes_)
+        np.testing.assert_array_equal(loaded.predict(df[-40:]), model.predict(df[-40:]))
+        np.testing.assert_array_equal(loaded.predict_proba(df[-40:]), model.predict_proba(df[-40:]))
+        loaded.update(df[-40:])
+        plan = pd.DataFrame({"plan": range(6)}, index=loaded.make_future_frame().index)
+        pd.testing.assert_frame_equal(loaded.forecast(plan), after.forecast(plan))
+        pd.testing.assert_frame_equal(loaded.forecast_proba(plan), after.forecast_proba(plan))
 
 
 @pytest.mark.filterwarnings("ignore:past-only columns")
@@ -225,6 +271,15 @@ def test_a_transformer_is_refused(frame, tmp_path):
         model.save(tmp_path / "model")
 
 
+def test_a_file_that_mixes_classes_and_numbers_is_refused(model, tmp_path):
+    """Its forecasts would be nobody's."""
+    mixed = copy.copy(model)
+    mixed.head_ = ClassHead((2,), 0.0, 0.0)
+    mixed.save(tmp_path / "mixed")
+    with pytest.raises(ModelFileError, match="it mixes classes and numbers"):
+        skinformer.load(tmp_path / "mixed")
+
+
 class Own(InformerRegressor):
     pass
 
@@ -232,8 +287,8 @@ class Own(InformerRegressor):
 def test_a_subclass_is_refused(frame, tmp_path):
     """`load` would have to import it."""
     message = (
-        "save writes InformerRegressor alone, no Own: reading the file would have "
-        f"to import it. {INSTEAD}"
+        "save writes InformerRegressor and InformerClassifier alone, no Own: reading the file "
+        f"would have to import it. {INSTEAD}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Own("load", **P).fit(frame[["load"]]).save(tmp_path / "model")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from skinformer.tabular.trees import plant, uproot
+from skinformer.tabular.trees import plant, plant_classifier, uproot
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,38 @@ def test_trees_forecast_the_same(loss, table):
     again = plant(uproot(fitted.fit(*table)))
     np.testing.assert_array_equal(again.predict(table[0]), fitted.predict(table[0]))
     assert again.get_params() == fitted.get_params()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trees_of_classes_tell_the_same(n_classes, table):
+    """Two classes have one tree a turn, more have one each."""
+    X, y = table
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)) * 2
+    fitted = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, labels)
+    again = plant_classifier(uproot(fitted), fitted.classes_)
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    with pytest.raises(ValueError, match="one tree a turn"):
+        plant_classifier(uproot(fitted), np.arange(n_classes + 2))
+    with pytest.raises(ValueError, match="classes ascend"):
+        plant_classifier(uproot(fitted), fitted.classes_[::-1])
+
+
+def test_a_turn_without_one_of_its_trees_is_refused(table):
+    """The classes after it would be told by the trees of others."""
+    trees = uproot(HistGradientBoostingClassifier(max_iter=2).fit(table[0], np.arange(600) % 3))
+    ends, cut = trees.sizes.cumsum(), trees.sizes[-1]
+    splits = int((~trees.leaf[: ends[-2]]).sum())
+    fewer = {name: getattr(trees, name)[:splits] for name in ("feature", "threshold", "right")}
+    trees = trees._replace(
+        sizes=trees.sizes[:-1],
+        leaf=trees.leaf[:-cut],
+        value=trees.value[: int(trees.leaf[:-cut].sum())],
+        missing_left=trees.missing_left[:splits],
+        **fewer,
+    )
+    with pytest.raises(ValueError, match="a turn lacks a tree"):
+        plant_classifier(trees, np.arange(3))
 
 
 def test_planting_draws_from_no_global_generator(table):
