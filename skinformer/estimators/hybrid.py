@@ -42,10 +42,12 @@ _MAX_WINDOWS = 100_000
 #: Rows that it looks back at most: its cost grows by their square and cube.
 _LONGEST = 2048
 #: Shares of the correction that compete.
-_TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Stretches of the validation tail on each of which a correction has to prove itself; fewer where
-#: they would be shorter than a forecast.
-_N_STRETCHES = 4
+_TRUSTS = tuple(float(share) for share in np.linspace(0, 1, 21))
+#: Stretches of the validation tail on which a correction has to prove itself, and those by the
+#: worst of which other shares are found; fewer where they would be shorter than a forecast.
+_N_OF_TRUST, _N_STRETCHES = 12, 4
+#: Standard errors by which a correction has to gain.
+_SURE = 2.0
 
 
 def linear_fit(
@@ -227,7 +229,7 @@ def choose_trust(
     error: Loss,
 ) -> float:
     """
-    Find the share of the network's correction that helps on all stretches of the held-out rows.
+    Find the share of the network's correction that is sure to help on later rows.
 
     Parameters
     ----------
@@ -243,15 +245,14 @@ def choose_trust(
     Returns
     -------
     float
-        The share whose loss, relative to that of the linear path alone, is lowest on the stretch
-        where it is highest; 0 if any correction does harm somewhere, or if the rows are too few
-        for two stretches that hold a forecast each.
+        See `surest_share`, with losses relative to those of the linear path alone on stretches of
+        time; 0 if the rows are too few for two stretches that hold a forecast each.
     """
-    cut = cut_stretches(steps, held_out.source.pred_len)
+    cut = cut_stretches(steps, held_out.source.pred_len, n_most=_N_OF_TRUST)
     if cut is None:
         return 0.0
     stretches = torch.from_numpy(cut)
-    total = torch.zeros(_N_STRETCHES, len(_TRUSTS), dtype=torch.float64)
+    total = torch.zeros(_N_OF_TRUST, len(_TRUSTS), dtype=torch.float64)
     parts = torch.split(stretches, held_out.batch_size)
     with threads_for(held_out.batch_size * module.largest_product):
         for stretch, forecasts in zip(parts, _forecasts(module, held_out), strict=True):
@@ -260,10 +261,10 @@ def choose_trust(
             for j, share in enumerate(_TRUSTS):
                 losses = error(torch.lerp(alone, together, share), batch.target) * weight
                 total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
-    return _TRUSTS[best_share(total.numpy())]
+    return _TRUSTS[surest_share(total.numpy())]
 
 
-def cut_stretches(steps: IntArray, pred_len: int) -> IntArray | None:
+def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
     """
     Cut held-out windows into stretches of time, on each of which a share has to prove itself.
 
@@ -273,6 +274,8 @@ def cut_stretches(steps: IntArray, pred_len: int) -> IntArray | None:
         The time of each window.
     pred_len : int
         Steps of a forecast: a stretch holds a whole one at least.
+    n_most : int, default=4
+        How many at most.
 
     Returns
     -------
@@ -285,7 +288,7 @@ def cut_stretches(steps: IntArray, pred_len: int) -> IntArray | None:
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
-    n_stretches = min(_N_STRETCHES, span // pred_len)
+    n_stretches = min(n_most, span // pred_len)
     return None if n_stretches < 2 else (steps - first) * n_stretches // span
 
 
@@ -309,13 +312,44 @@ def best_share(losses: Float64Array) -> int:
     >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
     1
     """
-    losses = losses[losses.sum(axis=1) > 0]
-    if not len(losses):
+    relative = _relative(losses)
+    return int(relative.max(axis=0).argmin()) if len(relative) else 0
+
+
+def surest_share(losses: Float64Array) -> int:
+    """
+    Find the share that does best on average, as far as that is no chance.
+
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (n_stretches, n_shares)
+        Of each share on each stretch; the first share is none.
+
+    Returns
+    -------
+    int
+        The share whose loss relative to that of none has the lowest mean over stretches with two
+        standard errors added; 0 if those of any share are above 1.
+
+    Examples
+    --------
+    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
+    1
+    """
+    relative = _relative(losses)
+    if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
         return 0
+    doubt = relative.std(axis=0, ddof=1) / np.sqrt(len(relative))
+    return int((relative.mean(axis=0) + _SURE * doubt).argmin())
+
+
+def _relative(losses: Float64Array) -> Float64Array:
+    """Give losses relative to those of the first share, on stretches where any has a loss."""
+    losses = losses[losses.sum(axis=1) > 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = losses / losses[:, :1]
     # Where none has no error, any share does infinite harm.
-    return int(np.where(np.isnan(relative), 1.0, relative).max(axis=0).argmin())
+    return np.where(np.isnan(relative), 1.0, relative)
 
 
 def _forecasts(
