@@ -14,7 +14,7 @@ from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, wit
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
-from skinformer.estimators.crosswise import N_APART, honest_truths
+from skinformer.estimators.crosswise import N_APART, honest_path
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fitting import (
@@ -396,7 +396,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
         self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
         self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
-        honest = honest_truths(linear, timeline, sizes, tail, device=settings.device)
+        honest = honest_path(linear, timeline, sizes, tail, device=settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
         challenger = find_challenger(module, batches, rows, settings)

@@ -112,7 +112,7 @@ class WindowSource:
             hidden=slice(0, self.n_hidden),
             fill=0.0,
         )
-        return self.values[self._rows(origins, -self.seq_len, 0)], ahead
+        return _take(self.values, self._rows(origins, -self.seq_len, 0)), ahead
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """
@@ -130,13 +130,13 @@ class WindowSource:
         Tensor of shape (batch, pred_len, k)
             The rows from each origin on.
         """
-        return values[self._rows(origins, 0, self.pred_len)]
+        return _take(values, self._rows(origins, 0, self.pred_len))
 
     def _categories(self, rows: Tensor) -> Tensor | None:
         """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
         fields = []
         if self.steps is not None and self.calendar.shape[1]:
-            fields.append(self.calendar[self.steps[rows]].long())
+            fields.append(_take(self.calendar, _take(self.steps, rows)).long())
         if self.series is not None:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
@@ -151,6 +151,15 @@ class WindowSource:
 
     def _rows(self, origins: Tensor, first: int, last: int) -> Tensor:
         return origins[:, None] + torch.arange(first, last, device=origins.device)
+
+
+def _take(values: Tensor, rows: Tensor) -> Tensor:
+    """Take rows of a tensor.
+
+    PERF: rows that lie together are copied whole, where indexing by two axes takes number by
+    number: .1 for .45 ms, 64 windows of 336 rows and 8 columns.
+    """
+    return values.index_select(0, rows.flatten()).view(*rows.shape, *values.shape[1:])
 
 
 def window_source(
@@ -237,11 +246,11 @@ def _clock_tensors(
     return torch.from_numpy(steps - first).to(device), calendar, elapsed
 
 
-class Movable(Protocol):
-    """Moves truths before a network learns them."""
+class PathOfWindows(Protocol):
+    """Forecasts windows for a network that corrects these forecasts."""
 
-    def move(self, truth: Tensor, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
-        """Move the truths of some windows."""
+    def forecast(self, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
+        """Forecast some windows, (n, pred_len, n_targets)."""
 
 
 class WindowBatches:
@@ -265,8 +274,8 @@ class WindowBatches:
         takes all.
     seed : int or None
         Seed of the draw and the shuffling; None keeps the order.
-    honest : Movable or None, default=None
-        What moves truths before they are learnt, see `HonestTruths`.
+    honest : PathOfWindows or None, default=None
+        What forecasts the windows in place of the module's own path, see `HonestPath`.
     """
 
     def __init__(
@@ -279,7 +288,7 @@ class WindowBatches:
         batch_size: int,
         max_windows: int | None,
         seed: int | None,
-        honest: Movable | None = None,
+        honest: PathOfWindows | None = None,
     ) -> None:
         self.source, self.honest = source, honest
         self.max_windows = max_windows
@@ -319,10 +328,11 @@ class WindowBatches:
         origins = torch.from_numpy(self.draw())
         for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
-            inputs, truth = self.source.inputs(chunk), self.source.future(self.truth, chunk)
+            inputs = self.source.inputs(chunk)
+            found: tuple[Tensor | None, ...] = ()  # its trust, and what it corrects
             if self.honest is not None:
-                truth = self.honest.move(truth, *inputs[:2], chunk)
-            yield Batch(inputs, truth, weight)
+                found = (None, self.honest.forecast(inputs[0], inputs[1], chunk))
+            yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
 
     def draw(self) -> IntArray:
         """

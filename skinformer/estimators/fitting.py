@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 
 from skinformer import validation
-from skinformer.estimators.batches import Movable, WindowBatches, needs_steps, window_source
+from skinformer.estimators.batches import PathOfWindows, WindowBatches, needs_steps, window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
@@ -125,7 +125,7 @@ def window_batches(
     windows: tuple[Origins, Origins],
     *,
     seed: int,
-    honest: Movable | None = None,
+    honest: PathOfWindows | None = None,
 ) -> FitBatches:
     """
     Make batches of windows.
@@ -142,8 +142,8 @@ def window_batches(
         Training and validation windows.
     seed : int
         Of the shuffling.
-    honest : Movable or None, default=None
-        What moves the truths of training windows.
+    honest : PathOfWindows or None, default=None
+        What the network corrects in training windows, where this is not the module's own path.
 
     Returns
     -------

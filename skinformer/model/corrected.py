@@ -78,6 +78,7 @@ class Corrected(nn.Module):
         past_time: Tensor | None = None,
         future_time: Tensor | None = None,
         trust: Tensor | None = None,
+        found: Tensor | None = None,
     ) -> Tensor:
         """Forecast a batch of windows.
 
@@ -91,6 +92,8 @@ class Corrected(nn.Module):
             For the network, see `Informer`.
         trust : Tensor of shape (batch, n_targets), default=None
             Each window's own share, where it is judged series by series; None takes the module's.
+        found : Tensor of shape (batch, pred_len, n_targets), default=None
+            What is corrected, where another path has forecast it; None asks the module's.
 
         Returns
         -------
@@ -98,7 +101,7 @@ class Corrected(nn.Module):
             Standardised forecast.
         """
         times = past_calendar, future_calendar, past_time, future_time
-        forecast: Tensor = self.path(past, future)
+        forecast: Tensor = self.path(past, future) if found is None else found
         correction: Tensor = self.network(past, future, *times)
         share = self.trust if trust is None else match_axes(trust[:, None], correction)
         if self.middle is not None:

@@ -87,8 +87,10 @@ class DenseAttention(nn.Module):
             Context of those queries.
         """
         skipped = q.shape[-2] - n_last
-        if not self.causal or not skipped:
-            return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, is_causal=self.causal)
+        if not skipped:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        if not self.causal:
+            return F.scaled_dot_product_attention(q[:, :, skipped:], k, v)
         # is_causal would align the first query needed with the first key.
         mask = self._visible(q, k, n_last)
         return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)

@@ -234,7 +234,9 @@ class Informer(nn.Module):
         block: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "bias": bias}
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
-        self.window_norm = WindowNorm(n_targets=n_targets, n_past=n_past) if window_norm else None
+        normed: dict[str, Any] = {"n_targets": n_targets, "n_past": n_past}
+        normed |= {"may_miss": null_embedding}
+        self.window_norm = WindowNorm(**normed) if window_norm else None
         n_seen, n_guiding = n_patches(seq_len, patch_len), n_patches(label_len, decoder_patch_len)
         self.n_ahead = n_patches(pred_len, decoder_patch_len)
         self.encoder_embedding = embedding(

@@ -227,7 +227,8 @@ class ProbSparseAttention(nn.Module):
             context: Tensor = _CausalContext.apply(v, attended, index)  # type: ignore[no-untyped-call]
         else:  # autocast may return another type than v's
             context = _mean_value(v).scatter_(-2, index, attended.to(v.dtype))
-        return context[:, :, q.shape[-2] - n_last :]
+        n_dropped = q.shape[-2] - n_last
+        return context[:, :, n_dropped:] if n_dropped else context
 
     def weights(self, q: Tensor, k: Tensor, *, keys: Tensor, n_last: int) -> AttentionWeights:
         """Write out what `forward` gives to values.

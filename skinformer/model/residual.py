@@ -74,7 +74,9 @@ class Residual(nn.Module):
             New hidden states of the steps that the sublayer returned.
         """
         branch = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
-        total: Tensor = x[:, x.shape[1] - branch.shape[1] :] + branch
+        # PERF: torch's way back through a slice fills and copies, even where it is the whole.
+        n_dropped = x.shape[1] - branch.shape[1]
+        total: Tensor = (x[:, n_dropped:] if n_dropped else x) + branch
         if not self.norm_first:
             total = self.norm(total)
         return total

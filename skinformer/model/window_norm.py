@@ -40,6 +40,8 @@ class WindowNorm(nn.Module):
         Number of target columns, the first of the input.
     n_past : int
         Number of past-only columns, right after the targets.
+    may_miss : bool
+        Whether values may be NaN; looking for them takes longer than all the rest.
 
     Notes
     -----
@@ -59,7 +61,7 @@ class WindowNorm(nn.Module):
     --------
     >>> import torch
     >>> from skinformer.model.window_norm import WindowNorm
-    >>> norm = WindowNorm(n_targets=1, n_past=0)
+    >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     >>> z, statistics = norm(torch.tensor([[[10.0], [12.0], [14.0]]]))
     >>> z.flatten()
     tensor([-1.2247,  0.0000,  1.2247])
@@ -67,8 +69,9 @@ class WindowNorm(nn.Module):
     tensor([10., 12., 14.])
     """
 
-    def __init__(self, *, n_targets: int, n_past: int) -> None:
+    def __init__(self, *, n_targets: int, n_past: int, may_miss: bool) -> None:
         super().__init__()
+        self.may_miss = may_miss
         self.n_targets = n_targets
         self.n_columns = n_targets + n_past
 
@@ -78,8 +81,8 @@ class WindowNorm(nn.Module):
         Parameters
         ----------
         past : Tensor of shape (batch, seq_len, n_inputs)
-            Windows, columns in the order targets, past-only, known ahead. NaN stays NaN and
-            does not count.
+            Windows, columns in the order targets, past-only, known ahead. NaN, if there
+            may be any, stays NaN and does not count.
 
         Returns
         -------
@@ -91,16 +94,22 @@ class WindowNorm(nn.Module):
         values = past[..., : self.n_columns].float()
         # Distances from the last row are exact for a constant window, whatever its level, so
         # that rounding of the mean cannot pass for a deviation.
-        last = values[:, -1:].nan_to_num()
+        last = values[:, -1:].nan_to_num() if self.may_miss else values[:, -1:]
         distance = values - last
-        centre = distance.nanmean(dim=1, keepdim=True).nan_to_num()
+        centre = self._mean(distance)
         centred = distance - centre
         # The floor is on the variance: the root of 0 has an infinite gradient.
-        variance = centred.square().nanmean(dim=1, keepdim=True).nan_to_num()
-        scale = variance.clamp(min=_FLOOR**2).sqrt()
-        known = past[..., self.n_columns :].float()
-        normalised = torch.cat([centred / scale, known], dim=-1)
+        scale = self._mean(centred.square()).clamp(min=_FLOOR**2).sqrt()
+        normalised = centred / scale
+        if past.shape[-1] > self.n_columns:
+            normalised = torch.cat([normalised, past[..., self.n_columns :].float()], dim=-1)
         return normalised, WindowStatistics(last + centre, scale)
+
+    def _mean(self, values: Tensor) -> Tensor:
+        """Average over the rows of each window, (batch, 1, n_columns); 0 where all are missing."""
+        if self.may_miss:
+            return values.nanmean(dim=1, keepdim=True).nan_to_num()
+        return values.mean(dim=1, keepdim=True)
 
     def undo(
         self, forecast: Tensor, statistics: WindowStatistics, *, centre: bool = True

@@ -8,7 +8,7 @@ import torch
 
 from skinformer import InformerRegressor
 from skinformer.estimators import base
-from skinformer.estimators.crosswise import HonestTruths
+from skinformer.estimators.crosswise import HonestPath
 from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge.fit import LinearFit
 
@@ -30,22 +30,20 @@ def make_fit(seed, **changes):
 
 
 def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
-    """By the time of each origin; the network itself is not touched."""
+    """By the time of each origin, whatever the order of the windows."""
     apart = [make_fit(seed) for seed in (1, 2, 3)]
     whole = make_fit(0, apart=tuple(zip((10, 20, 30), apart, strict=True)))
-    honest = HonestTruths(SIZES, whole, lambda rows: rows - 100, "cpu")
-    origins = torch.tensor([100, 109, 110, 119, 120, 129, 500])
+    honest = HonestPath(SIZES, whole, lambda rows: rows - 100, "cpu")
+    origins = torch.tensor([110, 100, 129, 500, 119, 109, 120])
     rng = torch.Generator().manual_seed(0)
-    past, future, truth, network = (
-        torch.randn(7, *shape, generator=rng)
-        for shape in ((SEQ, 3), (PRED, 3), (PRED, 2), (PRED, 2))
-    )
-    moved = honest.move(truth, past, future, origins)
-    error = linear_module(SIZES, whole)(past, future) + network - moved
-    for i, number in enumerate([0, 0, 1, 1, 2, 2, 2]):  # the last one lies behind all
+    past, future = (torch.randn(7, *s, generator=rng) for s in ((SEQ, 3), (PRED, 3)))
+    found = honest.forecast(past, future, origins)
+    for i, number in enumerate([1, 0, 2, 2, 1, 0, 2]):  # 500 lies behind all
         path = linear_module(SIZES, apart[number])
-        expected = path(past[i : i + 1], future[i : i + 1])[0] + network[i] - truth[i]
-        torch.testing.assert_close(error[i], expected, rtol=1e-4, atol=1e-5)
+        expected = path(past[i : i + 1], future[i : i + 1])[0]
+        torch.testing.assert_close(found[i], expected, rtol=1e-4, atol=1e-5)
+    some = honest.forecast(past[:2], future[:2], origins[:2])  # none of the last time
+    torch.testing.assert_close(some, found[:2], rtol=1e-4, atol=1e-5)
 
 
 @pytest.fixture
@@ -70,16 +68,17 @@ P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "r
 
 
 def test_training_is_honest_and_validation_is_as_it_was(shown):
-    """The tail was not learnt by anyone: its truths are the truths."""
+    """The tail was not learnt by anyone: there the network corrects the path itself."""
     model = InformerRegressor(base="linear", early_stopping=True, **P).fit(noise())
     assert shown["validation"].honest is None
     batches = shown["training"]
     batches.generator = None  # the same windows each time
-    moved, plain = next(iter(batches)), next(iter(replace_honest(batches)))
-    path = model.module_.path.to("cpu")
-    with torch.no_grad():
-        by_heart = path(*plain.inputs[:2]) - plain.target
-        honest = path(*plain.inputs[:2]) - moved.target
+    batch, plain = next(iter(batches)), next(iter(replace_honest(batches)))
+    assert torch.equal(batch.target, plain.target)
+    with torch.no_grad():  # the network has no say
+        model.module_.network.projection.weight.zero_()
+        model.module_.network.projection.bias.zero_()
+        by_heart, honest = (model.module_(*b.inputs) - b.target for b in (plain, batch))
     assert (honest**2).mean() > 1.01 * (by_heart**2).mean()
 
 
@@ -89,7 +88,7 @@ def replace_honest(batches):
     return other
 
 
-def test_windows_behind_those_that_the_path_learnt_from_are_moved_back_too(shown):
+def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     """The path leaves windows with missing truths out; the network is shown them."""
     values = noise()
     values[230:250] = np.nan  # no training window behind it is whole
@@ -98,12 +97,12 @@ def test_windows_behind_those_that_the_path_learnt_from_are_moved_back_too(shown
     assert int(batches.honest.borders[-1]) < 0
     batches.max_windows, batches.n_drawn, batches.generator = None, batches.origins.count, None
     with torch.no_grad():
-        for moved, plain in zip(batches, replace_honest(batches), strict=True):
-            path = model.module_.path(*plain.inputs[:2])
-            assert (moved.target - plain.target).abs().mean() < 0.5 * path.abs().mean()
+        for batch in batches:
+            path = model.module_.path(*batch.inputs[:2])
+            assert (path - batch.inputs[-1]).abs().mean() < 0.5 * path.abs().mean()
 
 
-def test_without_a_path_there_is_nothing_to_move(shown):
+def test_without_a_path_there_is_nothing_to_correct(shown):
     """A network that forecasts alone learns the truth."""
     InformerRegressor(base=None, **P).fit(noise())
     assert shown["training"].honest is None

@@ -3,18 +3,30 @@ import torch
 
 from skinformer.model.window_norm import WindowNorm
 
+NO_KNOWN = {"n_targets": 1, "n_past": 1, "may_miss": False}
+
 
 def test_targets_and_past_columns_get_mean_0_and_deviation_1_and_known_stay():
     past = torch.randn(4, 30, 4) * 7 + 3
-    z, _ = WindowNorm(n_targets=2, n_past=1)(past)
+    z, _ = WindowNorm(n_targets=2, n_past=1, may_miss=False)(past)
     torch.testing.assert_close(z[..., :3].mean(1), torch.zeros(4, 3), atol=1e-6, rtol=0)
     torch.testing.assert_close(z[..., :3].std(1, correction=0), torch.ones(4, 3))
     assert torch.equal(z[..., 3:], past[..., 3:])
 
 
+def test_missing_values_stay_missing_and_do_not_count():
+    past = torch.randn(4, 30, 3)
+    norm = WindowNorm(n_targets=1, n_past=1, may_miss=True)
+    torch.testing.assert_close(norm(past)[0], WindowNorm(**NO_KNOWN)(past)[0])
+    past[1, 20:, 1] = torch.nan
+    z, _ = norm(past)
+    torch.testing.assert_close(z[1, :20, 1].mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+    assert torch.equal(z.isnan(), past.isnan())
+
+
 def test_undo_gives_the_targets_back():
     past = torch.randn(4, 30, 3) * 7 + 3
-    norm = WindowNorm(n_targets=2, n_past=1)
+    norm = WindowNorm(n_targets=2, n_past=1, may_miss=False)
     z, statistics = norm(past)
     torch.testing.assert_close(norm.undo(z[..., :2], statistics), past[..., :2])
 
@@ -23,7 +35,7 @@ def test_undo_gives_the_targets_back():
 def test_constant_window_becomes_zeros_and_comes_back(level):
     """A mean rounded in float32 must not pass for a deviation."""
     past = torch.full((2, 97, 1), level)
-    norm = WindowNorm(n_targets=1, n_past=0)
+    norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     z, statistics = norm(past)
     assert not z.any()
     torch.testing.assert_close(norm.undo(torch.ones(2, 3, 1), statistics), past[:, :3] + 1e-5)
@@ -31,19 +43,19 @@ def test_constant_window_becomes_zeros_and_comes_back(level):
 
 def test_constant_window_has_finite_gradients():
     past = torch.full((1, 9, 1), 2.0, requires_grad=True)
-    z, statistics = WindowNorm(n_targets=1, n_past=0)(past)
+    z, statistics = WindowNorm(n_targets=1, n_past=0, may_miss=False)(past)
     (z.sum() + statistics.scale.sum()).backward()
     assert past.grad.isfinite().all()
 
 
 def test_single_row_becomes_zero():
-    z, statistics = WindowNorm(n_targets=1, n_past=0)(torch.full((1, 1, 1), 5.0))
+    z, statistics = WindowNorm(n_targets=1, n_past=0, may_miss=False)(torch.full((1, 1, 1), 5.0))
     assert z.item() == 0.0
     assert statistics.mean.item() == 5.0
 
 
 def test_statistics_are_float32_for_a_bf16_window():
-    norm = WindowNorm(n_targets=1, n_past=0)
+    norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     past = torch.randn(2, 50, 1).bfloat16()
     with torch.autocast("cpu", torch.bfloat16):
         z, statistics = norm(past)
