@@ -10,7 +10,9 @@ OpenMP keeps the number of threads for each thread of a process: other threads s
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 
 import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to be there to be found
@@ -22,6 +24,9 @@ __all__ = ["threads_for"]
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
 _REPAYS = 4e7
+
+#: Whether the work of this thread lies within small work: then there is nothing left to limit.
+_within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
 
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
@@ -37,13 +42,22 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     -------
     context manager
         Inside, torch and scikit-learn's trees use one thread for small work, and for large work
-        what they would have used. Cost: 50 microseconds.
+        what they would have used. Cost: 50 microseconds; none within small work.
     """
-    if multiply_adds >= _REPAYS:
+    if multiply_adds >= _REPAYS or _within_small.get():
         return nullcontext()
+    return _one_thread()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
     torch.get_num_threads()  # its first use in a thread sets the number, and would undo the limit
-    limit: AbstractContextManager[object] = _openmp().limit(limits=1)
-    return limit
+    before = _within_small.set(True)
+    try:
+        with _openmp().limit(limits=1):
+            yield
+    finally:
+        _within_small.reset(before)
 
 
 @cache
