@@ -10,9 +10,10 @@ OpenMP keeps the number of threads for each thread of a process: other threads s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from threading import Thread
 from typing import TypeVar
@@ -29,6 +30,9 @@ _Result = TypeVar("_Result")
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
 _REPAYS = 4e7
 
+#: Whether the work of this thread lies within small work: then there is nothing left to limit.
+_within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
+
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     """
@@ -43,13 +47,22 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     -------
     context manager
         Inside, torch and scikit-learn's trees use one thread for small work, and for large work
-        what they would have used. Cost: 50 microseconds.
+        what they would have used. Cost: 50 microseconds; none within small work.
     """
-    if multiply_adds >= _REPAYS:
+    if multiply_adds >= _REPAYS or _within_small.get():
         return nullcontext()
+    return _one_thread()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
     torch.get_num_threads()  # its first use in a thread sets the number, and would undo the limit
-    limit: AbstractContextManager[object] = _openmp().limit(limits=1)
-    return limit
+    before = _within_small.set(True)
+    try:
+        with _openmp().limit(limits=1):
+            yield
+    finally:
+        _within_small.reset(before)
 
 
 @cache

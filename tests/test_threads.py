@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
 from skinformer.algebra import eigenvectors, product
-from skinformer.estimators.batches import predict_windows
+from skinformer.estimators.predicting import predict_windows
 from skinformer.tabular.regressors import ready
 from skinformer.threads import alongside, threads_for
 
@@ -131,11 +131,12 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         sys.modules["skinformer.training.step"].clip_and_step,
     )
     asked = []
-    forward = "skinformer.estimators.batches._forward"
+    forward = "skinformer.estimators.predicting._forward"
     with mock.patch(
         forward, side_effect=lambda m, i: asked.append(torch.get_num_threads()) or m(*i)
     ):
         model = InformerRegressor(random_state=0, **P).fit(y)
+        model.module_.trust.fill_(1.0)
         model.predict(y[-6:])
     assert set(seen) == set(asked) == {1}
     assert torch.get_num_threads() == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -12,23 +12,14 @@ import torch
 from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
-from skinformer.model.corrected import Corrected
-from skinformer.threads import threads_for
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.mask_future import mask_future
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 
-__all__ = ["WindowBatches", "WindowSource", "predict_windows"]
-
-
-#: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
-#: matrix products round differently for other shapes, and a forecast must not depend on how
-#: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8
-#: give 1500, more give no more; a step of a recursion, one window, takes 12 ms (5.5 with 8).
-PREDICTION_CHUNK = 32
+__all__ = ["WindowBatches", "WindowSource", "window_source"]
 
 
 ModuleInputs: TypeAlias = tuple[
@@ -360,74 +351,3 @@ class WindowBatches:
         """Go on shuffling from a state that `get_state` gave."""
         if self.generator is not None and state is not None:
             self.generator.set_state(state)
-
-
-def predict_windows(
-    module: Callable[..., Tensor],
-    source: WindowSource,
-    origins: IntArray,
-    *,
-    trust: Float64Array | None = None,
-) -> Float32Array:
-    """
-    Forecast windows.
-
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, on the source's device.
-    source : WindowSource
-        Where windows are gathered from.
-    origins : ndarray of int64, shape (n_windows,)
-        The windows.
-    trust : ndarray of shape (n_windows, n_targets), default=None
-        How far each window trusts the network; None takes the module's share.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_windows, pred_len, n_targets, *outputs)
-        Standardised outputs; each the same whatever others are asked for.
-    """
-    out = []
-    linear = source.seq_len * source.pred_len * source.values.shape[1]
-    work = PREDICTION_CHUNK * max(linear, getattr(module, "largest_product", 0))
-    with threads_for(work), torch.inference_mode():
-        for start in range(0, len(origins), PREDICTION_CHUNK):
-            n = len(origins[start : start + PREDICTION_CHUNK])
-            chunk = start + np.minimum(np.arange(PREDICTION_CHUNK), n - 1)
-            rows = torch.from_numpy(origins[chunk]).to(source.values.device)
-            if isinstance(module, Corrected) and not _has_a_say(module, trust, chunk):
-                output = _forward(module.path, source.path_inputs(rows))
-            else:
-                own = () if trust is None else (torch.from_numpy(trust[chunk]).to(source.values),)
-                output = _forward(module, (*source.inputs(rows), *own))
-            out.append(output[:n].cpu().numpy())
-    return np.concatenate(out)
-
-
-def _has_a_say(module: Corrected, trust: Float64Array | None, chunk: IntArray) -> bool:
-    """Tell whether anything of the network is in the forecasts of some windows."""
-    if module.training or module.middle is not None:
-        return True
-    return bool(module.trust) if trust is None else bool(trust[chunk].any())
-
-
-def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -> Tensor:
-    """Forecast a chunk; if memory does not suffice, in halves (equal but for rounding)."""
-    try:
-        output: Tensor = module(*inputs)
-    except RuntimeError as error:
-        n_windows = len(inputs[0]) if inputs[0] is not None else 0
-        if n_windows < 2 or not _is_out_of_memory(error):
-            raise
-        half = n_windows // 2
-        parts = (slice(half), slice(half, None))
-        output = torch.cat(
-            [_forward(module, tuple(x if x is None else x[part] for x in inputs)) for part in parts]
-        )
-    return output
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    # CUDA has its own class; the CPU's allocator raises a plain RuntimeError.
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowSource, predict_windows, window_source
+from skinformer.estimators.batches import window_source
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.class_path import ClassForecaster, JudgedClasses
 from skinformer.estimators.head import ClassHead, Head
@@ -16,6 +17,7 @@ from skinformer.estimators.holes import LONGEST_CHAIN
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement, after_history, place_rows
+from skinformer.estimators.predicting import WindowPredictor, prediction_threads
 from skinformer.estimators.rolling import (
     Forecaster,
     HeldValues,
@@ -188,15 +190,16 @@ class StepForecaster:
         tuple of ndarray of float64, shape (n, n_targets, *head.outputs), and HeldValues
             In the truth's units.
         """
-        result = roll(
-            observed,
-            track,
-            steps,
-            history=self.history,
-            place=place,
-            layout=self._layout(),
-            forecast=self._window_forecaster(place, clock),
-        )
+        with self._threads():
+            result = roll(
+                observed,
+                track,
+                steps,
+                history=self.history,
+                place=place,
+                layout=self._layout(),
+                forecast=self._window_forecaster(place, clock),
+            )
         series = np.minimum(place.series[track], self.history.n_series)
         values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
         return values, result.held
@@ -291,11 +294,11 @@ class StepForecaster:
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
-        source: WindowSource | None = None
+        predict: WindowPredictor | None = None
 
         def forecast(rows: Rows, origins: IntArray, trust: Float64Array | None) -> Float32Array:
-            nonlocal source
-            if source is None:
+            nonlocal predict
+            if predict is None:
                 source = window_source(
                     rows.values,
                     rows.steps,
@@ -304,9 +307,10 @@ class StepForecaster:
                     sizes=self.sizes,
                     device=self.device,
                 )
-            else:  # the same rows, with forecasts put in; on a CPU they share the memory
-                source = replace(source, values=torch.from_numpy(rows.values).to(self.device))
-            return predict_windows(self.module, source, origins, trust=trust)
+                predict = WindowPredictor(self.module, source)
+            elif self.device != "cpu":  # the same rows, with forecasts put in
+                predict.source.values.copy_(torch.from_numpy(rows.values))
+            return predict(origins, trust)
 
         judged, rest = self.judged, (self.sizes, place.series, clock, forecast)
         if isinstance(judged, JudgedClasses):
@@ -320,6 +324,13 @@ class StepForecaster:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
         place = after_history(history)
         forecast = self._window_forecaster(place, history.clock)
-        return fill_truths(
-            rows, history=history, place=place, layout=self._layout(), forecast=forecast
-        )
+        with self._threads():
+            return fill_truths(
+                rows, history=history, place=place, layout=self._layout(), forecast=forecast
+            )
+
+    def _threads(self) -> AbstractContextManager[object]:
+        """Give the threads of all predictions of a roll at once."""
+        sizes = self.sizes
+        n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
+        return prediction_threads(self.module, n_linear)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
-from skinformer.timeline.windows import window_rows
 
 __all__ = ["LONGEST_CHAIN", "Holes", "filled_rows", "find_holes"]
 
@@ -115,26 +114,23 @@ def find_holes(unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int 
     return Holes(origins, lengths, _since(free))
 
 
-def filled_rows(holes: Holes, chosen: IntArray, pred_len: int) -> tuple[IntArray, BoolArray]:
+def filled_rows(holes: Holes) -> tuple[IntArray, IntArray]:
     """
-    Give the rows that some of the forecasts reach, and which of these they fill.
+    List the rows that forecasts fill, forecast by forecast.
 
     Parameters
     ----------
     holes : Holes
-        The forecasts.
-    chosen : ndarray of int64, shape (n,)
-        Numbers of some of them.
-    pred_len : int
-        Rows in a forecast.
+        The forecasts, in any order.
 
     Returns
     -------
-    tuple of ndarray, shape (n, pred_len)
-        Row numbers, and whether each is filled.
+    tuple of ndarray of int64, shape (n_filled,)
+        The number of the forecast, and the step of it that fills a row.
     """
-    rows = window_rows(holes.origins[chosen], pred_len)
-    return rows, np.arange(pred_len) < holes.lengths[chosen][:, None]
+    number = np.repeat(np.arange(len(holes.lengths)), holes.lengths)
+    begin = np.cumsum(holes.lengths) - holes.lengths
+    return number, np.arange(len(number)) - begin[number]
 
 
 def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:

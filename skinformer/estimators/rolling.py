@@ -8,7 +8,8 @@ truths in a context are filled first, by the rule of `holes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -330,24 +331,39 @@ def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -
 
 def _forecast_all(canvas: _Canvas, holes: Holes, origins: IntArray, layout: Layout) -> Float32Array:
     """Fill holes turn by turn, then forecast the origins that are asked for."""
-    n_targets, pred_len = layout.n_targets, layout.pred_len
-    shape = (len(origins), pred_len, n_targets, *layout.head.outputs)
-    out = np.empty(shape, dtype=np.float32)
+    holes = Holes(*(part[np.argsort(holes.turn, kind="stable")] for part in holes))
     place = np.searchsorted(origins, holes.origins)
     asked = np.append(origins, -1)[place] == holes.origins
-    order = np.argsort(holes.turn, kind="stable")
-    for chosen in np.split(order, np.flatnonzero(np.diff(holes.turn[order])) + 1):
-        if not len(chosen):
-            continue
-        outputs = canvas.windows(holes.origins[chosen])
-        out[place[chosen][asked[chosen]]] = outputs[asked[chosen]]
-        rows, fills = filled_rows(holes, chosen, pred_len)
-        cells = canvas.missing[rows[fills]]
-        targets = canvas.rows.values[:, :n_targets]
-        forecasts = layout.head.point(outputs)[fills]
-        targets[rows[fills]] = np.where(cells, forecasts, targets[rows[fills]])
+    edges = np.flatnonzero(np.diff(holes.turn, prepend=-1, append=-1))
+    values = canvas.rows.values.reshape(-1)  # a view
+    shape = (len(origins), layout.pred_len, layout.n_targets, *layout.head.outputs)
+    out = np.empty(shape, dtype=np.float32)
+    turns = itertools.starmap(slice, itertools.pairwise(edges.tolist()))
+    for turn, (cells, fillers) in zip(turns, _fills(canvas, holes, edges, layout), strict=True):
+        outputs = canvas.windows(holes.origins[turn])
+        out[place[turn][asked[turn]]] = outputs[asked[turn]]
+        values[cells] = layout.head.point(outputs).reshape(-1)[fillers]
     rest = np.ones(len(origins), dtype=bool)
     rest[place[asked]] = False
     if rest.any():
         out[rest] = canvas.windows(origins[rest])
     return out
+
+
+def _fills(
+    canvas: _Canvas, holes: Holes, edges: IntArray, layout: Layout
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """
+    Find the cells that each turn fills, and the numbers among its points that fill them.
+
+    PERF: for all turns at once; a recursion by single steps has as many turns as steps.
+    """
+    number, step = filled_rows(holes)
+    rows = holes.origins[number] + step
+    filled, column = np.nonzero(canvas.missing[rows])
+    number, step = number[filled], step[filled]
+    cells = rows[filled] * canvas.rows.values.shape[1] + column
+    within = number - edges[np.searchsorted(edges, number, side="right") - 1]  # its turn
+    fillers = (within * layout.pred_len + step) * layout.n_targets + column
+    for begin, end in itertools.pairwise(np.searchsorted(number, edges).tolist()):
+        yield cells[begin:end], fillers[begin:end]

@@ -8,15 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from skinformer.estimators.batches import (
-    PREDICTION_CHUNK,
-    WindowSource,
-    predict_windows,
-    window_source,
-)
+from skinformer.estimators.batches import WindowSource, window_source
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement
+from skinformer.estimators.predicting import PREDICTION_CHUNK, predict_windows
 from skinformer.estimators.rolling import Rows
 from skinformer.estimators.seen import SeenWindow, as_tracks
 from skinformer.model.corrected import Corrected

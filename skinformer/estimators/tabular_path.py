@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.batches import WindowSource, predict_windows
+from skinformer.estimators.batches import WindowSource
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.fitting import FitRows
 from skinformer.estimators.hybrid import best_share, cut_stretches
+from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.settings import FitSettings
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, first_known, fit_tabular

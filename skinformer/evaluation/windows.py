@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skinformer.estimators.batches import predict_windows, window_source
+from skinformer.estimators.batches import window_source
+from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.reading import fitted_rows
 from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import Float64Array, IntArray

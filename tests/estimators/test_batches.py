@@ -7,13 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.estimators.batches import (
-    PREDICTION_CHUNK,
-    WindowBatches,
-    predict_windows,
-    window_source,
-)
+from skinformer.estimators.batches import WindowBatches, window_source
 from skinformer.estimators.fitting import FitBatches
+from skinformer.estimators.predicting import PREDICTION_CHUNK, predict_windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
@@ -264,6 +260,38 @@ def test_who_has_no_say_is_not_asked(share):
     of_several.trust.fill_(0.0)
     with pytest.raises(AssertionError, match="was asked"):  # how far outputs lie apart
         predict_windows(of_several, source, origins)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+@pytest.mark.parametrize("n_groups", [1, 2])
+@pytest.mark.parametrize("n_past", [0, 1])
+@pytest.mark.parametrize("n", [1, 7, 32, 40])
+def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_past, n):
+    """Both forecast rows of one frame, where some windows trust the network and others do not."""
+    rng, n_columns, seq_len = np.random.default_rng(n), n_targets + n_past, 48
+    values = rng.normal(size=(400, n_columns)).astype(np.float32)
+    values[rng.random(values.shape) < 0.02] = np.nan
+    path = LinearPath(
+        n_targets=n_targets,
+        n_known=0,
+        n_inputs=n_columns,
+        n_groups=min(n_groups, n_targets),
+        mixed_len=0,
+        seq_len=seq_len - 8,
+        pred_len=PRED,
+    )
+    path.own.copy_(torch.from_numpy(rng.normal(size=path.own.shape)))
+    sizes = SimpleNamespace(
+        **{**vars(SIZES), "n_targets": n_targets, "n_past": n_past, "seq_len": seq_len}
+    )
+    source = window_source(values, None, None, RowClock(), sizes=sizes, device="cpu")
+    module = Corrected(path, Loud()).eval()
+    module.trust.fill_(0.0)
+    origins = rng.integers(seq_len, len(values) - PRED, size=n)
+    chunk = np.resize(origins[-(n % 32 or 32) :], PREDICTION_CHUNK)
+    forecast = predict_windows(module, source, origins)[-(n % 32 or 32) :]
+    whole = path(*source.path_inputs(torch.from_numpy(chunk))).numpy()
+    np.testing.assert_array_equal(forecast, whole[: len(forecast)])
 
 
 def test_one_window_that_trusts_the_network_is_enough():

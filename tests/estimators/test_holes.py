@@ -58,6 +58,6 @@ def test_only_what_is_built_on_is_kept():
 
 def test_the_rows_of_a_forecast_and_those_it_fills():
     """What is observed again after the hole stays."""
-    rows, fills = filled_rows(find([7, 8]), np.array([0]), 3)
-    assert rows.tolist() == [[7, 8, 9]]
-    assert fills.tolist() == [[True, True, False]]
+    number, step = filled_rows(find([7, 8, 9, 10, 20]))
+    assert number.tolist() == [0, 0, 0, 1, 2]
+    assert step.tolist() == [0, 1, 2, 0, 0]
