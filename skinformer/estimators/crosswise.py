@@ -27,8 +27,8 @@ class HonestPath:
 
     The path's error is smaller on the windows that it was fitted to than on those it will meet
     (by a fifth to a third, for a map per column over 336 rows), and what is left of it there is
-    its own overfitting turned inside out. A network that corrects it must not learn from that, and is
-    trained beside the same blend, fitted without the time of each window.
+    its own overfitting turned inside out. A network that corrects it must not learn from that, and
+    is trained beside the same blend, fitted without the time of each window.
 
     Parameters
     ----------
