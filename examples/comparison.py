@@ -1,16 +1,20 @@
 """What the two examples share: the rivals, the table and the picture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_absolute_error
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer import InformerRegressor, SlidingWindow
 from skinformer.display import ForecastDisplay
@@ -32,7 +36,12 @@ def picture_path(output: Path, name: str) -> Path:
 
 
 def make_rivals(
-    targets: list[str], *, seq_len: int, pred_len: int, season: int | None
+    targets: list[str],
+    *,
+    seq_len: int,
+    pred_len: int,
+    season: int | None,
+    known_future: Sequence[str] = (),
 ) -> dict[str, object]:
     """Make the forecasters that a deep model must beat; `season` counts the rows of a week."""
     rivals = {"last value": SeasonalNaive(season=1, target=targets)}
@@ -40,10 +49,59 @@ def make_rivals(
         rivals["weekly seasonal naive"] = SeasonalNaive(season=season, target=targets)
     # lag=pred_len: at the origin the last row of the block can see no row after the origin.
     lags = SlidingWindow(seq_len=seq_len, lag=pred_len)
+    if known_future:
+        lags = make_column_transformer(
+            (lags, targets), (FunctionTransformer(by_hour), list(known_future))
+        )
     rivals["ridge on lags"] = make_pipeline(
         lags, StandardScaler(), SimpleImputer(keep_empty_features=True), Ridge(alpha=1000.0)
     )
+    if known_future:
+        rivals["boosting on lags"] = BoostedLags(known_future)
     return rivals
+
+
+def by_hour(known: pd.DataFrame) -> np.ndarray:
+    """Make columns for a ridge: each hour of the week, and each known column at each hour."""
+    hour, day = known.index.hour, known.index.day_of_week
+    values = known.to_numpy()[:, :, None] * np.eye(24)[hour][:, None]
+    return np.hstack([np.eye(168)[24 * day + hour], values.reshape(len(known), -1)])
+
+
+class BoostedLags(RegressorMixin, BaseEstimator):
+    """Boost trees of each target on its lags, none under a day, the clock and what is known."""
+
+    def __init__(self, known_future: Sequence[str] = ()) -> None:
+        self.known_future = known_future
+
+    def fit(self, X: pd.DataFrame, y: pd.DataFrame) -> "BoostedLags":
+        """Fit trees of their own to each target, y's columns."""
+        lags = [24, 25, 48, 72, 96, 120, 144, 167, 168, 169, 336, 504, 672]
+        trees = HistGradientBoostingRegressor(
+            loss="absolute_error",
+            learning_rate=0.05,
+            max_iter=300,
+            max_features=0.3,
+            early_stopping=False,
+            random_state=0,
+        )
+        self.models_ = []
+        for target in y.columns:
+            windows = ((SlidingWindow(seq_len=1, lag=lag), [target]) for lag in lags)
+            ahead = FunctionTransformer(clock), list(self.known_future)
+            model = make_pipeline(make_column_transformer(*windows, ahead), clone(trees))
+            self.models_.append(model.fit(X, y[target]))
+        return self
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        """Forecast each row, all targets."""
+        return np.column_stack([model.predict(X) for model in self.models_])
+
+
+def clock(known: pd.DataFrame) -> pd.DataFrame:
+    """Put hour, weekday and day of the year beside what is known."""
+    index = known.index
+    return known.assign(hour=index.hour, weekday=index.day_of_week, day=index.day_of_year)
 
 
 def compare(
@@ -54,13 +112,16 @@ def compare(
 ) -> dict[str, pd.DataFrame]:
     """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
     targets, pred_len = informer.target, informer.pred_len
+    known_future = informer.known_future or ()
     results = {"InformerRegressor": backtest(informer, test)}
     by_series = {"level": 0} if train.index.nlevels > 1 else {"by": lambda _: 0}
     truth = train[targets]  # the ridge needs every value; Informers do not
     truth = truth.groupby(**by_series).ffill().groupby(**by_series).bfill()
     for name, rival in rivals.items():
         rival.fit(train, truth)
-        results[name] = backtest(rival, test, test[targets], horizon=pred_len)
+        results[name] = backtest(
+            rival, test, test[targets], horizon=pred_len, known_future=known_future
+        )
     return results
 
 

@@ -45,6 +45,7 @@ from skinformer.validation.exporting import (
 from skinformer.validation.index import (
     check_distinct,
     check_freq,
+    check_law_years,
     check_no_holes,
     check_on_grid,
     check_order,
@@ -266,6 +267,7 @@ __all__ = [
     "check_kind",
     "check_known_future",
     "check_label_len",
+    "check_law_years",
     "check_levels",
     "check_metric",
     "check_micro_batches",

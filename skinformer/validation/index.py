@@ -16,6 +16,7 @@ from skinformer.validation.warning import warn_user
 __all__ = [
     "check_distinct",
     "check_freq",
+    "check_law_years",
     "check_no_holes",
     "check_on_grid",
     "check_order",
@@ -248,6 +249,22 @@ def dated_labels(time: pd.Index | None) -> pd.Index:
             "the index, for example by set_output(transform='pandas') in a Pipeline."
         )
     return time
+
+
+def check_law_years(time: pd.Index, years: range) -> None:
+    """Raise if times have no dates, or lie in years for which no law names the holidays."""
+    if not is_dated(time):
+        raise TypeError(
+            f"index is {type(time).__name__}, but holidays are those of dates. Pass the index of "
+            "the frame, X.index, or pd.to_datetime(...) of its labels."
+        )
+    beyond = sorted({*wall_times(time).year} - {*years})
+    if beyond:
+        raise ValueError(
+            f"index holds the year {beyond[0]}, must be {years[0]} to {years[-1]}: for these the "
+            f"law names the days of Matariki. Pass index[(index.year >= {years[0]}) & "
+            f"(index.year <= {years[-1]})]."
+        )
 
 
 def warn_of_no_calendar() -> None:

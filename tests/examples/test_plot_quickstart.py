@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from skinformer.datasets import load_auckland_pedestrians
+from skinformer.datasets import auckland_holidays, load_auckland_pedestrians
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -31,11 +32,32 @@ def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, ca
     printed = capsys.readouterr().out
     assert "728 hours to train on, 672 to test on, 8 streets" in printed
     table = {line[:23].strip(): line[23:] for line in printed.splitlines() if line[23:].strip()}
-    for name in ("InformerRegressor", "last value", "weekly seasonal naive", "ridge on lags"):
+    names = ["InformerRegressor", "last value", "weekly seasonal naive"]
+    for name in [*names, "ridge on lags", "boosting on lags"]:
         assert float(table[name]) > 0
     assert float(table["weekly seasonal naive"]) == pytest.approx(90.1)  # as with all rows
     assert printed.endswith(f"Forecast against actual: {path.resolve()}\n")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_rivals_know_holidays_and_no_hour_from_the_midnight_on(quickstart):
+    """A rival that saw less, or more, would make the table worthless."""
+    df = load_auckland_pedestrians()[-1400:]
+    df = df.join(auckland_holidays(df.index))
+    streets, known = list(df.columns[:8]), list(df.columns[8:])
+    train, test = df[:-48], df[-48:]
+    rivals = quickstart.make_rivals(
+        streets, seq_len=168, pred_len=24, season=168, known_future=known
+    )
+    other = test.assign(holiday=1 - test["holiday"], shops_closed=1 - test["shops_closed"])
+    hidden = test.copy()
+    hidden.loc[hidden.index[24:], streets] = np.nan
+    for name in ["ridge on lags", "boosting on lags"]:
+        model = rivals[name].fit(train, train[streets])
+        forecast = model.predict(test)
+        assert np.abs(forecast - model.predict(other)).max() > 1
+        np.testing.assert_array_equal(forecast, model.predict(hidden))
 
 
 def test_a_picture_that_cannot_be_written_is_told_before_training(quickstart, tmp_path, capsys):
