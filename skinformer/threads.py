@@ -10,21 +10,16 @@ OpenMP keeps the number of threads for each thread of a process: other threads s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from threading import Thread
-from typing import TypeVar
 
 import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to be there to be found
 import torch
 from threadpoolctl import ThreadpoolController  # scikit-learn requires it
 
-__all__ = ["alongside", "threads_for"]
-
-_Result = TypeVar("_Result")
+__all__ = ["threads_for"]
 
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
@@ -68,45 +63,3 @@ def _one_thread() -> Iterator[None]:
 @cache
 def _openmp() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="openmp")
-
-
-def alongside(work: Callable[[], _Result]) -> Callable[[], _Result]:
-    """
-    Begin a long work beside this thread, where it may use more than one.
-
-    Parameters
-    ----------
-    work : callable
-        Without arguments; shares nothing that changes with what this thread goes on to do.
-
-    Returns
-    -------
-    callable
-        Gives the result, or raises what the work raised. Where this thread has been given one
-        thread, as in each process of a parallel search, it is what does the work.
-
-    Notes
-    -----
-    The other thread has one thread itself, so that work is never split twice, and two works never
-    wait for one another. It ends with the process: Ctrl-C waits for nobody.
-
-    Examples
-    --------
-    >>> total = alongside(lambda: sum(range(10)))
-    >>> total()
-    45
-    """
-    if torch.get_num_threads() < 2:
-        return work
-    future: Future[_Result] = Future()
-
-    def run() -> None:
-        """Do the work, and keep what comes of it."""
-        try:
-            with threads_for(0):
-                future.set_result(work())
-        except BaseException as error:  # the caller's to raise, whatever it is
-            future.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    return future.result

@@ -7,7 +7,6 @@ from unittest import mock
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -17,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 from skinformer.algebra import eigenvectors, product
 from skinformer.estimators.predicting import predict_windows
 from skinformer.tabular.regressors import ready
-from skinformer.threads import alongside, threads_for
+from skinformer.threads import threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -170,81 +169,6 @@ def test_windows_of_a_wide_network_are_forecast_by_all():
     source.inputs.return_value = (torch.zeros(32, 2, 1),)
     predict_windows(Wide(), source, np.arange(3))
     assert seen == [4]
-
-
-# --- one work beside another ---------------------------------------------------------------------
-
-
-def test_work_goes_on_beside_this_thread_on_one_thread():
-    """Two cores do two works in the time of one, and neither waits for the other."""
-    inside, outside = threading.Event(), threading.Event()
-
-    def work():
-        inside.set()
-        assert outside.wait(10)
-        return threading.current_thread(), set(openmp())
-
-    result = alongside(work)
-    assert inside.wait(10)
-    outside.set()
-    thread, counts = result()
-    assert thread is not threading.current_thread()
-    assert thread.daemon  # a process that ends waits for nobody
-    assert counts == {1}
-    assert result() == (thread, counts)
-
-
-def test_whoever_has_one_thread_works_when_asked():
-    """So searches with as many processes as cores are not slowed down by threads of their own."""
-    with threads_for(SMALL):
-        result = alongside(threading.current_thread)
-    assert result() is threading.current_thread()
-
-
-def test_errors_of_the_other_thread_are_raised_by_this_one():
-    """A fit that fails must not look like one that waits."""
-
-    def fail():
-        raise KeyError("trees")
-
-    with pytest.raises(KeyError, match="trees"):
-        alongside(fail)()
-
-
-@pytest.mark.parametrize("regressor", [None, "own"])
-def test_trees_are_fitted_beside_each_other_and_the_network(regressor, monkeypatch):
-    """Bit by bit the forecasts of one thread; a user's regressor stays in the user's thread."""
-    from skinformer import InformerRegressor
-
-    fitted_by = []
-
-    class Few(HistGradientBoostingRegressor):
-        def fit(self, X, y, sample_weight=None):
-            fitted_by.append(threading.current_thread())
-            return super().fit(X, y, sample_weight)
-
-    pair = Few(max_iter=3, loss="absolute_error"), Few(max_iter=3)
-    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda quick: pair)
-    x = np.random.default_rng(0).normal(size=1800)
-    X = pd.DataFrame({"rain": x, "visits": 9.0 * (np.abs(x) < 1)})  # nothing that ridges know
-    small = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = InformerRegressor(
-        "visits", known_future=["rain"], **small, max_windows=64, random_state=0
-    )
-    if regressor is not None:
-        model.set_params(base=Few(max_iter=3))
-    rain = X.drop(columns="visits")[-6:].set_index(np.arange(1800, 1806))
-    beside = model.fit(X).predict(rain)
-    assert model.judged_.shares.tabular.any()
-    by_four, fitted_by[:] = list(fitted_by), []
-    with threads_for(SMALL):
-        alone = model.fit(X).predict(rain)
-    np.testing.assert_array_equal(beside, alone)
-    main = threading.current_thread()
-    assert set(fitted_by) == {main}
-    others = [thread for thread in by_four if thread is not main]
-    # Before the tail the means alone, beside the medians; again both, beside the network.
-    assert (len(by_four), len(others)) == ((2, 0) if regressor else (4, 3))
 
 
 # --- several fits at once ------------------------------------------------------------------------

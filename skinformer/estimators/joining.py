@@ -239,7 +239,7 @@ def _judged(
         trust = choose_trust(module, batches.validation, steps=steps, error=error)
         if challenger is None:
             return Judged(trust)
-        tabular, share = challenger.fit, challenger.share
+        tabular, share = challenger
         one = np.ones((2, rows.sizes.n_targets))
         shares = Shares(0 * one, share[:, None] * one[:, None], trust * one)
     refit = settings.early_stopping is not True
@@ -249,9 +249,7 @@ def _judged(
     if tabular is None or not shares.tabular.any():
         return Judged(shares.mean_trust, shares, simple)
     final = tabular
-    if challenger is not None:
-        final = challenger.final()
-    elif refit:
+    if refit:
         final = fit_tabular_path(rows, settings, plain=tabular.maker.plain)
     return Judged(shares.mean_trust, shares, simple, final, tabular)
 

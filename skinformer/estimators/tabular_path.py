@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.settings import FitSettings
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, first_known, fit_tabular
-from skinformer.threads import alongside, threads_for
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 from skinformer.training.losses import Loss
@@ -34,11 +33,10 @@ _WIDTH = 0.5
 
 
 class Challenger(NamedTuple):
-    """A regressor beside ridges and network, its share of each step ahead, and its last fit."""
+    """A regressor beside ridges and network, and its share of each step ahead."""
 
     fit: TabularFit
     share: Float64Array
-    final: Callable[[], TabularFit]
 
 
 def fit_tabular_path(
@@ -124,14 +122,13 @@ def judge_tabular(
     -------
     Challenger
         Fitted before the tail; its share in each step ahead is the one that does best on the
-        stretch of the tail where it does worst, see `best_share`. Trees that have a share are
-        fitted again with the tail, if they are to be, while the network is trained.
+        stretch of the tail where it does worst, see `best_share`.
     """
     origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
     fit = fit_tabular_path(rows, settings, before_tail=True)
     stretches = cut_stretches(rows.timeline.steps_of(origins), source.pred_len)
     if stretches is None:
-        return Challenger(fit, np.zeros(source.pred_len), lambda: fit)
+        return Challenger(fit, np.zeros(source.pred_len))
     linear = predict_windows(lambda past, future, *_: path(past, future), source, origins)
     tabular = forecast_windows(fit, rows, origins)
     with threads_for(0):
@@ -140,14 +137,7 @@ def judge_tabular(
     np.add.at(total, stretches, losses)
     total = total @ _nearby(source.pred_len)
     best = [best_share(total[:, :, step]) for step in range(source.pred_len)]
-    share = np.array(_SHARES)[best]
-    if settings.early_stopping is True or not share.any():
-        return Challenger(fit, share, lambda: fit)
-    again = partial(fit_tabular_path, rows, settings, plain=fit.maker.plain)
-    # What a user's regressor does in a thread is not known.
-    return Challenger(
-        fit, share, alongside(again) if isinstance(settings.regressor, str) else again
-    )
+    return Challenger(fit, np.array(_SHARES)[best])
 
 
 def _losses(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from skinformer.tabular.features import (
 )
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
-from skinformer.threads import alongside
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
@@ -187,16 +185,11 @@ def fit_tabular(
     weight = None
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
-
-    def fit(anchor: int | None, model: Any) -> Member:
-        """Fit one of them to distances from its level."""
-        distance = truth - _level(features, anchor)
-        return Member(anchor, ready(model, random_state).fit(features, distance, weight))
-
-    plan = _plan(maker, features, truth, pairs.step, regressor, quick)
-    others = [alongside(partial(fit, *each)) for each in plan[1:]]
-    members = fit(*plan[0]), *(other() for other in others)
-    return TabularFit(maker, members, _name(regressor))
+    members = []
+    for anchor, model in _plan(maker, features, truth, pairs.step, regressor, quick):
+        fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
+        members.append(Member(anchor, fitted))
+    return TabularFit(maker, tuple(members), _name(regressor))
 
 
 def crosswise_forecasts(
