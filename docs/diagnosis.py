@@ -1,0 +1,220 @@
+"""
+Measure what the network adds to its path, and draw it, for the page of the same name.
+
+``python docs/diagnosis.py measure ETTh1 96 0 FILE.npz --data FOLDER`` fits the horizon and seed on
+development rows and forecasts later ones with the weights of each epoch (a few minutes);
+``python docs/diagnosis.py draw FILE.npz ... [--into FOLDER]`` draws what was measured.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib import pyplot as plt
+from PIL import Image
+
+from skinformer import InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
+from skinformer.estimators.batches import needs_steps, predict_windows, window_source
+from skinformer.timeline.windows import window_rows
+from skinformer.training import trainer
+
+#: Shares of all rows: those that are fitted, and those before the test rows, which stay unread.
+CUTS = {"bundled": (0.6, 0.8), "WTH": (0.7, 0.8), "ETTh1": (8640, 11520), "ETTh2": (8640, 11520)}
+CUTS["ETTm1"] = (34560, 46080)
+N_EPOCHS = 6  # of ten: those that matter
+WINDOWS = {"in": 150, "tail": 400, "later": 400}
+NAMES = {"in": "training rows", "tail": "validation tail", "later": "later rows"}
+COLORS = {"in": "#999999", "tail": "#E69F00", "later": "#0072B2"}
+
+
+# --- measure ----------------------------------------------------------------------------------
+
+
+class Watched:
+    """Note the weights at the end of each epoch, and the mean of those of all steps so far.
+
+    The mean is polynomial, later steps count more: it lies a tenth of the steps behind the last.
+    """
+
+    def __enter__(self):
+        self.epochs, self.mean, self.n_steps = [], None, 0
+        self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
+
+        def finish(fit, row, *, validated):
+            self.epochs.append([copies(fit.parameters), copies(self.mean)])
+            self.finish(fit, row, validated=validated)
+
+        trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
+        return self
+
+    def __exit__(self, *error):
+        trainer.clip_and_step, trainer._Fit.finish_epoch = self.step, self.finish
+
+    def watch(self, optimizers, *, parameters, **options):
+        norm = self.step(optimizers, parameters=parameters, **options)
+        self.n_steps += 1
+        self.mean = copies(parameters) if self.mean is None else self.mean
+        with torch.no_grad():
+            torch._foreach_lerp_(self.mean, list(parameters), 10 / (self.n_steps + 9))
+        return norm
+
+
+def copies(parameters):
+    """Copy tensors."""
+    return [value.detach().clone() for value in parameters]
+
+
+def read_table(name, folder):
+    """Give a table, the number of rows to fit and of those before the test rows."""
+    if name == "bundled":
+        table = load_auckland_pedestrians()
+    else:
+        path = next(Path(folder).glob(f"{name}.csv*"))
+        table = pd.read_csv(path, index_col=0, parse_dates=True)
+    first, end = (int(cut * len(table)) if cut <= 1 else cut for cut in CUTS[name])
+    return table.astype("float32"), first, end
+
+
+def measure(name, horizon, seed, folder):
+    """Fit, and forecast training windows, the tail and later rows with each epoch's weights."""
+    table, first, end = read_table(name, folder)
+    model = InformerRegressor(
+        list(table.columns), seq_len=336, pred_len=horizon, base="linear", random_state=seed,
+        max_iter=10, n_iter_no_change=10,
+    )  # fmt: skip
+    with Watched() as watched:
+        model.fit(table[:first])
+    tail, path = int(model.calibration_.tail[0]), model.calibration_.path
+    network, final = model.module_.network, model.module_.path
+    model.update(table[first:end])
+    rows, sizes = model.timeline_, model.sizes_
+    steps = rows.steps if needs_steps(sizes) else None
+    source = window_source(rows.values, steps, None, rows.clock, sizes=sizes, device="cpu")
+    borders = {"in": (336, tail), "tail": (tail, first), "later": (first, end)}
+    out = {"columns": table.columns.to_numpy(str)}
+    for part, (low, high) in borders.items():
+        origins = np.unique(np.linspace(low, high - horizon, WINDOWS[part]).astype(int))
+        here = final if part == "later" else path
+        ahead = window_rows(origins, horizon)
+        out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - predict_windows(
+            lambda past, future, *_, here=here: here(past, future), source, origins
+        )
+        weight = np.ones(1) if rows.weight is None else rows.weight[ahead]
+        out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
+        out[f"{part}_correction"] = np.array(
+            [
+                [forecast(network, weights, source, origins) for weights in epoch]
+                for epoch in watched.epochs[:N_EPOCHS]
+            ]
+        )
+    return out
+
+
+def forecast(network, weights, source, origins):
+    """Forecast windows with some weights."""
+    for parameter, value in zip(network.parameters(), weights, strict=True):
+        parameter.data.copy_(value)
+    return predict_windows(network, source, origins).astype(np.float16)
+
+
+# --- draw -------------------------------------------------------------------------------------
+
+
+def relative(run, part, epoch, averaged, share=1.0, axis=None):
+    """Give squared errors with a share of the correction, over those of the path alone."""
+    residual, weight = run[f"{part}_residual"], run[f"{part}_weight"]
+    corrected = residual - share * run[f"{part}_correction"][epoch, averaged].astype(float)
+    return (weight * corrected**2).sum(axis) / (weight * residual**2).sum(axis)
+
+
+def best_epoch(run, averaged=1):
+    """Give the epoch with the least error on the tail, which a fit would keep."""
+    n_epochs = len(run["tail_correction"])
+    return int(np.argmin([relative(run, "tail", e, averaged) for e in range(n_epochs)]))
+
+
+def draw_epochs(runs):
+    """Draw errors by epoch: of each epoch's last weights, and of the mean."""
+    figure, axes = plt.subplots(1, len(runs), figsize=(2.9 * len(runs), 3.2), layout="constrained")
+    for ax, (name, seeds) in zip(axes, runs.items(), strict=True):
+        for run in seeds:
+            epochs = np.arange(1, len(run["tail_correction"]) + 1)
+            for part, color in COLORS.items():
+                for averaged, line in enumerate((":", "-")):
+                    errors = [relative(run, part, e - 1, averaged) for e in epochs]
+                    ax.plot(epochs, errors, line, color=color, linewidth=1.4)
+        ax.axhline(1, color="black", linewidth=0.8)
+        ax.set(title=name, xlabel="epoch")
+    axes[0].set_ylabel("squared error / the path's")
+    lines = [plt.Line2D([], [], color=color, label=NAMES[p]) for p, color in COLORS.items()]
+    lines += [plt.Line2D([], [], color="black", linestyle=s, label=t)
+              for s, t in (("-", "mean of steps"), (":", "last step"))]  # fmt: skip
+    figure.legend(handles=lines, loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def draw_shares(runs):
+    """Draw errors by share of the correction, by step ahead and by column, of the kept epoch."""
+    figure, axes = plt.subplots(3, len(runs), figsize=(2.9 * len(runs), 7.4), layout="constrained")
+    shares = np.linspace(0, 1, 21)
+    for (top, middle, bottom), (name, seeds) in zip(axes.T, runs.items(), strict=True):
+        for number, run in enumerate(seeds):
+            epoch = best_epoch(run)
+            for part in ("tail", "later"):
+                look = {"color": COLORS[part], "linewidth": 1.4}
+                top.plot(shares, [relative(run, part, epoch, 1, s) for s in shares], **look)
+                steps = relative(run, part, epoch, 1, 0.5, axis=(0, 2))
+                middle.plot(np.arange(1, len(steps) + 1), steps, **look)
+                columns = relative(run, part, epoch, 1, 0.5, axis=(0, 1))
+                place = np.arange(len(columns)) + (part == "later") * 0.35 + number * 0.12
+                bottom.plot(place, columns, "o", color=COLORS[part], markersize=3.5)
+        for ax in (top, middle, bottom):
+            ax.axhline(1, color="black", linewidth=0.8)
+        top.set(title=name, xlabel="share of the correction")
+        middle.set(xlabel="step ahead (share ½)")
+        bottom.set(xlabel="column (share ½)", xticks=[])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("squared error / the path's")
+    lines = [plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("tail", "later")]
+    figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def main():
+    """Measure or draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    asked = parser.add_subparsers(dest="what", required=True)
+    one = asked.add_parser("measure")
+    one.add_argument("table", choices=CUTS)
+    one.add_argument("horizon", type=int)
+    one.add_argument("seed", type=int)
+    one.add_argument("file", type=Path)
+    one.add_argument("--data", type=Path, default=Path())
+    other = asked.add_parser("draw")
+    other.add_argument("files", type=Path, nargs="+", help="named NAME_HORIZON_SEED.npz")
+    other.add_argument("--into", type=Path, default=Path(__file__).parent / "images")
+    options = parser.parse_args()
+    if options.what == "measure":
+        given = options.table, options.horizon, options.seed
+        np.savez(options.file, **measure(*given, options.data))
+        return
+    plt.switch_backend("agg")
+    runs = {}
+    for file in sorted(options.files):
+        name, horizon, _ = file.stem.split("_")
+        runs.setdefault(f"{name}, {horizon} ahead", []).append(np.load(file))
+    runs = {name: [dict(run) for run in seeds] for name, seeds in runs.items()}
+    for picture in (draw_epochs, draw_shares):
+        figure, file = picture(runs), options.into / f"diagnosis_{picture.__name__[5:]}.png"
+        figure.savefig(file, dpi=110)
+        plt.close(figure)
+        with Image.open(file) as image:
+            small = image.convert("RGB").quantize(64)  # a palette: a third of the size
+        small.save(file, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
