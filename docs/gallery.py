@@ -9,6 +9,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 from matplotlib import pyplot as plt
 from PIL import Image
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -18,6 +19,7 @@ from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import (
     AttentionDisplay,
     ContributionDisplay,
+    CostDisplay,
     CoverageDisplay,
     ErrorDisplay,
     ForecastDisplay,
@@ -122,6 +124,14 @@ def training():
     return TrainingDisplay.from_estimator(fitted())
 
 
+def cost():
+    """Draw `fit_times_` of `fitted()` as once measured: another run takes other seconds."""
+    parts = ["reading", "linear path", "trees", "network", "shares", "other"]
+    seconds, processors = [0.2, 0.1, 0.9, 4.4, 0.1, 0.1], [0.2, 0.1, 0.6, 2.9, 0.1, 0.0]
+    times = {"part": parts, "seconds": seconds, "cpu_seconds": processors}
+    return CostDisplay(pd.DataFrame(times)).plot()
+
+
 def shares():
     return SharesDisplay.from_estimator(fitted())
 
@@ -137,6 +147,7 @@ PICTURES = (
     errors,
     errors_by_hour,
     training,
+    cost,
     shares,
     residuals,
     contributions,

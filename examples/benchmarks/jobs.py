@@ -147,6 +147,26 @@ def default_fit() -> dict[str, float]:
     return {"s": seconds, "cpu_s": used, "threads": threads}
 
 
+def parts(rows: str, columns: str, series: str, seq_len: str, pred_len: str) -> dict[str, float]:
+    """Fit defaults but for five epochs to hourly waves, one column the target: CPU-s by part."""
+    import pandas as pd
+
+    from skinformer import InformerRegressor
+
+    before, n, n_series = _warm_up(), int(rows), int(series)
+    hours = pd.date_range("2024-01-01", periods=n // n_series, freq="h")
+    names = [f"x{i}" for i in range(1, int(columns))]
+    waves = [
+        pd.DataFrame(wave, hours, ["y", *names])
+        for wave in make_wave(n, int(columns)).reshape(n_series, len(hours), -1)
+    ]
+    frame = pd.concat(waves, keys=range(n_series)) if n_series > 1 else waves[0]
+    lengths = {"seq_len": int(seq_len), "pred_len": int(pred_len)}
+    model = InformerRegressor("y", max_iter=5, random_state=0, **lengths).fit(frame)
+    spent: dict[str, float] = model.fit_times_.set_index("part")["cpu_seconds"].to_dict()
+    return {**spent, "all": sum(spent.values()), "mb": peak_mb() - before}
+
+
 def busy() -> dict[str, float]:
     """Keep a core busy until the input ends."""
     import threading
@@ -234,6 +254,7 @@ if __name__ == "__main__":
         "import": import_,
         "first-forecast": first_forecast,
         "default-fit": default_fit,
+        "parts": parts,
         "busy": busy,
         "long-frame": long_frame,
         "floor": floor,

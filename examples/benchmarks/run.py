@@ -153,6 +153,28 @@ def contention(runner: Runner) -> list[list[Any]]:
     return rows
 
 
+def parts(runner: Runner) -> list[list[Any]]:
+    """Measure what each part of a default fit costs, as rows, columns, series and steps grow."""
+    base = {"rows": 4000, "columns": 1, "series": 1, "seq_len": 96, "pred_len": 24}
+    more: list[tuple[str, int]] = [
+        ("rows", 8000),
+        ("rows", 16000),
+        ("columns", 4),
+        ("series", 8),
+        ("seq_len", 384),
+        ("pred_len", 96),
+    ]
+    names = ["reading", "linear path", "classical", "trees", "network", "shares", "all"]
+    rows: list[list[Any]] = [["a default fit, CPU s", *names, "MB above imports"]]
+    for what, n in [("rows", base["rows"]), *more]:
+        sizes = base | {what: n}
+        [one] = runner.medians([" ".join(["parts", *map(str, sizes.values())])])
+        if one:
+            cells = [f"{one.get(name, 0.0):.1f}" for name in names]
+            rows.append([f"{n} {what}", *cells, f"{one['mb']:.0f}"])
+    return rows
+
+
 @contextmanager
 def _busy(n: int) -> Iterator[None]:
     """Keep so many cores busy."""
@@ -191,7 +213,7 @@ def floor(runner: Runner) -> list[list[Any]]:
 
 
 SECTIONS = {
-    f.__name__: f for f in (steps, predictions, attention, start, contention, memory, floor)
+    f.__name__: f for f in (steps, predictions, attention, start, contention, parts, memory, floor)
 }
 
 

@@ -2,6 +2,7 @@
 
 from skinformer.display.attention import AttentionDisplay
 from skinformer.display.contributions import ContributionDisplay
+from skinformer.display.cost import CostDisplay
 from skinformer.display.coverage import CoverageDisplay
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
@@ -13,6 +14,7 @@ from skinformer.display.training import TrainingDisplay
 __all__ = [
     "AttentionDisplay",
     "ContributionDisplay",
+    "CostDisplay",
     "CoverageDisplay",
     "ErrorDisplay",
     "ForecastDisplay",

@@ -54,10 +54,13 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
+from skinformer.ridge.fit import LinearFit
+from skinformer.stopwatch import stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.timeline.timeline import Table, build_timeline, runs
+from skinformer.timeline.windows import Origins
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 
@@ -140,8 +143,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        with ranks.together():
+        with ranks.together(), stopwatch() as watch:
             draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
+        draft.fit_times_ = watch.table()
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
 
@@ -327,6 +331,22 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
+        settings, tail, missing = self._read(X, y, sample_weight)
+        data = self._callback_data(X, y, sample_weight)
+        earlier = earlier if hasattr(earlier, "module_") else None
+        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
+        before = None if earlier is None else earlier.history_
+        tasks = EpochTasks(self, context, data, before)
+        self._train(settings, tail, missing, tasks, earlier)
+        if missing is not None:
+            self._forecaster.fill_missing(missing)
+        tasks.end_fit()
+
+    @timed("reading")
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[FitSettings, IntArray | None, BoolArray | None]:
+        """Read parameters and rows; give where the validation tail begins, and what is missing."""
         self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
@@ -353,17 +373,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self.device_ = str(settings.device)
         self.attention_ = settings.network.attention
         self.precision_ = settings.trainer.precision
-        missing = table.missing
-        del table  # PERF: its steps are eight bytes a row
-        data = self._callback_data(X, y, sample_weight)
-        earlier = earlier if hasattr(earlier, "module_") else None
-        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
-        before = None if earlier is None else earlier.history_
-        tasks = EpochTasks(self, context, data, before)
-        self._train(settings, tail, missing, tasks, earlier)
-        if missing is not None:
-            self._forecaster.fill_missing(missing)
-        tasks.end_fit()
+        return settings, tail, table.missing
 
     def _train(
         self,
@@ -380,17 +390,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         seed = ranks.from_first(lambda: drawn)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, tail)
-        linear = None
-        if settings.linear_path:
-            linear = linear_fit(
-                timeline,
-                sizes,
-                windows,
-                missing=missing,
-                tail=tail,
-                refit=settings.early_stopping == "auto",
-                n_apart=N_APART if settings.train_network else 0,
-            )
+        linear = self._fit_path(settings, windows, missing, tail)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
@@ -410,11 +410,34 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         )
         rows = replace(rows, scaler=self.scaler_)
         final = None if linear is None else linear[1]
-        self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
+        with timed("shares"):
+            self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
         self.trust_ = self.judged_.trust
         self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
         self.__dict__.update(training_course(record, tasks.before))
 
+    @timed("linear path")
+    def _fit_path(
+        self,
+        settings: FitSettings,
+        windows: tuple[Origins, Origins],
+        missing: BoolArray | None,
+        tail: IntArray | None,
+    ) -> tuple[LinearFit, LinearFit] | None:
+        """Fit the linear path, for training and final, if there is one."""
+        if not settings.linear_path:
+            return None
+        return linear_fit(
+            self.timeline_,
+            self.sizes_,
+            windows,
+            missing=missing,
+            tail=tail,
+            refit=settings.early_stopping == "auto",
+            n_apart=N_APART if settings.train_network else 0,
+        )
+
+    @timed("network")
     def _train_module(
         self, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
     ) -> TrainingRecord:

@@ -23,6 +23,7 @@ from skinformer.estimators.rolling import Rows
 from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
+from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import first_known
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -255,6 +256,7 @@ def _trust(
     return _SHARES[best_share(total)]
 
 
+@timed("classes")
 def _fit(rows: FitRows, settings: FitSettings, *, before_tail: bool = False) -> ClassFit:
     classifier: Any = settings.regressor
     if isinstance(classifier, str):

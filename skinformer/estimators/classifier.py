@@ -184,6 +184,10 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Share of the Informer in the logits that proved itself, 0 to 1; 1 with ``base=None``.
     temperature_ : float
         What logits are divided by, found on validation rows: above 1 forecasts become less sure.
+    fit_times_ : DataFrame
+        One row per part of the fit ("reading", "linear path", "trees", "network", "shares" …):
+        part, seconds by the clock, which add up to the fit's, and cpu_seconds of all threads of
+        the process. A warm start has those of its last fit.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

@@ -24,6 +24,7 @@ from skinformer.estimators.tabular_path import (
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.fit import LinearFit
+from skinformer.stopwatch import timed
 from skinformer.tabular.fit import TabularFit
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.windows import window_rows
@@ -305,6 +306,7 @@ def _weights(
     return out, tabular
 
 
+@timed("classical")
 def _classical(rows: FitRows, *, before_tail: bool = False) -> SimplePath:
     timeline = rows.timeline
     if before_tail and rows.tail is not None:

@@ -115,6 +115,7 @@ FITTED: dict[str, Any] = {
 }
 SOMETIMES: dict[str, Any] = {
     "feature_names_in_": np.ndarray,
+    "fit_times_": pd.DataFrame,
     "_ranges_": (Ranges, type(None)),
 }
 #: Regressors that a few numbers say all of.

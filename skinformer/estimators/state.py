@@ -43,6 +43,7 @@ class FittedState(Parameters):
     calibration_: Calibration
     trust_: float
     base_blend_: dict[str, float]
+    fit_times_: pd.DataFrame
     history_: pd.DataFrame
     loss_curve_: list[float]
     validation_scores_: list[float] | None

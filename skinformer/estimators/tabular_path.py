@@ -15,6 +15,7 @@ from skinformer.estimators.fitting import FitRows
 from skinformer.estimators.hybrid import best_share, cut_stretches
 from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.settings import FitSettings
+from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, first_known, fit_tabular
 from skinformer.threads import threads_for
@@ -39,6 +40,7 @@ class Challenger(NamedTuple):
     share: Float64Array
 
 
+@timed("trees")
 def fit_tabular_path(
     rows: FitRows,
     settings: FitSettings,
@@ -101,6 +103,7 @@ def forecast_windows(fit: TabularFit, rows: FitRows, origins: IntArray) -> Float
     return fit.forecast(timeline.values, begin, origins, timeline.steps_of(origins), timeline.clock)
 
 
+@timed("trees")
 def judge_tabular(
     path: Callable[..., Tensor], source: WindowSource, rows: FitRows, settings: FitSettings
 ) -> Challenger:

@@ -122,6 +122,7 @@ from skinformer.validation.persistence import (
 from skinformer.validation.pictures import (
     check_any_epoch,
     check_any_pair,
+    check_any_time,
     check_drawn_choice,
     check_drawn_fit,
     check_drawn_lines,
@@ -222,6 +223,7 @@ __all__ = [
     "check_any_dropout",
     "check_any_epoch",
     "check_any_pair",
+    "check_any_time",
     "check_any_truth",
     "check_attention_maps",
     "check_base",

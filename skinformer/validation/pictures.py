@@ -10,6 +10,7 @@ import pandas as pd
 __all__ = [
     "check_any_epoch",
     "check_any_pair",
+    "check_any_time",
     "check_drawn_choice",
     "check_drawn_fit",
     "check_drawn_lines",
@@ -115,6 +116,15 @@ def check_any_epoch(n_epochs: int) -> None:
         raise ValueError(
             "history_ holds no epoch: the network was not trained, as these series are too short "
             "for it. SharesDisplay shows who forecasts them."
+        )
+
+
+def check_any_time(n_parts: int) -> None:
+    """Raise if a fit's times are not known."""
+    if not n_parts:
+        raise ValueError(
+            "fit_times holds no part, so there is nothing to draw. Pass the fit_times_ of a fitted "
+            "estimator; files of earlier versions have none: fit again."
         )
 
 

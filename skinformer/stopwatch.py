@@ -1,0 +1,139 @@
+"""What a fit costs by part: a watch that whoever does the work turns to its part.
+
+Parts lie within parts: the inner one's time is not counted for the outer one, so that all parts
+add up to the whole. A watch belongs to the thread that started it; nothing is kept where none runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["Stopwatch", "stopwatch", "timed"]
+
+_OTHER = "other"
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+class Stopwatch:
+    """Seconds of parts."""
+
+    def __init__(self) -> None:
+        self._spent: dict[str, Float64Array] = {}
+        self._part, self._since = _OTHER, _now()
+
+    def turn(self, part: str) -> str:
+        """
+        End a part and begin another.
+
+        Parameters
+        ----------
+        part : str
+            The one that begins.
+
+        Returns
+        -------
+        str
+            The one that ended.
+        """
+        ended, now = self._part, _now()
+        self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
+        self._part, self._since = part, now
+        return ended
+
+    def table(self) -> pd.DataFrame:
+        """
+        Tell what has been measured.
+
+        Returns
+        -------
+        DataFrame of shape (n_parts, 3)
+            ``part``, in the order in which they began and "other" last; ``seconds`` by the clock,
+            and ``cpu_seconds`` of all threads of the process.
+        """
+        parts = sorted(self._spent, key=lambda part: part == _OTHER)
+        seconds, processors = np.reshape([self._spent[part] for part in parts], (-1, 2)).T
+        return pd.DataFrame({"part": parts, "seconds": seconds, "cpu_seconds": processors})
+
+
+_running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
+
+
+@contextmanager
+def stopwatch() -> Iterator[Stopwatch]:
+    """
+    Measure what this thread does.
+
+    Yields
+    ------
+    Stopwatch
+        Its table is complete after the block.
+
+    Examples
+    --------
+    >>> with stopwatch() as watch, timed("reading"), timed("sorting"):
+    ...     pass
+    >>> watch.table()["part"].tolist()
+    ['reading', 'sorting', 'other']
+    """
+    watch = Stopwatch()
+    before = _running.set(watch)
+    try:
+        yield watch
+    finally:
+        _running.reset(before)
+        watch.turn(_OTHER)
+
+
+class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
+    """
+    Count what is done inside, or in a function that is decorated, as a part.
+
+    Parameters
+    ----------
+    part : str
+        Its name.
+
+    Notes
+    -----
+    The decorators of contextlib would stand between a warning and the user's line, to which it
+    points past all frames of this package.
+    """
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __enter__(self) -> None:
+        """Begin the part."""
+        self._watch = _running.get()
+        self._before = "" if self._watch is None else self._watch.turn(self._part)
+
+    def __exit__(self, *_: object) -> None:
+        """Go back to the part within which it lies."""
+        if self._watch is not None:
+            self._watch.turn(self._before)
+
+    def __call__(self, work: Callable[Given, Made]) -> Callable[Given, Made]:
+        """Count all that a function does."""
+
+        @wraps(work)
+        def counted(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+            with timed(self._part):
+                return work(*args, **kwargs)
+
+        return counted
+
+
+def _now() -> Float64Array:
+    return np.array([time.perf_counter(), time.process_time()])

@@ -1,0 +1,109 @@
+"""What a fit cost: parts add up, and nothing but the times differs from fit to fit."""
+
+import pickle
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skinformer
+from skinformer import InformerClassifier, InformerRegressor
+from skinformer.stopwatch import stopwatch, timed
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
+
+
+@timed("inner")
+def work(seconds):
+    time.sleep(seconds)
+
+
+def test_parts_within_parts_count_once_and_add_up_to_the_whole():
+    """Else a fit's parts would be more than the fit."""
+    began = time.perf_counter()
+    with stopwatch() as watch:
+        work(0.01)
+        with timed("outer"):
+            work(0.02)
+            time.sleep(0.005)
+    whole = time.perf_counter() - began
+    seconds = watch.table().set_index("part")["seconds"]
+    assert seconds.index.tolist() == ["inner", "outer", "other"]
+    assert seconds["inner"] >= 0.03
+    assert 0.005 <= seconds["outer"] < seconds["inner"]
+    assert seconds.sum() == pytest.approx(whole, abs=0.01)
+
+
+def test_a_part_that_raises_ends():
+    """What comes after an error that was caught is not its part's."""
+    with stopwatch() as watch, timed("outer"):
+        with pytest.raises(KeyError), timed("inner"):
+            raise KeyError
+        time.sleep(0.01)
+    assert watch.table().set_index("part")["seconds"]["outer"] >= 0.01
+
+
+def test_work_outside_a_fit_is_not_measured():
+    """The same functions are called when nobody measures."""
+    work(0.0)
+    with stopwatch() as watch:
+        pass
+    work(0.0)
+    assert watch.table()["part"].tolist() == ["other"]
+
+
+def test_a_fit_within_a_fit_is_measured_on_its_own():
+    """A regressor in `base` may be an estimator of this package."""
+    with stopwatch() as outer, timed("trees"), stopwatch() as inner:
+        work(0.0)
+    assert outer.table()["part"].tolist() == ["trees", "other"]
+    assert inner.table()["part"].tolist() == ["inner", "other"]
+
+
+@pytest.fixture(scope="module")
+def wave():
+    hours = pd.date_range("2024-01-01", periods=1700, freq="h")
+    noise = np.random.default_rng(0).normal(size=1700)
+    return pd.DataFrame({"y": np.sin(np.arange(1700) / 4) + 0.2 * noise}, index=hours)
+
+
+@pytest.fixture(scope="module")
+def fitted(wave):
+    began = time.perf_counter()
+    model = InformerRegressor("y", **P).fit(wave)
+    return model, time.perf_counter() - began
+
+
+def test_a_default_fit_tells_its_parts(fitted):
+    """They add up to what the caller waited for."""
+    times = fitted[0].fit_times_.set_index("part")
+    parts = ["reading", "linear path", "trees", "network", "shares", "other"]
+    assert times.index.tolist() == parts
+    assert times.columns.tolist() == ["seconds", "cpu_seconds"]
+    assert (times >= 0).all(axis=None)
+    assert times["seconds"].sum() == pytest.approx(fitted[1], rel=0.05)
+
+
+def test_of_classes_and_of_short_series_too(wave):
+    """Other forecasters have parts of their own."""
+    states = wave["y"].gt(0).map({True: "up", False: "down"}).to_frame()[:300]
+    times = InformerClassifier("y", **P).fit(states).fit_times_
+    assert {"reading", "classes", "network", "shares"} <= set(times["part"])
+    months = pd.date_range("2020-01-01", periods=30, freq="MS")
+    short = pd.concat({s: pd.DataFrame({"y": np.arange(30.0)}, index=months) for s in "ab"})
+    assert "classical" in InformerRegressor("y", **P).fit(short).fit_times_["part"].tolist()
+
+
+def test_times_come_back_from_files_and_older_files_load_without(fitted, tmp_path):
+    """They are of the fit, wherever it is read."""
+    model = fitted[0]
+    model.save(tmp_path / "model")
+    pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").fit_times_, model.fit_times_)
+    older = pickle.loads(pickle.dumps(model))
+    pd.testing.assert_frame_equal(older.fit_times_, model.fit_times_)
+    del older.fit_times_
+    older.save(tmp_path / "older")
+    loaded = skinformer.load(tmp_path / "older")
+    assert not hasattr(loaded, "fit_times_")
+    np.testing.assert_array_equal(loaded.forecast(), model.forecast())
