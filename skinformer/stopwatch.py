@@ -18,7 +18,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["Stopwatch", "stopwatch", "timed"]
+__all__ = ["Stopwatch", "stopwatch", "timed", "times_so_far"]
 
 _OTHER = "other"
 
@@ -54,7 +54,7 @@ class Stopwatch:
 
     def table(self) -> pd.DataFrame:
         """
-        Tell what has been measured.
+        Tell what has been measured so far.
 
         Returns
         -------
@@ -62,6 +62,7 @@ class Stopwatch:
             ``part``, in the order in which they began and "other" last; ``seconds`` by the clock,
             and ``cpu_seconds`` of all threads of the process.
         """
+        self.turn(self._part)
         parts = sorted(self._spent, key=lambda part: part == _OTHER)
         seconds, processors = np.reshape([self._spent[part] for part in parts], (-1, 2)).T
         return pd.DataFrame({"part": parts, "seconds": seconds, "cpu_seconds": processors})
@@ -78,13 +79,14 @@ def stopwatch() -> Iterator[Stopwatch]:
     Yields
     ------
     Stopwatch
-        Its table is complete after the block.
+        What `times_so_far` asks inside.
 
     Examples
     --------
-    >>> with stopwatch() as watch, timed("reading"), timed("sorting"):
-    ...     pass
-    >>> watch.table()["part"].tolist()
+    >>> with stopwatch():
+    ...     with timed("reading"), timed("sorting"):
+    ...         pass
+    ...     times_so_far()["part"].tolist()
     ['reading', 'sorting', 'other']
     """
     watch = Stopwatch()
@@ -93,7 +95,18 @@ def stopwatch() -> Iterator[Stopwatch]:
         yield watch
     finally:
         _running.reset(before)
-        watch.turn(_OTHER)
+
+
+def times_so_far() -> pd.DataFrame:
+    """
+    Tell what this thread's watch has measured.
+
+    Returns
+    -------
+    DataFrame of shape (n_parts, 3)
+        As of `Stopwatch.table`; where none runs, of the moment.
+    """
+    return (_running.get() or Stopwatch()).table()
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib

@@ -55,7 +55,7 @@ from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.ridge.fit import LinearFit
-from skinformer.stopwatch import stopwatch, timed
+from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
@@ -143,9 +143,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        with ranks.together(), stopwatch() as watch:
+        with ranks.together(), stopwatch():
             draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
-        draft.fit_times_ = watch.table()
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
 
@@ -340,6 +339,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self._train(settings, tail, missing, tasks, earlier)
         if missing is not None:
             self._forecaster.fill_missing(missing)
+        self.fit_times_ = times_so_far()
         tasks.end_fit()
 
     @timed("reading")

@@ -13,6 +13,7 @@ from torch.nn import Module
 
 from skinformer import ranks
 from skinformer.estimators.state import FittedState
+from skinformer.stopwatch import times_so_far
 from skinformer.training.record import EpochRow, TrainingRecord
 
 __all__ = ["EpochTasks", "training_course"]
@@ -89,7 +90,7 @@ class EpochTasks:
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def _as_if_ended(self, record: TrainingRecord, module: Module) -> dict[str, Any]:
-        course = training_course(record, self.before)
+        course = training_course(record, self.before) | {"fit_times_": times_so_far()}
         return {"module_": copy.deepcopy(module).eval(), **course}
 
     def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:

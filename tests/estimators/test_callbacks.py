@@ -148,6 +148,7 @@ def test_what_the_hooks_get_is_whole(df, tmp_path):
     final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(df)
     for model in spy.models:
         assert model.best_loss_ == -model.validation_scores_[-1]
+        assert "network" in model.fit_times_["part"].tolist()
         assert model.predict_interval(df).shape == (len(df), 2)
         model.save(tmp_path / "epoch.skinformer")
         loaded = skinformer.load(tmp_path / "epoch.skinformer")
