@@ -17,7 +17,8 @@ from PIL import Image
 
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
-from skinformer.estimators.batches import needs_steps, predict_windows, window_source
+from skinformer.estimators.batches import needs_steps, window_source
+from skinformer.estimators.predicting import predict_windows
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
@@ -138,7 +139,8 @@ def best_epoch(run, averaged=1):
 
 def draw_epochs(runs):
     """Draw errors by epoch: of each epoch's last weights, and of the mean."""
-    figure, axes = plt.subplots(1, len(runs), figsize=(2.9 * len(runs), 3.2), layout="constrained")
+    size = 2.9 * len(runs), 3.2
+    figure, (axes,) = plt.subplots(1, len(runs), squeeze=False, figsize=size, layout="constrained")
     for ax, (name, seeds) in zip(axes, runs.items(), strict=True):
         for run in seeds:
             epochs = np.arange(1, len(run["tail_correction"]) + 1)
@@ -158,7 +160,8 @@ def draw_epochs(runs):
 
 def draw_shares(runs):
     """Draw errors by share of the correction, by step ahead and by column, of the kept epoch."""
-    figure, axes = plt.subplots(3, len(runs), figsize=(2.9 * len(runs), 7.4), layout="constrained")
+    size = 2.9 * len(runs), 7.4
+    figure, axes = plt.subplots(3, len(runs), squeeze=False, figsize=size, layout="constrained")
     shares = np.linspace(0, 1, 21)
     for (top, middle, bottom), (name, seeds) in zip(axes.T, runs.items(), strict=True):
         for number, run in enumerate(seeds):

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skinformer
@@ -58,6 +59,34 @@ def test_the_picture_is_small():
     assert (ROOT / "docs/images/quickstart.png").stat().st_size < 120_000
 
 
+def script_of(name):
+    """Load a script of the pages."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
+    """Its script looks into the trainer, which may change under it."""
+    diagnosis = script_of("diagnosis")
+    table = pd.DataFrame({"load": np.sin(np.arange(1200.0) / 4) ** 3}).astype("float32")
+    monkeypatch.setattr(diagnosis, "read_table", lambda name, folder: (table, 900, 1100))
+    monkeypatch.setattr(diagnosis, "N_EPOCHS", 2)
+    file = tmp_path / "bundled_6_0.npz"
+    run = ["diagnosis", "measure", "bundled", "6", "0", str(file)]
+    monkeypatch.setattr("sys.argv", run)
+    diagnosis.main()
+    measured = np.load(file)
+    assert measured["later_correction"].shape[:2] == (2, 2)  # epochs; last weights and their mean
+    last, mean = measured["later_correction"][1].astype(float)
+    assert np.abs(last - mean).max() > 0
+    monkeypatch.setattr("sys.argv", ["diagnosis", "draw", str(file), "--into", str(tmp_path)])
+    diagnosis.main()
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert drawn == {"diagnosis_epochs.png", "diagnosis_shares.png"}
+
+
 @pytest.mark.parametrize(
     ("script", "page", "names"),
     [("pictures", "user_guide.md", "user_guide_*"), ("gallery", "displays.md", "gallery_*")],
@@ -66,9 +95,7 @@ def test_the_pictures_of_a_page_are_those_that_its_script_draws(script, page, na
     """A picture that was drawn before the library changed would lie."""
     from matplotlib import image
 
-    spec = importlib.util.spec_from_file_location(script, ROOT / f"docs/{script}.py")
-    pictures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pictures)
+    pictures = script_of(script)
     drawn = {path.name: path for path in pictures.draw(tmp_path)}
     shown = re.findall(r"^!\[[^\]]{100,}\]\(images/([^)]+)\)$", TEXTS[page], re.M)
     kept = {path.name: path for path in (ROOT / "docs/images").glob(names)}

@@ -36,8 +36,9 @@ class PersistentMixin(FittedState):
         Raises
         ------
         ValueError
-            If the model holds what numbers and text cannot stand for: a regressor of your own as
-            `base`, a transformer as `target_transform`, a subclass.
+            If the model holds what numbers and text cannot stand for: a regressor or
+            classifier of your own as `base`, labels that are dates, a transformer as
+            `target_transform`, a subclass.
         OSError
             If the file cannot be written.
 

@@ -204,9 +204,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         the linear path alone. 1 without validation rows, for quantiles, and with
         ``base=None``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
-        One row per part of the fit ("reading", "linear path", "trees", "network", "shares" …):
-        part, seconds by the clock, which add up to the fit's, and cpu_seconds of all threads of
-        the process. A warm start has those of its last fit.
+        One row per part of the fit ("reading", "linear path", "trees", "network", "shares",
+        "other", for short series "classical"): part, seconds by the clock, which add up to the
+        fit's, and cpu_seconds of all threads of the process. A warm start has those of its last
+        fit.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float
