@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
+from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -79,13 +80,12 @@ class WindowSource:
             origin in mean steps. None where the module takes none.
         """
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
-        categories = self._categories(past), self._categories(future)
         times = self._times(past, origins), self._times(future, origins)
-        return *self.path_inputs(origins), *categories, *times
+        return *self.path_inputs(origins), *times
 
-    def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor]:
+    def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """
-        Gather what the linear path sees of windows: the first two of `inputs`.
+        Gather what the linear path sees of windows: the first four of `inputs`.
 
         Parameters
         ----------
@@ -94,16 +94,38 @@ class WindowSource:
 
         Returns
         -------
-        tuple of Tensor
-            Past values, and future values with what is not known ahead masked.
+        tuple of Tensor or None
+            Past values, future values with what is not known ahead masked, and categories of both.
         """
+        past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
         ahead = mask_future(
             self.future(self.values, origins),
             n_future=self.pred_len,
             hidden=slice(0, self.n_hidden),
             fill=0.0,
         )
-        return _take(self.values, self._rows(origins, -self.seq_len, 0)), ahead
+        return _take(self.values, past), ahead, self._categories(past), self._categories(future)
+
+    def effect_of(self, calendar: CalendarEffect | None) -> Float32Array | None:
+        """
+        Tell what the calendar alone does in each row.
+
+        Parameters
+        ----------
+        calendar : CalendarEffect or None
+            Of a fit without columns known ahead.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_targets), or None
+            None where it is never anything.
+        """
+        rows = torch.arange(len(self.values))
+        categories = None if calendar is None else self._categories(rows)
+        if calendar is None or categories is None:
+            return None
+        effect: Float32Array = calendar(self.values[:, :0], categories).numpy()
+        return effect
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """
@@ -240,8 +262,8 @@ def _clock_tensors(
 class PathOfWindows(Protocol):
     """Forecasts windows for a network that corrects these forecasts."""
 
-    def forecast(self, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
-        """Forecast some windows, (n, pred_len, n_targets)."""
+    def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
+        """Forecast some windows, (n, pred_len, n_targets), of which a path sees `inputs`."""
 
 
 class WindowBatches:
@@ -322,7 +344,7 @@ class WindowBatches:
             inputs = self.source.inputs(chunk)
             found: tuple[Tensor | None, ...] = ()  # its trust, and what it corrects
             if self.honest is not None:
-                found = (None, self.honest.forecast(inputs[0], inputs[1], chunk))
+                found = (None, self.honest.forecast(inputs[:4], chunk))
             yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
 
     def draw(self) -> IntArray:

@@ -54,13 +54,13 @@ class HonestPath:
         self.borders = np.array([end for end, _ in fit.apart[:-1]])
         self.times = times
 
-    def forecast(self, past: Tensor, future: Tensor, origins: Tensor) -> Tensor:
+    def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
         """
         Forecast some windows.
 
         Parameters
         ----------
-        past, future : Tensor of shape (n, …, n_columns)
+        inputs : tuple of (Tensor of shape (n, …) or None)
             The windows, see `WindowSource.path_inputs`.
         origins : Tensor of int64, shape (n,)
             The row of each window's first forecast step.
@@ -72,10 +72,13 @@ class HonestPath:
         """
         place = np.searchsorted(self.borders, self.times(origins.cpu().numpy()), side="right")
         # One path after the other, and their forecasts back in the order of the windows.
-        order = torch.from_numpy(np.argsort(place, kind="stable")).to(past.device)
+        order = torch.from_numpy(np.argsort(place, kind="stable")).to(origins.device)
         counts = np.bincount(place, minlength=len(self.apart)).tolist()
-        parts = zip(*(torch.split(x[order], counts) for x in (past, future)), strict=True)
-        found = [path(*part) for path, part in zip(self.apart, parts, strict=True) if len(part[0])]
+        found = [
+            path(*(x if x is None else x[part] for x in inputs))
+            for path, part in zip(self.apart, torch.split(order, counts), strict=True)
+            if len(part)
+        ]
         return torch.cat(found)[order.argsort()]
 
 

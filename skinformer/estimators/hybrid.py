@@ -13,6 +13,7 @@ from skinformer import validation
 from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes, build_module
 from skinformer.estimators.settings import FitSettings
+from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
@@ -20,6 +21,7 @@ from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.cycle import row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
@@ -46,6 +48,7 @@ _TRUSTS = tuple(float(share) for share in np.linspace(0, 1, 21))
 #: Stretches of the validation tail on which a correction has to prove itself, and those by the
 #: worst of which other shares are found; fewer where they would be shorter than a forecast.
 _N_OF_TRUST, _N_STRETCHES = 12, 4
+_CALENDAR = "path.calendar."  # begins the names of its weights
 #: Standard errors by which a correction has to gain.
 _SURE = 2.0
 
@@ -96,6 +99,7 @@ def linear_fit(
         min(sizes.seq_len, _LONGEST),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
+        cycle=row_cells(timeline, sizes.calendar_fields),
     )
     share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
@@ -144,6 +148,11 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         On the CPU.
     """
     n_inputs = sizes.n_targets + sizes.n_past + sizes.n_known
+    calendar, found = None, fit.calendar
+    if found is not None:
+        n_times, n_known, n_targets = found.known.shape
+        numbers = {"n_times": n_times, "n_known": n_known, "n_targets": n_targets}
+        calendar = CalendarEffect(len(found.places), n_cells=len(found.level), **numbers)
     path = LinearPath(
         n_targets=sizes.n_targets,
         n_known=sizes.n_known,
@@ -152,6 +161,7 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         mixed_len=mixed_rows(fit, n_inputs),
         seq_len=fit.own.shape[1],
         pred_len=sizes.pred_len,
+        calendar=calendar,
     )
     load_linear(path, fit)
     return path
@@ -172,6 +182,9 @@ def load_linear(path: LinearPath, fit: LinearFit) -> None:
     path.effect.copy_(torch.from_numpy(fit.effect))
     if fit.mixed is not None:
         path.mixed.copy_(torch.from_numpy(fit.mixed))
+    if path.calendar is not None and fit.calendar is not None:
+        for name, buffer in path.calendar.named_buffers():
+            buffer.copy_(torch.from_numpy(getattr(fit.calendar, name)))
 
 
 def start_module(
@@ -211,9 +224,13 @@ def start_module(
     path = linear_module(sizes, linear[0]) if linear is not None else None
     module = build_module(settings, sizes, path=path, seed=seed)
     if earlier is not None:
-        weights = earlier.state_dict()
-        validation.check_same_weights(weights, module.state_dict())
-        module.load_state_dict(weights)
+        # Whether the calendar says anything is found anew, and may have changed.
+        weights, own = (
+            {name: value for name, value in each.state_dict().items() if _CALENDAR not in name}
+            for each in (earlier, module)
+        )
+        validation.check_same_weights(weights, own)
+        module.load_state_dict(module.state_dict() | weights)
         if linear is not None and isinstance(module, Corrected):
             # The earlier module brought its path and its trust: both have to be found anew.
             load_linear(module.path, linear[0])
@@ -361,4 +378,4 @@ def _forecasts(
             together = module(*batch.inputs)
             if module.middle is not None:
                 together = together[..., module.middle]
-            yield batch, module.path(*batch.inputs[:2]), together
+            yield batch, module.path(*batch.inputs[:4]), together

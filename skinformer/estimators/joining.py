@@ -279,9 +279,7 @@ def _weights(
     if settings.regressor is not None:
         tabular = fit_tabular_path(rows, settings, before_tail=True)
         forecasts[1] = forecast_windows(tabular, rows, origins)
-    forecasts[2] = predict_windows(
-        lambda past, future, *_: module.path(past, future), source, origins
-    )
+    forecasts[2] = predict_windows(lambda *inputs: module.path(*inputs[:4]), source, origins)
     if settings.train_network:
         forecasts[3] = settings.head.point(predict_windows(module, source, origins))
     ahead = window_rows(origins, rows.sizes.pred_len)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
@@ -76,12 +77,36 @@ def _values(network: Informer) -> dict[str, Tensor]:
 
 def _path_apart(path: LinearPath) -> dict[str, Any]:
     buffers = {name: getattr(path, name).cpu().numpy() for name in _BUFFERS}
-    return buffers | {"mixed_len": path.mixed_len}
+    calendar = None
+    if path.calendar is not None:
+        calendar = {n: value.cpu().numpy() for n, value in path.calendar.named_buffers()}
+    return buffers | {"mixed_len": path.mixed_len, "calendar": calendar}
+
+
+def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarEffect:
+    """Build an effect whose cells and times are where they say."""
+    values = {name: torch.from_numpy(value) for name, value in given.items()}
+    n_cells, (n_times, n_seen, _) = len(values["level"]), values["known"].shape
+    if n_seen not in (0, n_known):
+        raise ModelFileError("its calendar knows other columns than its ridges")
+    numbers = {"n_cells": n_cells, "n_times": n_times, "n_known": n_seen, "n_targets": n_targets}
+    effect = CalendarEffect(len(values["places"]), **numbers)
+    for name, own in effect.named_buffers():
+        value = values[name]
+        if not len(value) or own.shape != value.shape or own.dtype != value.dtype:
+            raise ModelFileError("its calendar has other cells than it says")
+        own.copy_(value)
+    if (effect.places < 0).any():
+        raise ModelFileError("its calendar has cells before the first")
+    return effect
 
 
 def _path_together(given: Any) -> LinearPath:
     own, mixed, effect = (torch.from_numpy(given[name]) for name in _BUFFERS)
     n_known, n_targets = effect.shape
+    calendar = given.get("calendar")  # files of before have none
+    if calendar is not None:
+        calendar = _calendar_together(calendar, n_known=n_known, n_targets=n_targets)
     path = LinearPath(
         n_targets=n_targets,
         n_known=n_known,
@@ -90,6 +115,7 @@ def _path_together(given: Any) -> LinearPath:
         mixed_len=0,
         seq_len=0,
         pred_len=own.shape[2],
+        calendar=calendar,
     )
     path.mixed_len = int(given["mixed_len"])
     path.own, path.mixed, path.effect = own, mixed, effect

@@ -15,6 +15,7 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import LinearPath
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.windows import window_rows
 
 __all__ = ["PREDICTION_CHUNK", "WindowPredictor", "predict_windows", "prediction_threads"]
 
@@ -25,6 +26,8 @@ __all__ = ["PREDICTION_CHUNK", "WindowPredictor", "predict_windows", "prediction
 PREDICTION_CHUNK = 32
 
 _PLACES = np.arange(PREDICTION_CHUNK)
+#: Rows of which what the calendar does is laid out at once.
+_MOST_ROWS = 1 << 20
 
 
 def predict_windows(
@@ -160,21 +163,29 @@ class _OwnMaps:
         self._ahead, self._unclean = ahead, past
         self._past, self._distance = past.numpy(), distance.numpy()
         self._last, self._forecast = self._past[:, -1:, targets], ahead.numpy().transpose(2, 1, 0)
+        self._targets, self._effect = targets, source.effect_of(path.calendar)
 
     @classmethod
     def of(cls, path: LinearPath, source: WindowSource) -> _OwnMaps | None:
         """Take a path, if it is of this kind and on a CPU."""
         mixes = path.n_known or path.mixed_len
-        return None if mixes or source.values.device.type != "cpu" else cls(path, source)
+        long = path.calendar is not None and len(source.values) > _MOST_ROWS
+        return None if mixes or long or source.values.device.type != "cpu" else cls(path, source)
 
     def __call__(self, origins: IntArray) -> Float32Array:
         """Forecast windows of a chunk; in places that have none lies what was there before."""
         n = len(origins)
         self._past[:n] = self._windows[origins - self._seq_len]
         self._unclean.nan_to_num_()
+        if self._effect is not None:
+            self._past[:n, :, self._targets] -= self._effect[
+                window_rows(origins - self._seq_len, self._seq_len)
+            ]
         np.subtract(self._past, self._past[:, -1:], out=self._distance)
         torch.bmm(self._own, self._seen, out=self._ahead)
         forecast: Float32Array = self._last[:n] + self._forecast[:n]
+        if self._effect is not None:
+            forecast += self._effect[window_rows(origins, forecast.shape[1])]
         return forecast
 
 

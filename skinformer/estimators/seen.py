@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.joint import JointForecaster
@@ -15,6 +16,7 @@ from skinformer.estimators.rolling import Forecaster, Rows
 from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
 
@@ -220,9 +222,40 @@ class WindowModel:
         back = self.forecaster.look_back
         with torch.inference_mode():
             given = given.to(self.forecaster.device)
-            found = module.path.response(given[:, back - sizes.seq_len : back], given[:, back:])
+            parts = slice(back - sizes.seq_len, back), slice(back, None)
+            found = module.path.response(
+                *(given[:, part] for part in parts), *(self._fields(part) for part in parts)
+            )
         ridges = self._joint.shares_of(*self._canvas(self.window.values[None])).ridges
         return np.asarray(found.cpu().numpy() * ridges, dtype=np.float64)
+
+    def as_read(self, values: Float64Array) -> Float64Array:
+        """
+        Give values as the ridges read them.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            Standardised, without NaN.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_columns)
+            The same but for what lies beyond all that was seen.
+        """
+        module = self.forecaster.module
+        if not isinstance(module, Corrected):
+            return values
+        given = torch.from_numpy(values)[None].to(self.forecaster.device)
+        return np.asarray(module.path.seen(given)[0].cpu().numpy(), dtype=np.float64)
+
+    def _fields(self, part: slice) -> Tensor | None:
+        """Give the calendar fields of some steps, (1, n, n_fields)."""
+        fields = self.forecaster.sizes.calendar_fields
+        if not fields:
+            return None
+        values = calendar_values(self.clock.labels(self.window.steps[part]), fields)
+        return torch.from_numpy(values.astype(np.int64))[None].to(self.forecaster.device)
 
     @property
     def is_linear(self) -> bool:

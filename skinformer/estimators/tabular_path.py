@@ -132,7 +132,7 @@ def judge_tabular(
     stretches = cut_stretches(rows.timeline.steps_of(origins), source.pred_len)
     if stretches is None:
         return Challenger(fit, np.zeros(source.pred_len))
-    linear = predict_windows(lambda past, future, *_: path(past, future), source, origins)
+    linear = predict_windows(lambda *inputs: path(*inputs[:4]), source, origins)
     tabular = forecast_windows(fit, rows, origins)
     with threads_for(0):
         losses = _losses(linear, tabular, rows, origins, settings.head.point_error)

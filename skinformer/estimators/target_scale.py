@@ -278,7 +278,7 @@ def smeared(
     with threads_for(size * module.largest_product), torch.inference_mode():
         for batch, owner in zip(held_out, owners, strict=True):
             if isinstance(module, Corrected):
-                forecast = module.path(*batch.inputs[:2])
+                forecast = module.path(*batch.inputs[:4])
             else:
                 forecast = module(*batch.inputs)
             apart = (batch.target - forecast).cpu().numpy() * units[owner]

@@ -171,7 +171,9 @@ class WindowGame:
 
     def _changes(self, active: IntArray) -> Float64Array:
         """Give what each active player alone changes of the window, (n, n_rows, n_columns)."""
-        change = np.nan_to_num(self.model.window.values).astype(np.float64) - self._stand_in
+        given = np.nan_to_num(self.model.window.values).astype(np.float64)
+        read, usual = map(self.model.as_read, (given, self._stand_in.astype(np.float64)))
+        change = read - usual
         mine: Float64Array = np.where(self.player == active[:, None, None], change, 0.0)
         mine[:, : self.model.window.begin] = 0.0
         return mine

@@ -46,7 +46,7 @@ class Corrected(nn.Module):
     >>> from torch import nn
     >>> from skinformer.model.corrected import Corrected
     >>> class Last(nn.Module):
-    ...     def forward(self, past, future):
+    ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]
     >>> class One(nn.Module):
     ...     def forward(self, past, future, *times):
@@ -89,7 +89,7 @@ class Corrected(nn.Module):
         future : Tensor of shape (batch, pred_len, n_inputs)
             Masked future.
         past_calendar, future_calendar, past_time, future_time : Tensor, default=None
-            For the network, see `Informer`.
+            See `Informer`; the path reads the calendar, too.
         trust : Tensor of shape (batch, n_targets), default=None
             Each window's own share, where it is judged series by series; None takes the module's.
         found : Tensor of shape (batch, pred_len, n_targets), default=None
@@ -101,7 +101,9 @@ class Corrected(nn.Module):
             Standardised forecast.
         """
         times = past_calendar, future_calendar, past_time, future_time
-        forecast: Tensor = self.path(past, future) if found is None else found
+        if found is None:
+            found = self.path(past, future, past_calendar, future_calendar)
+        forecast: Tensor = found
         correction: Tensor = self.network(past, future, *times)
         share = self.trust if trust is None else match_axes(trust[:, None], correction)
         if self.middle is not None:

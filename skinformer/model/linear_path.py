@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from skinformer.model.calendar_effect import CalendarEffect
+
 __all__ = ["KnownFuturePath", "LinearPath"]
 
 
@@ -26,6 +28,8 @@ class LinearPath(nn.Module):
         Last rows of all columns that are seen together; 0 for none.
     seq_len, pred_len : int
         Last steps of a window that are seen, and steps of the forecast.
+    calendar : CalendarEffect or None, default=None
+        What calendar and columns known ahead do, in place of `effect`.
 
     Attributes
     ----------
@@ -74,15 +78,23 @@ class LinearPath(nn.Module):
         mixed_len: int,
         seq_len: int,
         pred_len: int,
+        calendar: CalendarEffect | None = None,
     ) -> None:
         super().__init__()
         self.n_targets, self.n_known, self.mixed_len = n_targets, n_known, mixed_len
+        self.calendar = calendar
         n_features = (mixed_len + 1) * n_inputs + 1 if mixed_len else 0
         self.register_buffer("own", torch.zeros(n_groups, seq_len, pred_len))
         self.register_buffer("mixed", torch.zeros(n_features, pred_len * n_targets))
         self.register_buffer("effect", torch.zeros(n_known, n_targets))
 
-    def forward(self, past: Tensor, future: Tensor) -> Tensor:
+    def forward(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None = None,
+        future_calendar: Tensor | None = None,
+    ) -> Tensor:
         """Forecast a batch of windows.
 
         Parameters
@@ -91,6 +103,8 @@ class LinearPath(nn.Module):
             Standardised windows; NaN counts as the mean.
         future : Tensor of shape (batch, pred_len, n_inputs)
             Standardised covariates known ahead in the last columns; the others are not read.
+        past_calendar, future_calendar : Tensor of shape (batch, …, n_categories), default=None
+            Categories of both, as `Informer` takes them; read where there is a `calendar`.
 
         Returns
         -------
@@ -98,9 +112,31 @@ class LinearPath(nn.Module):
             The forecast.
         """
         with torch.autocast(past.device.type, enabled=False):
-            return self._mapped(past.float().nan_to_num(), future.float(), 1.0)
+            past, future = (self.seen(x.float().nan_to_num()) for x in (past, future))
+            return self._mapped(past, future, past_calendar, future_calendar, 1.0)
 
-    def response(self, past: Tensor, future: Tensor) -> Tensor:
+    def seen(self, values: Tensor) -> Tensor:
+        """Give values as the path reads them.
+
+        Parameters
+        ----------
+        values : Tensor of shape (batch, length, n_inputs)
+            Standardised.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, n_inputs)
+            Columns known ahead of a `calendar` within what it has seen.
+        """
+        return values if self.calendar is None else self.calendar.within(values)
+
+    def response(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None = None,
+        future_calendar: Tensor | None = None,
+    ) -> Tensor:
         """Tell how much a change of windows changes their forecasts: the map without its constant.
 
         Parameters
@@ -109,20 +145,30 @@ class LinearPath(nn.Module):
             Changes of standardised windows.
         future : Tensor of shape (batch, pred_len, n_inputs)
             Changes of covariates known ahead in the last columns; the others are not read.
+        past_calendar, future_calendar : Tensor of shape (batch, …, n_categories), default=None
+            As for `forward`: these do not change.
 
         Returns
         -------
         Tensor of shape (batch, pred_len, n_targets), float64
             Changes of the forecast.
         """
-        return self._mapped(past.double(), future.double(), 0.0)
+        return self._mapped(past.double(), future.double(), past_calendar, future_calendar, 0.0)
 
-    def _mapped(self, past: Tensor, future: Tensor, one: float) -> Tensor:
+    def _mapped(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None,
+        future_calendar: Tensor | None,
+        one: float,
+    ) -> Tensor:
         targets = slice(self.n_targets)
-        effect, own = self.effect.to(past.dtype), self.own.to(past.dtype).transpose(1, 2)
-        if self.n_known:
-            known = past[..., -self.n_known :] @ effect
-            past = torch.cat([past[..., targets] - known, past[..., self.n_targets :]], dim=-1)
+        own = self.own.to(past.dtype).transpose(1, 2)
+        taken_off = self._effect(past, past_calendar, one)
+        if taken_off is not None:
+            remain = past[..., targets] - taken_off
+            past = torch.cat([remain, past[..., self.n_targets :]], dim=-1)
         last = past[:, -1:]  # (batch, 1, n_inputs)
         distance = past - last
         # Maps to the left, windows as columns: then a product rounds the same wherever in the
@@ -136,9 +182,16 @@ class LinearPath(nn.Module):
             features = torch.cat([recent, last[:, 0], ones], dim=1)
             mixed = self.mixed.to(past.dtype).T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
-        if self.n_known:
-            forecast = forecast + future[..., -self.n_known :].nan_to_num() @ effect
-        return forecast
+        added = self._effect(future, future_calendar, one)
+        return forecast if added is None else forecast + added
+
+    def _effect(self, values: Tensor, calendar: Tensor | None, one: float) -> Tensor | None:
+        """Give what is known ahead of the targets of some steps; None where that is nothing."""
+        known = values[..., values.shape[-1] - self.n_known :]
+        if self.calendar is not None and calendar is not None:
+            effect: Tensor = self.calendar(known, calendar, one)
+            return effect
+        return known @ self.effect.to(values.dtype) if self.n_known else None
 
 
 class KnownFuturePath(nn.Linear):

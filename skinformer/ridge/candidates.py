@@ -165,24 +165,27 @@ class Competition:
     ----------
     problem : Problem
         The rows.
+    alone : bool, default=False
+        Whether one map that all targets share competes with the last value alone.
 
     Notes
     -----
     Shorter look-backs, and the one map of all columns, read parts of the same sums.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, alone: bool = False) -> None:
         n_columns, seq_len = problem.values.shape[1], problem.seq_len
         n_outputs = problem.n_targets * problem.pred_len
         size = _kind_bytes(problem.n_targets * seq_len * seq_len, seq_len * n_outputs)
-        self.per_column = problem.n_targets > 1 and size <= _KIND_BYTES
+        self.per_column = problem.n_targets > 1 and size <= _KIND_BYTES and not alone
         self.problem = problem
         self.columns = ColumnSums(problem, per_column=self.per_column)
         mixed = min(seq_len, _MIXED_ROWS, _MIXED_FEATURES // n_columns)
         n_features = (mixed + 1) * n_columns + 1
-        fits = _kind_bytes(n_features**2, 2 * n_features * n_outputs) <= _KIND_BYTES
+        fits = _kind_bytes(n_features**2, 2 * n_features * n_outputs) <= _KIND_BYTES and not alone
         self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed and fits else None
-        lengths = sorted({max(1, seq_len >> k) for k in range(_HALVINGS)}, reverse=True)
+        halvings = range(1 if alone else _HALVINGS)
+        lengths = sorted({max(1, seq_len >> k) for k in halvings}, reverse=True)
         kinds = ("shared", "own") if self.per_column else ("shared",)
         self.candidates = [Candidate("last")]
         self.candidates += [Candidate(kind, length) for kind in kinds for length in lengths]

@@ -10,6 +10,7 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
+from skinformer.ridge.calendar import CalendarEffect, calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem, Windows, gather
@@ -27,7 +28,9 @@ _NEGLIGIBLE = 1e-6  # weight of a candidate that is left out
 # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
 _NOISE = 0.5
 _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
-_EFFECT_JUDGES = 10_000  # windows by which an effect of columns known ahead is judged
+# By so many windows, and so many of their rows, it is judged what the calendar and columns do.
+_EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
+_EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
 _FARTHEST = 10.0  # times the largest value before the tail, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
@@ -43,12 +46,14 @@ class LinearFit(NamedTuple):
     mixed : ndarray of shape (n_features, pred_len * n_targets), or None
         From the last rows of all columns, their last values and 1; see `MixedSums`.
     effect : ndarray of shape (n_known, n_targets)
-        What columns known ahead do to the targets of their own row.
+        What columns known ahead do to the targets of their own row, whatever the time.
     blend : dict of str to float
         Weight of each candidate.
     apart : tuple of (int, LinearFit), default=()
         The same blend learnt without the windows of one time each: where the time ends among the
         windows' times, ascending, and the fit. What it forecasts of that time is honest.
+    calendar : CalendarEffect or None, default=None
+        What calendar and columns known ahead do, in place of `effect`; None for nothing.
     """
 
     own: Float64Array
@@ -56,6 +61,7 @@ class LinearFit(NamedTuple):
     effect: Float64Array
     blend: dict[str, float]
     apart: tuple[tuple[int, LinearFit], ...] = ()
+    calendar: CalendarEffect | None = None
 
 
 def fit_linear_path(
@@ -112,10 +118,7 @@ def fit_linear_path(
     usable = _usable(problem, origins)
     origins, steps = origins[usable], steps[usable]
     n_training = _before(steps, tail, problem.pred_len)
-    effect = known_effect(problem, origins[:n_training])
-    if effect.any() and not _helps(effect, problem, origins, steps, tail):
-        effect = np.zeros_like(effect)
-    problem = problem._replace(effect=effect)
+    problem = _with_effect(problem, origins, steps, tail)
     competition, stretches, sizes = _compete(problem, origins, steps, tail)
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
@@ -123,38 +126,88 @@ def fit_linear_path(
         apart = _fit_apart(problem, origins[:n_training], steps[:n_training], n_apart, weights)
         before = before._replace(apart=apart)
     if refit and n_training < len(origins):
-        _learn(competition, _like_before(problem, origins, n_training))
+        late = _like_before(problem, origins, n_training)
+        _learn(competition, late)
         after = _blend(competition, *weights)
+        if problem.calendar is not None:
+            # The newest holiday, too.
+            everything = np.append(origins[:n_training], late)
+            with_known = bool(problem.calendar.known.shape[1])
+            calendar = calendar_effect(problem, everything, with_known=with_known)
+            after = after._replace(calendar=calendar)
     return before, after
 
 
-def _helps(
-    effect: Float64Array, problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
-) -> bool:
-    """Tell whether ridges forecast better beside an effect of columns known ahead than without.
+def _with_effect(problem: Problem, origins: IntArray, steps: IntArray, tail: int | None) -> Problem:
+    """Find what is known ahead by itself, and take it off where ridges then forecast better.
 
-    It explains changes since the origin, and so does whatever has the same cycle: the temperature
-    of another city explains when people are in the street, as long as no ridge has seen the day
-    before.
+    The effect of columns alone explains changes since the origin, and so does whatever has the same
+    cycle: the temperature of another city explains when people are in the street, as long as no
+    ridge has seen the day before. So each kind of effect has to prove itself on later rows than
+    those that it was found on.
     """
+    n_training = _before(steps, tail, problem.pred_len)
+    start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, tail)), default=0)
+    early = origins[: _before(steps[:n_training], start, problem.pred_len)]
     some = spread_places(len(origins), _EFFECT_JUDGES)
-    errors = []
-    for each in (effect, np.zeros_like(effect)):
-        part = problem._replace(effect=each)
-        competition, stretches, sizes = _compete(part, origins[some], steps[some], tail)
-        if not stretches:
-            return True
-        weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
-        errors.append(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
-    return bool(np.log(errors[0] / errors[1]).mean() <= 0)
+    tried = [(doubt, kind(problem, early)) for kind, doubt in _EFFECTS]
+    best, least = 0, math.inf
+    for i, (doubt, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
+        error = None if found is None else _error_with(found, origins[some], steps[some], tail)
+        if error is not None and error + doubt <= least:
+            best, least = i, error + doubt
+    found = _EFFECTS[best][0](problem, origins[:n_training])
+    return found or problem._replace(effect=np.zeros_like(problem.effect))
+
+
+def _without(problem: Problem, _: IntArray) -> Problem | None:
+    return problem._replace(effect=np.zeros_like(problem.effect))
+
+
+def _of_columns(problem: Problem, origins: IntArray) -> Problem | None:
+    effect = known_effect(problem, origins)
+    return problem._replace(effect=effect) if effect.any() else None
+
+
+def _of_calendar(problem: Problem, origins: IntArray) -> Problem | None:
+    calendar = calendar_effect(problem, origins, with_known=False)
+    return None if calendar is None else problem._replace(calendar=calendar)
+
+
+def _of_both(problem: Problem, origins: IntArray) -> Problem | None:
+    if not len(problem.effect):
+        return None
+    calendar = calendar_effect(problem, origins, with_known=True)
+    return None if calendar is None else problem._replace(calendar=calendar)
+
+
+#: What is tried, the simplest first, and by what log error it has to be better.
+_EFFECTS = (
+    (_without, 0.0),
+    (_of_columns, 0.0),
+    (_of_calendar, _EFFECT_GAIN),
+    (_of_both, _EFFECT_GAIN),
+)
+
+
+def _error_with(
+    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+) -> float | None:
+    """Give the mean log error, over stretches, of one short map beside the problem's effect."""
+    problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
+    competition, stretches, sizes = _compete(problem, origins, steps, tail, alone=True)
+    if not stretches:
+        return None
+    weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    return float(np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS))).mean())
 
 
 def _compete(
-    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None, *, alone: bool = False
 ) -> tuple[Competition, list[Stretch], list[int]]:
     """Let all candidates forecast stretches, each fitted before them, and learn up to the tail."""
     n_training = _before(steps, tail, problem.pred_len)
-    competition = Competition(problem)
+    competition = Competition(problem, alone=alone)
     n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
     n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
     stretches: list[Stretch] = []
@@ -354,4 +407,4 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
         else:
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in pairs}
-    return LinearFit(own, mixed, problem.effect, blend)
+    return LinearFit(own, mixed, problem.effect, blend, calendar=problem.calendar)

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.algebra import product
+from skinformer.ridge.calendar import CalendarEffect
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.cycle import RowCells
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]
@@ -50,6 +52,10 @@ class Problem(NamedTuple):
     effect : ndarray of shape (n_known, n_targets)
         What the last columns, which are known ahead, do to the targets of their own row. It is
         taken off the targets, so that the maps see what remains.
+    cycle : RowCells or None
+        Where in the calendar's cycle each row lies; None without one.
+    calendar : CalendarEffect or None
+        What is taken off in place of `effect`.
     """
 
     values: npt.NDArray[np.floating]
@@ -59,6 +65,8 @@ class Problem(NamedTuple):
     seq_len: int
     pred_len: int
     effect: Float64Array
+    cycle: RowCells | None = None
+    calendar: CalendarEffect | None = None
 
 
 def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
@@ -88,10 +96,16 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
     size = max(1, _CHUNK_BYTES // (8 * length * problem.values.shape[1]))
     for start in range(0, len(origins), size):
         chunk = origins[start : start + size]
-        rows = problem.values[window_rows(chunk - problem.seq_len, length)].astype(np.float64)
-        rows = np.nan_to_num(rows, copy=False)
-        if len(problem.effect):
-            rows[..., : problem.n_targets] -= rows[..., -len(problem.effect) :] @ problem.effect
+        places = window_rows(chunk - problem.seq_len, length)
+        rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
+        known = rows[..., rows.shape[2] - len(problem.effect) :]
+        if problem.calendar is not None and problem.cycle is not None:
+            if problem.calendar.known.shape[1]:
+                np.clip(known, *problem.calendar.bounds, out=known)
+            effect = problem.calendar.of_rows(known, problem.cycle.of_row[places])
+            rows[..., : problem.n_targets] -= effect
+        elif len(problem.effect):
+            rows[..., : problem.n_targets] -= known @ problem.effect
         past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
         future, last = future[..., : problem.n_targets], past[:, -1]
         ahead = window_rows(chunk, problem.pred_len)

@@ -254,8 +254,8 @@ def test_who_has_no_say_is_not_asked(share):
                 predict_windows(module, source, origins, trust=trust)
             continue
         forecast = predict_windows(module, source, origins, trust=trust)
-        past, future = source.path_inputs(torch.from_numpy(origins))
-        np.testing.assert_allclose(forecast, path(past, future), rtol=1e-5)
+        inputs = source.path_inputs(torch.from_numpy(origins))
+        np.testing.assert_allclose(forecast, path(*inputs), rtol=1e-5)
     of_several = Corrected(path, Loud(), middle=1).eval()
     of_several.trust.fill_(0.0)
     with pytest.raises(AssertionError, match="was asked"):  # how far outputs lie apart

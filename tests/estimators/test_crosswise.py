@@ -37,12 +37,12 @@ def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
     origins = torch.tensor([110, 100, 129, 500, 119, 109, 120])
     rng = torch.Generator().manual_seed(0)
     past, future = (torch.randn(7, *s, generator=rng) for s in ((SEQ, 3), (PRED, 3)))
-    found = honest.forecast(past, future, origins)
+    found = honest.forecast((past, future), origins)
     for i, number in enumerate([1, 0, 2, 2, 1, 0, 2]):  # 500 lies behind all
         path = linear_module(SIZES, apart[number])
         expected = path(past[i : i + 1], future[i : i + 1])[0]
         torch.testing.assert_close(found[i], expected, rtol=1e-4, atol=1e-5)
-    some = honest.forecast(past[:2], future[:2], origins[:2])  # none of the last time
+    some = honest.forecast((past[:2], future[:2]), origins[:2])  # none of the last time
     torch.testing.assert_close(some, found[:2], rtol=1e-4, atol=1e-5)
 
 

@@ -1,0 +1,107 @@
+"""What is known of targets from the calendar and columns known ahead alone, by a table."""
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["CalendarEffect"]
+
+
+class CalendarEffect(nn.Module):
+    """Add up what a step's cell of the calendar, and columns known ahead at its time, do.
+
+    Parameters
+    ----------
+    n_fields : int
+        Calendar fields.
+    n_cells, n_times : int
+        Cells of the cycle, and those of a day; a cell's number modulo `n_times` is its time.
+    n_known, n_targets : int
+        Numbers of columns known ahead and of targets.
+
+    Attributes
+    ----------
+    places : Tensor of shape (n_fields, 60), int64
+        What each value of each field adds to the number of a cell.
+    level : Tensor of shape (n_cells, n_targets)
+        Of each cell.
+    known : Tensor of shape (n_times, n_known, n_targets)
+        Of a unit of each column at each time of a day.
+    bounds : Tensor of shape (2, n_known)
+        Lowest and highest values that were seen, see `within`.
+
+    Notes
+    -----
+    All are buffers, found in closed form (`skinformer.ridge.calendar`). Every number is made of its
+    own step alone, element by element, so that it is the same in any batch.
+
+    **Shape**: see `forward`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skinformer.model.calendar_effect import CalendarEffect
+    >>> effect = CalendarEffect(1, n_cells=2, n_times=1, n_known=1, n_targets=1)
+    >>> _ = effect.places[0, 5].fill_(1), effect.level[1].fill_(7.0), effect.known.fill_(2.0)
+    >>> effect(torch.tensor([[[3.0]]]), torch.tensor([[[5]]])).item()
+    13.0
+    """
+
+    places: Tensor
+    level: Tensor
+    known: Tensor
+    bounds: Tensor
+
+    def __init__(
+        self, n_fields: int, *, n_cells: int, n_times: int, n_known: int, n_targets: int
+    ) -> None:
+        super().__init__()
+        self.register_buffer("places", torch.zeros(n_fields, 60, dtype=torch.int64))
+        self.register_buffer("level", torch.zeros(n_cells, n_targets))
+        self.register_buffer("known", torch.zeros(n_times, n_known, n_targets))
+        self.register_buffer("bounds", torch.zeros(2, n_known))
+
+    def forward(self, known: Tensor, categories: Tensor, level: float = 1.0) -> Tensor:
+        """Give the effect on each step.
+
+        Parameters
+        ----------
+        known : Tensor of shape (batch, length, n_known)
+            Columns known ahead, standardised, without NaN.
+        categories : Tensor of shape (batch, length, n_categories), int64
+            Calendar fields first.
+        level : float, default=1.0
+            What the cells' own part is multiplied by; 0 for the effect of changes.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, n_targets)
+            Of the type of `known`.
+        """
+        cell = torch.zeros_like(categories[..., 0])
+        for j, place in enumerate(self.places):
+            cell = cell + place[categories[..., j]]
+        out = level * self.level.to(known.dtype)[cell % len(self.level)]
+        if self.known.shape[1]:
+            each = self.known.to(known.dtype)[cell % len(self.known)]
+            out = out + (known[..., None] * each).sum(dim=-2)
+        return out
+
+    def within(self, values: Tensor) -> Tensor:
+        """Put columns known ahead, the last ones, between what was seen: no effect goes on beyond.
+
+        Parameters
+        ----------
+        values : Tensor of shape (batch, length, n_inputs)
+            Standardised.
+
+        Returns
+        -------
+        Tensor of shape (batch, length, n_inputs)
+            The others as they were.
+        """
+        n_known = self.known.shape[1]
+        if not n_known:
+            return values
+        low, high = self.bounds.to(values.dtype)
+        known = values[..., -n_known:].clamp(low, high)
+        return torch.cat([values[..., :-n_known], known], dim=-1)

@@ -1,0 +1,247 @@
+"""What the calendar, and columns known ahead at each time of the day, do to targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.algebra import product
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.cycle import Cells
+from skinformer.timeline.windows import spread_places
+
+if TYPE_CHECKING:
+    from skinformer.ridge.sums import Problem
+
+__all__ = ["CalendarEffect", "calendar_effect"]
+
+#: Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
+_STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)
+_CYCLES_PER_BLOCK = 2  # whose mean is what effects are distances from
+_LEAST_CYCLES = 4  # of rows, before anything is said of a cell
+_MOST_PRODUCTS = 4e10  # of two numbers, which takes a second or two
+#: Effects of columns known ahead differ by the time of the day where a time has no more than these.
+_MOST_TIMED = 512
+
+
+class CalendarEffect(NamedTuple):
+    """
+    What is known ahead of targets from the calendar and the columns known ahead alone.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_cells, n_targets)
+        Of each cell of the cycle.
+    known : ndarray of shape (n_times, n_known, n_targets)
+        Of a unit of each column known ahead at each time of the day.
+    bounds : ndarray of shape (2, n_known)
+        Lowest and highest values that were seen: no effect goes on beyond.
+    places : ndarray of int64, shape (n_fields, 60)
+        How cells are numbered, see `Cells`.
+
+    Examples
+    --------
+    >>> tables = {"level": np.array([[0.0], [7.0]]), "known": np.array([[[1.0]], [[10.0]]])}
+    >>> numbers = {"bounds": np.array([[0.0], [4.0]]), "places": np.zeros((0, 60), dtype=np.int64)}
+    >>> effect = CalendarEffect(**tables, **numbers)
+    >>> effect.of_rows(np.array([[3.0], [5.0]]), np.array([0, 1])).ravel()
+    array([ 3., 57.])
+    """
+
+    level: Float64Array
+    known: Float64Array
+    bounds: Float64Array
+    places: IntArray
+
+    def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
+        """
+        Add it up.
+
+        Parameters
+        ----------
+        known : ndarray of shape (…, n_known)
+            Columns known ahead, without NaN.
+        cell : ndarray of int, shape (…)
+            Number of each row's cell; modulo `n_times` its time of the day.
+
+        Returns
+        -------
+        ndarray of shape (…, n_targets)
+            Of each row.
+        """
+        out: Float64Array = self.level[cell % len(self.level)]
+        if self.known.shape[1]:
+            out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
+        return out
+
+
+def calendar_effect(
+    problem: Problem, origins: IntArray, *, with_known: bool
+) -> CalendarEffect | None:
+    """
+    Regress targets on the cells of the calendar, and on columns known ahead at each time of day.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows and their cells; its effects are not read.
+    origins : ndarray of int64, shape (n_windows,)
+        Windows to learn from.
+    with_known : bool
+        Whether columns known ahead take part.
+
+    Returns
+    -------
+    CalendarEffect or None
+        None where the rows do not hold the cycle four times. Cost: one pass over the rows, at most
+        4e10 products.
+
+    Notes
+    -----
+    Rows are compared with the mean of two cycles around them, so that a level that moves is no
+    effect of anything. All is found together: a holiday is judged beside what its hour and weekday
+    usually have, and a temperature beside the hour, which has the same cycle. The day is there
+    beside the week, and a column beside itself at each hour, so that strength draws an hour of the
+    week to that of the day, and a holiday's hour to the whole holiday. It is chosen by what every
+    second block says of the others.
+    """
+    if problem.cycle is None:
+        return None
+    design = _Design.of(problem, problem.cycle.cells, with_known=with_known)
+    blocks = _blocks(problem, origins, _CYCLES_PER_BLOCK * design.n_cells)
+    if sum(map(len, blocks)) < _LEAST_CYCLES * design.n_cells or len(blocks) < 2:
+        return None
+    n_most = int(_MOST_PRODUCTS / design.width**2 / max(map(len, blocks)))
+    blocks = [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
+    parts = [_sums(problem, blocks[i::2], design) for i in range(2)]
+    errors = [
+        _unexplained(parts[1], _solved(parts[0], s)) + _unexplained(parts[0], _solved(parts[1], s))
+        for s in _STRENGTHS
+    ]
+    best = _solved(_Sums(*map(np.add, *parts)), _STRENGTHS[int(np.argmin(errors))])
+    seen = _known(problem, np.concatenate(blocks), design)
+    bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
+    return design.effect(best, bounds, problem.cycle.cells.places)
+
+
+class _Design(NamedTuple):
+    """What rows are explained by: times, cells, columns, and columns at each time."""
+
+    n_times: int
+    n_cells: int
+    n_known: int
+    n_timed: int
+
+    @classmethod
+    def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
+        n_known = len(problem.effect) if with_known else 0
+        few = 0 < n_known * problem.n_targets <= _MOST_TIMED
+        return cls(cells.n_times, cells.n_cells, n_known, cells.n_times if few else 0)
+
+    @property
+    def borders(self) -> IntArray:
+        sizes = self.n_times, self.n_cells, self.n_known, self.n_timed * self.n_known
+        borders: IntArray = np.cumsum(sizes)
+        return borders
+
+    @property
+    def width(self) -> int:
+        return int(self.borders[-1])
+
+    def rows(self, cell: IntArray, known: Float64Array) -> Float64Array:
+        """Lay the regressors of rows out."""
+        out, place = np.zeros((len(cell), self.width)), np.arange(len(cell))
+        time, every, column, _ = self.borders
+        out[place, cell % self.n_times] = 1.0
+        out[place, time + cell % self.n_cells] = 1.0
+        out[:, every:column] = known
+        if self.n_timed:
+            timed = out[:, column:].reshape(len(cell), self.n_timed, self.n_known)
+            timed[place, cell % self.n_timed] = known
+        return out
+
+    def effect(self, found: Float64Array, bounds: Float64Array, places: IntArray) -> CalendarEffect:
+        """Fold the parts into one table of cells and one of columns at each time."""
+        time, every, column = self.borders[:3]
+        n_targets = found.shape[1]
+        level = found[time:every] + found[np.arange(self.n_cells) % self.n_times]
+        known = found[None, every:column]
+        if self.n_timed:
+            known = known + found[column:].reshape(self.n_timed, self.n_known, n_targets)
+        return CalendarEffect(level, known, bounds, places)
+
+
+class _Sums(NamedTuple):
+    gram: Float64Array
+    cross: Float64Array
+    n_rows: Float64Array
+    n_truths: Float64Array
+
+    def means(self) -> tuple[Float64Array, Float64Array]:
+        """Give mean products; of a target with missing truths by those that are known."""
+        return self.gram / self.n_rows, self.cross / np.maximum(self.n_truths, 1.0)
+
+
+def _blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
+    """Cut the rows of windows into consecutive ones of about a length, none of two series."""
+    origins, whole = np.sort(origins), problem.seq_len + problem.pred_len
+    # Windows of two series lie farther apart than they reach.
+    runs = np.split(origins, np.flatnonzero(np.diff(origins) >= whole) + 1)
+    blocks = []
+    for run in runs:
+        if len(run):
+            rows = np.arange(run[0] - problem.seq_len, run[-1] + problem.pred_len)
+            blocks += np.array_split(rows, max(len(rows) // length, 1))
+    return blocks
+
+
+def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
+    """Add up the products of regressors with themselves and with targets, less blocks' means."""
+    width, k = design.width, problem.n_targets
+    sums = _Sums(np.zeros((width, width)), np.zeros((width, k)), np.zeros(()), np.zeros(k))
+    for rows, regressors in _regressors(problem, blocks, design):
+        truth = np.nan_to_num(problem.values[rows, :k].astype(np.float64))
+        there = np.ones_like(truth)
+        if problem.missing is not None:
+            there *= ~problem.missing[rows]
+        if problem.weight is not None:
+            there *= problem.weight[rows] > 0
+        n_truths = there.sum(axis=0)
+        truth = (truth - (truth * there).sum(axis=0) / np.maximum(n_truths, 1.0)) * there
+        sums.gram[...] += product(regressors.T, regressors)
+        sums.cross[...] += product(regressors.T, truth)
+        sums.n_rows[...] += len(rows)
+        sums.n_truths[...] += n_truths
+    return sums
+
+
+def _regressors(
+    problem: Problem, blocks: list[IntArray], design: _Design
+) -> Iterator[tuple[IntArray, Float64Array]]:
+    """Lay out what each row is explained by, as distances from the block's mean."""
+    if problem.cycle is None:
+        raise AssertionError
+    for rows in blocks:
+        cell = problem.cycle.of_row[rows].astype(np.int64)
+        out = design.rows(cell, _known(problem, rows, design))
+        yield rows, out - out.mean(axis=0)
+
+
+def _known(problem: Problem, rows: IntArray, design: _Design) -> Float64Array:
+    first = problem.values.shape[1] - design.n_known
+    return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
+
+
+def _solved(sums: _Sums, strength: float) -> Float64Array:
+    gram, cross = sums.means()
+    effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
+    return effect.astype(np.float64, copy=False)
+
+
+def _unexplained(sums: _Sums, effect: Float64Array) -> float:
+    """Give the mean square that an effect leaves, less a constant."""
+    gram, cross = sums.means()
+    return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())

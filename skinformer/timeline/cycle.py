@@ -1,0 +1,153 @@
+"""Cells of the cycles that a calendar goes through: the hours of a week, the months of a year."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.timeline import Timeline
+
+__all__ = ["Cells", "RowCells", "calendar_cells", "row_cells"]
+
+#: More values than any calendar field has.
+_MOST_VALUES = 60
+#: Cells of a week at most, ten minutes each: with more of them each is seen too seldom.
+_MOST_CELLS = 1008
+
+
+class Cells(NamedTuple):
+    """
+    Where in its cycle a step lies, read off its calendar fields.
+
+    Parameters
+    ----------
+    places : ndarray of int64, shape (n_fields, 60)
+        What each value of each field adds to the number of the cell.
+    n_times : int
+        Cells of a day; 1 where steps are days or longer.
+    n_cells : int
+        All cells, a multiple of `n_times`: a cell's number modulo that is its time of the day.
+    """
+
+    places: IntArray
+    n_times: int
+    n_cells: int
+
+    @property
+    def cycles(self) -> tuple[int, ...]:
+        """Lengths of the cycles: of a day, where it has several cells, and of all."""
+        return tuple(sorted({self.n_times, self.n_cells} - {1}))
+
+    def of(self, values: npt.NDArray[np.integer]) -> IntArray:
+        """
+        Give the number of each step's cell.
+
+        Parameters
+        ----------
+        values : ndarray of int, shape (…, n_fields)
+            Calendar fields.
+
+        Returns
+        -------
+        ndarray of int64, shape (…)
+            0 … n_cells - 1.
+        """
+        cell = np.zeros(values.shape[:-1], dtype=np.int64)
+        for j, place in enumerate(self.places):
+            cell += place[values[..., j]]
+        return cell
+
+
+class RowCells(NamedTuple):
+    """
+    Where in their cycle rows lie.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the calendar.
+    of_row : ndarray of int16, shape (n_rows,)
+        Number of each row's cell.
+    """
+
+    cells: Cells
+    of_row: npt.NDArray[np.int16]
+
+
+def calendar_cells(fields: Sequence[str], values: npt.NDArray[np.integer]) -> Cells | None:
+    """
+    Find the cycle that calendar fields go through.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        Names from `skinformer.timeline.calendar.FIELDS`.
+    values : ndarray of int, shape (n, n_fields)
+        Those of the training steps: they tell which minutes there are.
+
+    Returns
+    -------
+    Cells or None
+        The week, in steps of a day or less; the day where there is no weekday; else the year in
+        months or weeks. None where nothing of it is known, or there are more than 1008 cells.
+
+    Examples
+    --------
+    >>> cells = calendar_cells(["hour", "weekday"], np.array([[0, 0], [23, 6]]))
+    >>> cells.n_times, cells.n_cells, cells.of(np.array([[5, 1]]))
+    (24, 168, array([29]))
+    """
+    places = np.zeros((len(fields), _MOST_VALUES), dtype=np.int64)
+    every = np.arange(_MOST_VALUES)
+    n_times = n_cells = 1
+    if "hour" in fields:
+        n_each = 1
+        if "minute" in fields:
+            j = fields.index("minute")
+            minutes = np.unique(values[:, j])
+            n_each = len(minutes)
+            places[j] = np.maximum(np.searchsorted(minutes, every, side="right") - 1, 0)
+        places[fields.index("hour"), :24] = n_each * every[:24]
+        n_times = n_cells = 24 * n_each
+    if "weekday" in fields:
+        places[fields.index("weekday"), :7] = n_times * every[:7]
+        n_cells = 7 * n_times
+    elif "hour" not in fields:
+        for name, size in (("week", 53), ("month", 12)):
+            if name in fields and n_cells == 1:
+                places[fields.index(name), :size] = every[:size]
+                n_cells = size
+    return Cells(places, n_times, n_cells) if 1 < n_cells <= _MOST_CELLS else None
+
+
+def row_cells(timeline: Timeline, fields: tuple[str, ...]) -> RowCells | None:
+    """
+    Find where in their cycle the rows of a timeline lie.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The rows.
+    fields : tuple of str
+        Calendar fields.
+
+    Returns
+    -------
+    RowCells or None
+        None where the fields go through no cycle, see `calendar_cells`.
+    """
+    if not fields:
+        return None
+    steps = timeline.steps
+    first = int(steps.min())
+    every = np.arange(first, int(steps.max()) + 1)
+    values = calendar_values(timeline.clock.labels(every), fields)
+    cells = calendar_cells(fields, values)
+    if cells is None:
+        return None
+    return RowCells(cells, cells.of(values).astype(np.int16)[steps - first])
