@@ -398,7 +398,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
         honest = honest_path(linear, timeline, sizes, tail, device=settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
-        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed)
+        calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
+        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
         challenger = find_challenger(module, batches, rows, settings)
         # What a network can take off squared errors goes by the square of its share.
         share = 1.0 if challenger is None else float(((1 - challenger.share) ** 2).mean())

@@ -15,6 +15,7 @@ from skinformer.estimators.batches import PathOfWindows, WindowBatches, needs_st
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.split import series_with_truth, tail_rows
 from skinformer.timeline.timeline import Table, Timeline
@@ -196,6 +197,8 @@ class FitRows:
         Where truths were missing; None for nowhere.
     seed : int
         Of whatever is drawn.
+    calendars : tuple of (CalendarEffect or None), default=(None, None)
+        What the calendar does, found before the tail and on all rows.
     """
 
     timeline: Timeline
@@ -205,3 +208,4 @@ class FitRows:
     tails: Origins
     missing: BoolArray | None
     seed: int
+    calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)

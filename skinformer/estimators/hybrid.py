@@ -34,6 +34,7 @@ __all__ = [
     "linear_fit",
     "linear_module",
     "load_linear",
+    "mean_share",
     "start_module",
     "times_of",
 ]
@@ -331,6 +332,30 @@ def best_share(losses: Float64Array) -> int:
     """
     relative = _relative(losses)
     return int(relative.max(axis=0).argmin()) if len(relative) else 0
+
+
+def mean_share(losses: Float64Array) -> int:
+    """
+    Find the share that does best on average, where neither end is the safe one.
+
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (n_stretches, n_shares)
+        Of each share on each stretch.
+
+    Returns
+    -------
+    int
+        The share of the lowest mean log loss, so that no stretch counts for its size.
+
+    Examples
+    --------
+    >>> mean_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
+    2
+    """
+    losses = losses[losses.sum(axis=1) > 0]
+    least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
+    return int(np.log(np.maximum(losses, least)).sum(axis=0).argmin())
 
 
 def surest_share(losses: Float64Array) -> int:

@@ -44,6 +44,7 @@ from skinformer.tabular.fit import Member, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.clock import CLOCKS
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
@@ -53,6 +54,7 @@ __all__ = ["FILES", "FITTED", "SOMETIMES", "flatten", "unflatten"]
 
 _RECORDS = (
     *CLOCKS,
+    CalendarEffect,
     Calibration,
     ClassFeatures,
     ClassFit,

@@ -12,7 +12,7 @@ from torch import Tensor
 from skinformer.estimators.batches import WindowSource
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.fitting import FitRows
-from skinformer.estimators.hybrid import best_share, cut_stretches
+from skinformer.estimators.hybrid import cut_stretches, mean_share
 from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.settings import FitSettings
 from skinformer.stopwatch import timed
@@ -77,6 +77,7 @@ def fit_tabular_path(
         random_state=rows.seed,
         plain=plain,
         quick=before_tail and settings.early_stopping is not True,
+        calendar=rows.calendars[0 if before_tail else 1],
     )
 
 
@@ -125,7 +126,7 @@ def judge_tabular(
     -------
     Challenger
         Fitted before the tail; its share in each step ahead is the one that does best on the
-        stretch of the tail where it does worst, see `best_share`.
+        stretches of the tail on average, see `mean_share`.
     """
     origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
     fit = fit_tabular_path(rows, settings, before_tail=True)
@@ -139,7 +140,7 @@ def judge_tabular(
     total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     total = total @ _nearby(source.pred_len)
-    best = [best_share(total[:, :, step]) for step in range(source.pred_len)]
+    best = [mean_share(total[:, :, step]) for step in range(source.pred_len)]
     return Challenger(fit, np.array(_SHARES)[best])
 
 

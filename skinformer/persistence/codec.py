@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,10 +63,17 @@ def record_kinds(*types: type) -> list[Kind]:
 
 
 def _record_kind(kind: Any) -> Kind:
-    names = [part.name for part in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+    if is_dataclass(kind):
+        names = [part.name for part in fields(kind)]
+        later = {part.name for part in fields(kind) if part.default is not MISSING}
+    else:
+        names, later = list(kind._fields), set(kind._field_defaults)
 
     def together(given: Any) -> Any:
-        if type(given) is not dict or list(given) != names:
+        # Files of before lack what has come since, which has a default.
+        if type(given) is not dict or list(given) != [
+            name for name in names if name in given or name not in later
+        ]:
             raise ModelFileError(f"a {kind.__name__} has other fields")
         return kind(**given)
 

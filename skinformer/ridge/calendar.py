@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.algebra import product
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.cycle import Cells
+from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
 if TYPE_CHECKING:
     from skinformer.ridge.sums import Problem
 
-__all__ = ["CalendarEffect", "calendar_effect"]
+__all__ = ["calendar_effect"]
 
 #: Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
 _STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -25,57 +24,6 @@ _LEAST_CYCLES = 4  # of rows, before anything is said of a cell
 _MOST_PRODUCTS = 4e10  # of two numbers, which takes a second or two
 #: Effects of columns known ahead differ by the time of the day where a time has no more than these.
 _MOST_TIMED = 512
-
-
-class CalendarEffect(NamedTuple):
-    """
-    What is known ahead of targets from the calendar and the columns known ahead alone.
-
-    Parameters
-    ----------
-    level : ndarray of shape (n_cells, n_targets)
-        Of each cell of the cycle.
-    known : ndarray of shape (n_times, n_known, n_targets)
-        Of a unit of each column known ahead at each time of the day.
-    bounds : ndarray of shape (2, n_known)
-        Lowest and highest values that were seen: no effect goes on beyond.
-    places : ndarray of int64, shape (n_fields, 60)
-        How cells are numbered, see `Cells`.
-
-    Examples
-    --------
-    >>> tables = {"level": np.array([[0.0], [7.0]]), "known": np.array([[[1.0]], [[10.0]]])}
-    >>> numbers = {"bounds": np.array([[0.0], [4.0]]), "places": np.zeros((0, 60), dtype=np.int64)}
-    >>> effect = CalendarEffect(**tables, **numbers)
-    >>> effect.of_rows(np.array([[3.0], [5.0]]), np.array([0, 1])).ravel()
-    array([ 3., 57.])
-    """
-
-    level: Float64Array
-    known: Float64Array
-    bounds: Float64Array
-    places: IntArray
-
-    def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
-        """
-        Add it up.
-
-        Parameters
-        ----------
-        known : ndarray of shape (…, n_known)
-            Columns known ahead, without NaN.
-        cell : ndarray of int, shape (…)
-            Number of each row's cell; modulo `n_times` its time of the day.
-
-        Returns
-        -------
-        ndarray of shape (…, n_targets)
-            Of each row.
-        """
-        out: Float64Array = self.level[cell % len(self.level)]
-        if self.known.shape[1]:
-            out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
-        return out
 
 
 def calendar_effect(
@@ -124,7 +72,7 @@ def calendar_effect(
     best = _solved(_Sums(*map(np.add, *parts)), _STRENGTHS[int(np.argmin(errors))])
     seen = _known(problem, np.concatenate(blocks), design)
     bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
-    return design.effect(best, bounds, problem.cycle.cells.places)
+    return design.effect(best, bounds, problem.cycle.cells)
 
 
 class _Design(NamedTuple):
@@ -163,7 +111,7 @@ class _Design(NamedTuple):
             timed[place, cell % self.n_timed] = known
         return out
 
-    def effect(self, found: Float64Array, bounds: Float64Array, places: IntArray) -> CalendarEffect:
+    def effect(self, found: Float64Array, bounds: Float64Array, cells: Cells) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         time, every, column = self.borders[:3]
         n_targets = found.shape[1]
@@ -171,7 +119,7 @@ class _Design(NamedTuple):
         known = found[None, every:column]
         if self.n_timed:
             known = known + found[column:].reshape(self.n_timed, self.n_known, n_targets)
-        return CalendarEffect(level, known, bounds, places)
+        return CalendarEffect(level, known, bounds, cells.places, cells.fields)
 
 
 class _Sums(NamedTuple):

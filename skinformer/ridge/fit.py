@@ -10,11 +10,12 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
-from skinformer.ridge.calendar import CalendarEffect, calendar_effect
+from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import spread_places
 
 __all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.algebra import product
-from skinformer.ridge.calendar import CalendarEffect
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.cycle import RowCells
+from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
 __all__ = ["LEVEL", "Columns", "FeatureMaker", "Pairs", "find_bounds", "find_seasons"]
@@ -187,6 +188,8 @@ class FeatureMaker:
         From `find_bounds`: what lies beyond counts as unknown.
     plain : tuple of int
         Numbers among the columns known ahead that vary: those that are seen at the step alone.
+    calendar : CalendarEffect or None, default=None
+        What ridges were fitted beside: what the calendar and these columns usually do.
     """
 
     columns: Columns
@@ -194,6 +197,7 @@ class FeatureMaker:
     low: Float64Array
     high: Float64Array
     plain: tuple[int, ...] = ()
+    calendar: CalendarEffect | None = None
 
     @property
     def look_back(self) -> int:
@@ -228,7 +232,10 @@ class FeatureMaker:
         counts = [1, 2 + len(self.seasons) if steady else 1, 0]
         counts[2] = counts[1] + len(_BESIDE) + 2
         ends = np.cumsum([0, *(counts[detail] for detail in self._details())])
-        ends += n_features - self.columns.n_static - ends[-1]
+        n_after = self.columns.n_static
+        if self.calendar is not None:
+            n_after += 1 + steady
+        ends += n_features - n_after - ends[-1]
         return [np.arange(low, high) for low, high in pairwise(ends)]
 
     def _details(self) -> list[int]:
@@ -273,6 +280,8 @@ class FeatureMaker:
         for j, detail in zip(varying, self._details(), strict=True):
             features += _of_known(view, int(j), detail)
         features += [view.ahead(int(j), pairs.origin) for j in known[len(varying) :]]
+        if self.calendar is not None:
+            features += _of_effect(view, self.calendar, clock)
         return np.column_stack(features).astype(np.float64, copy=False)
 
 
@@ -336,6 +345,25 @@ def _of_calendar(pairs: Pairs, clock: Clock) -> list[IntArray]:
         wall.day_of_year,
     )
     return [np.asarray(field)[place] for field in fields]
+
+
+def _of_effect(view: _View, calendar: CalendarEffect, clock: Clock) -> list[Float64Array]:
+    """Make what is usual at the step, and by how much it is more than at its phase before."""
+    pairs = view.pairs
+    usual = [_usual(view, calendar, clock, pairs.ahead)]
+    for phase in view.phase[-1:]:
+        usual.append(usual[0] - _usual(view, calendar, clock, phase - pairs.origin))
+    return usual
+
+
+def _usual(view: _View, calendar: CalendarEffect, clock: Clock, ahead: IntArray) -> Float64Array:
+    """Read the effect on the targets of rows; before the series began it is the first row's."""
+    pairs = view.pairs
+    ahead = np.maximum(ahead, pairs.begin - pairs.origin)
+    n_known = calendar.known.shape[1]
+    known = view.values[pairs.origin + ahead, view.values.shape[1] - n_known :]
+    effect = calendar.at(known.astype(np.float64), pairs.step + ahead, clock)
+    return effect[np.arange(len(ahead)), pairs.target]
 
 
 def _of_other(view: _View, j: int) -> list[Float64Array]:

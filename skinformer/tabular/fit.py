@@ -19,6 +19,7 @@ from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
 __all__ = ["TabularFit", "crosswise_forecasts", "first_known", "fit_tabular"]
@@ -129,6 +130,7 @@ def fit_tabular(
     random_state: int = 0,
     plain: tuple[int, ...] | None = None,
     quick: bool = False,
+    calendar: CalendarEffect | None = None,
 ) -> TabularFit:
     """
     Fit one regressor for all steps ahead, all targets and all series.
@@ -154,6 +156,8 @@ def fit_tabular(
         known from an earlier fit; None finds them.
     quick : bool, default=False
         Whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
+    calendar : CalendarEffect or None, default=None
+        What is usual, see `FeatureMaker`; found on these truths at most.
 
     Returns
     -------
@@ -168,7 +172,7 @@ def fit_tabular(
     """
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     bounds = find_bounds(timeline.values, columns.n_targets)
-    maker = FeatureMaker(columns, seasons, *bounds, plain=plain or ())
+    maker = FeatureMaker(columns, seasons, *bounds, plain=plain or (), calendar=calendar)
     begin = first_known(timeline, missing)
     usable = _usable(timeline, maker, begin, missing, stop, spared)
     if not len(usable):

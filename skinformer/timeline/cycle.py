@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["Cells", "RowCells", "calendar_cells", "row_cells"]
+__all__ = ["CalendarEffect", "Cells", "RowCells", "calendar_cells", "row_cells"]
 
 #: More values than any calendar field has.
 _MOST_VALUES = 60
@@ -26,6 +27,8 @@ class Cells(NamedTuple):
 
     Parameters
     ----------
+    fields : tuple of str
+        Names of the calendar fields.
     places : ndarray of int64, shape (n_fields, 60)
         What each value of each field adds to the number of the cell.
     n_times : int
@@ -34,14 +37,10 @@ class Cells(NamedTuple):
         All cells, a multiple of `n_times`: a cell's number modulo that is its time of the day.
     """
 
+    fields: tuple[str, ...]
     places: IntArray
     n_times: int
     n_cells: int
-
-    @property
-    def cycles(self) -> tuple[int, ...]:
-        """Lengths of the cycles: of a day, where it has several cells, and of all."""
-        return tuple(sorted({self.n_times, self.n_cells} - {1}))
 
     def of(self, values: npt.NDArray[np.integer]) -> IntArray:
         """
@@ -57,10 +56,86 @@ class Cells(NamedTuple):
         ndarray of int64, shape (…)
             0 … n_cells - 1.
         """
-        cell = np.zeros(values.shape[:-1], dtype=np.int64)
-        for j, place in enumerate(self.places):
-            cell += place[values[..., j]]
-        return cell
+        return number_cells(self.places, values)
+
+
+class CalendarEffect(NamedTuple):
+    """
+    What is known ahead of targets from the calendar and the columns known ahead alone.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_cells, n_targets)
+        Of each cell of the cycle.
+    known : ndarray of shape (n_times, n_known, n_targets)
+        Of a unit of each column known ahead at each time of the day.
+    bounds : ndarray of shape (2, n_known)
+        Lowest and highest values that were seen: no effect goes on beyond.
+    places : ndarray of int64, shape (n_fields, 60)
+        How cells are numbered, see `Cells`.
+    fields : tuple of str
+        The calendar fields.
+
+    Examples
+    --------
+    >>> tables = {"level": np.array([[0.0], [7.0]]), "known": np.array([[[1.0]], [[10.0]]])}
+    >>> numbers = {"bounds": np.array([[0.0], [4.0]]), "places": np.zeros((0, 60), dtype=np.int64)}
+    >>> effect = CalendarEffect(**tables, **numbers)
+    >>> effect.of_rows(np.array([[3.0], [5.0]]), np.array([0, 1])).ravel()
+    array([ 3., 57.])
+    """
+
+    level: Float64Array
+    known: Float64Array
+    bounds: Float64Array
+    places: IntArray
+    fields: tuple[str, ...] = ()
+
+    def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
+        """
+        Add it up.
+
+        Parameters
+        ----------
+        known : ndarray of shape (…, n_known)
+            Columns known ahead, without NaN.
+        cell : ndarray of int, shape (…)
+            Number of each row's cell; modulo `n_times` its time of the day.
+
+        Returns
+        -------
+        ndarray of shape (…, n_targets)
+            Of each row.
+        """
+        out: Float64Array = self.level[cell % len(self.level)]
+        if self.known.shape[1]:
+            out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
+        return out
+
+    def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
+        """
+        Add it up for steps on a clock.
+
+        Parameters
+        ----------
+        known : ndarray of shape (n, n_known)
+            Columns known ahead; NaN counts as the mean, and what lies beyond `bounds` as these.
+        steps : ndarray of int64, shape (n,)
+            When.
+        clock : Clock
+            What they count.
+
+        Returns
+        -------
+        ndarray of shape (n, n_targets)
+            Of each step.
+        """
+        every, place = np.unique(steps, return_inverse=True)
+        values = calendar_values(clock.labels(every), self.fields)
+        cell = number_cells(self.places, values)[place]
+        if self.known.shape[1]:
+            known = np.clip(np.nan_to_num(known), *self.bounds)
+        return self.of_rows(known, cell)
 
 
 class RowCells(NamedTuple):
@@ -122,7 +197,29 @@ def calendar_cells(fields: Sequence[str], values: npt.NDArray[np.integer]) -> Ce
             if name in fields and n_cells == 1:
                 places[fields.index(name), :size] = every[:size]
                 n_cells = size
-    return Cells(places, n_times, n_cells) if 1 < n_cells <= _MOST_CELLS else None
+    return Cells(tuple(fields), places, n_times, n_cells) if 1 < n_cells <= _MOST_CELLS else None
+
+
+def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
+    """
+    Give the number of each step's cell.
+
+    Parameters
+    ----------
+    places : ndarray of int64, shape (n_fields, 60)
+        See `Cells`.
+    values : ndarray of int, shape (…, n_fields)
+        Calendar fields.
+
+    Returns
+    -------
+    ndarray of int64, shape (…)
+        From 0 on.
+    """
+    cell = np.zeros(values.shape[:-1], dtype=np.int64)
+    for j, place in enumerate(places):
+        cell += place[values[..., j]]
+    return cell
 
 
 def row_cells(timeline: Timeline, fields: tuple[str, ...]) -> RowCells | None:
