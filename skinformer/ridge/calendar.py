@@ -25,6 +25,8 @@ _LEAST_CYCLES = 4  # of rows, before anything is said of a cell
 _MOST_PRODUCTS = 4e10  # of two numbers, which takes a second or two
 #: Effects of columns known ahead differ by the time of the day where a time has no more than these.
 _MOST_TIMED = 512
+#: Nor where there are more regressors: solving for these takes as long as their products.
+_MOST_REGRESSORS = 2048
 
 
 class CalendarEffect(NamedTuple):
@@ -73,7 +75,9 @@ class CalendarEffect(NamedTuple):
             Of each row.
         """
         out: Float64Array = self.level[cell % len(self.level)]
-        if self.known.shape[1]:
+        if self.known.shape[:2] == (1, known.shape[-1]):  # no table of each row
+            out += known @ self.known[0]
+        elif self.known.shape[1]:
             out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
         return out
 
@@ -138,8 +142,9 @@ class _Design(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
         n_known = len(problem.effect) if with_known else 0
-        few = 0 < n_known * problem.n_targets <= _MOST_TIMED
-        return cls(cells.n_times, cells.n_cells, n_known, cells.n_times if few else 0)
+        timed = cls(cells.n_times, cells.n_cells, n_known, cells.n_times)
+        few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= _MOST_REGRESSORS
+        return timed if few else timed._replace(n_timed=0)
 
     @property
     def borders(self) -> IntArray:
@@ -182,7 +187,7 @@ class _Sums(NamedTuple):
 
     def means(self) -> tuple[Float64Array, Float64Array]:
         """Give mean products; of a target with missing truths by those that are known."""
-        return self.gram / self.n_rows, self.cross / np.maximum(self.n_truths, 1.0)
+        return self.gram / np.maximum(self.n_rows, 1.0), self.cross / np.maximum(self.n_truths, 1.0)
 
 
 def _blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
@@ -211,9 +216,12 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
             there *= problem.weight[rows] > 0
         n_truths = there.sum(axis=0)
         truth = (truth - (truth * there).sum(axis=0) / np.maximum(n_truths, 1.0)) * there
-        sums.gram[...] += product(regressors.T, regressors)
+        # A row counts by its truths: those that are missing by the clock have cells of their own.
+        share = there.mean(axis=1, keepdims=True)
+        regressors -= (regressors * share).sum(axis=0) / max(share.sum(), 1.0)
+        sums.gram[...] += product(regressors.T, regressors * share)
         sums.cross[...] += product(regressors.T, truth)
-        sums.n_rows[...] += len(rows)
+        sums.n_rows[...] += share.sum()
         sums.n_truths[...] += n_truths
     return sums
 
@@ -221,13 +229,12 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
 def _regressors(
     problem: Problem, blocks: list[IntArray], design: _Design
 ) -> Iterator[tuple[IntArray, Float64Array]]:
-    """Lay out what each row is explained by, as distances from the block's mean."""
+    """Lay out what each row is explained by."""
     if problem.cycle is None:
         raise AssertionError
     for rows in blocks:
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        out = design.rows(cell, _known(problem, rows, design))
-        yield rows, out - out.mean(axis=0)
+        yield rows, design.rows(cell, _known(problem, rows, design))
 
 
 def _known(problem: Problem, rows: IntArray, design: _Design) -> Float64Array:
