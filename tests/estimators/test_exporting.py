@@ -154,8 +154,9 @@ def make_week(n=2300, **options):
     return X
 
 
-@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
-@pytest.mark.parametrize("changes", [{}, {"known_future": None}], ids=str)
+@pytest.mark.parametrize(
+    ("changes", "tz"), [({}, "Europe/Berlin"), ({"known_future": None}, None)], ids=str
+)
 def test_what_the_calendar_does_is_in_the_graph(changes, tz):
     """Cells are counted there, through daylight saving; and a price beyond all is the highest."""
     X = make_week(tz=tz)
