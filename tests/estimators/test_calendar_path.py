@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor
 from skinformer.estimators import predicting, simple_path
 from skinformer.estimators.predicting import _OwnMaps
+from skinformer.model.linear_path import LinearPath
 from skinformer.training import checkpoint as checkpoints
 
 SEQ, PRED, WEEK, TRAIN = 24, 6, 168, 2200
@@ -402,3 +404,31 @@ def test_whatever_else_is_asked_for_the_week_is_known(df, changes):
     forecast = np.asarray(model.predict(df if "target" in changes else df[["load"]]))
     load = forecast.reshape(len(df), -1)[:, 0]
     assert np.abs(load - df["load"])[TRAIN:].mean() < 4
+
+
+@pytest.mark.parametrize("case", ["trees", "logarithms", "panel", "quantiles"])
+def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
+    """Without them it forecasts as if there were none, and is judged by that."""
+    forward, asked = LinearPath.forward, []
+
+    def spy(self, past, future, *calendars):
+        if self.calendar is not None:
+            asked.append([fields is not None for fields in calendars])
+        return forward(self, past, future, *calendars)
+
+    monkeypatch.setattr(LinearPath, "forward", spy)
+    rows, changes = df[["load"]][:TRAIN], {"max_iter": 2}
+    if case == "panel":
+        rows = make_panel()[0]
+        monkeypatch.setattr(simple_path, "_LONG", (10**6, 10**6))
+    if case in ("trees", "panel"):
+        changes["base"] = DecisionTreeRegressor(max_depth=4, random_state=0)
+    if case == "logarithms":
+        changes["target_transform"] = "log"
+    if case == "quantiles":
+        changes["loss"] = [0.1, 0.5, 0.9]
+    model = fit(rows, **changes)
+    model.forecast()
+    assert effect(model) is not None
+    assert asked
+    assert all(told == [True, True] for told in asked)

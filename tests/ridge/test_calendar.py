@@ -257,6 +257,14 @@ def test_less_than_four_cycles_say_nothing():
         assert (find(problem) is not None) == there
 
 
+def test_short_series_together_have_to_hold_four_cycles():
+    """However many blocks they are."""
+    for length, there in ((290, False), (340, True)):
+        problem = make_problem(np.zeros(2 * length))
+        spans = [origins_of(problem, a, a + length) for a in (0, length)]
+        assert (find(problem, np.concatenate(spans)) is not None) == there
+
+
 def test_without_cells_or_windows_there_is_no_effect():
     """Undated rows, and a fit before the first stretch."""
     problem = make_problem(np.zeros(10 * WEEK))

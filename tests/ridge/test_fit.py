@@ -857,6 +857,25 @@ def test_a_cycle_has_to_be_worth_its_gain(gain, monkeypatch):
     assert (kind_of(found) == "calendar") == (gain == 0)
 
 
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        ((0.0, 0.0, 0.0, 0.0), "columns"),
+        ((0.0, 1.0, -0.009, 1.0), "nothing"),
+        ((0.0, 1.0, -0.011, 1.0), "calendar"),
+        ((0.0, -0.005, -0.011, -0.02), "both"),
+        ((None, None, None, None), "nothing"),
+    ],
+)
+def test_a_cycle_is_taken_where_the_error_falls_by_a_hundredth(errors, kind, monkeypatch):
+    """Less is only one more thing to know; a line costs nothing beside what there was before."""
+    known = np.random.default_rng(1).normal(size=480)
+    values = np.column_stack([daily()[:, 0] + 3 * known, known])
+    problem, given = with_hours(make_problem(values, n_known=1)), iter(errors)
+    monkeypatch.setattr(fitting, "_error_with", lambda *_: next(given))
+    assert kind_of(fit(problem)[0]) == kind
+
+
 def only(monkeypatch, kind):
     """Let one kind of effect be the only one that there is, and all candidates count alike."""
     find = {"calendar": fitting._of_calendar, "both": fitting._of_both}[kind]
