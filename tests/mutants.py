@@ -40,6 +40,13 @@ TARGET_SCALE = "skinformer/estimators/target_scale.py"
 CALLBACKS = "skinformer/estimators/callbacks.py"
 REGRESSOR = "skinformer/estimators/regressor.py"
 RECIPES = "skinformer/recipes.py"
+CYCLE = "skinformer/timeline/cycle.py"
+CALENDAR = "skinformer/ridge/calendar.py"
+RIDGE_FIT = "skinformer/ridge/fit.py"
+PREDICTING = "skinformer/estimators/predicting.py"
+JOINING = "skinformer/estimators/joining.py"
+LINEAR_PATH = "skinformer/model/linear_path.py"
+WINDOW_GAME = "skinformer/evaluation/window_game.py"
 
 
 class Mutant(NamedTuple):
@@ -50,6 +57,7 @@ class Mutant(NamedTuple):
     old: str
     new: str
     after: str = ""
+    tests: tuple[str, ...] = tuple(TESTS)
 
     def apply(self, text):
         """Give the changed source; raise where there is nothing to change."""
@@ -252,6 +260,73 @@ LINKS = [
     Mutant("named attention: encoder", PARTS, '"encoder": kind', '"encoder": "auto"'),
 ]
 
+#: What the calendar does beside the ridges, cut by hand; and the tests that must notice.
+EFFECTS = [
+    Mutant(
+        "calendar: weeks of seven hours",
+        CYCLE,
+        "n_cells = 7 * n_times",
+        "n_cells = 7",
+        tests=("tests/timeline/test_cycle.py",),
+    ),
+    Mutant(
+        "calendar: series mixed",
+        CALENDAR,
+        "np.diff(origins) >= whole",
+        "np.diff(origins) > whole",
+        tests=("tests/ridge/test_calendar.py",),
+    ),
+    Mutant(
+        "calendar: missing truths count",
+        CALENDAR,
+        "product(regressors.T, regressors * share)",
+        "product(regressors.T, regressors)",
+        tests=("tests/ridge/test_calendar.py",),
+    ),
+    Mutant(
+        "calendar: learnt from the tail",
+        RIDGE_FIT,
+        "found = _EFFECTS[best][0](problem, origins[:n_training])",
+        "found = _EFFECTS[best][0](problem, origins)",
+        tests=("tests/ridge/test_fit.py",),
+    ),
+    Mutant(
+        "calendar: no gain asked for",
+        RIDGE_FIT,
+        "_EFFECT_GAIN = 0.01",
+        "_EFFECT_GAIN = 0.0",
+        tests=("tests/ridge/test_fit.py",),
+    ),
+    Mutant(
+        "calendar: stays in the window",
+        LINEAR_PATH,
+        "remain = past[..., targets] - taken_off",
+        "remain = past[..., targets]",
+        tests=("tests/model/test_calendar_effect.py",),
+    ),
+    Mutant(
+        "calendar: not in the short way",
+        PREDICTING,
+        "source.effect_of(path.calendar)",
+        "None",
+        tests=("tests/estimators/test_batches.py",),
+    ),
+    Mutant(
+        "calendar: judged without the hours",
+        JOINING,
+        "module.path(*inputs[:4])",
+        "module.path(*inputs[:2])",
+        tests=("tests/estimators/test_calendar_path.py",),
+    ),
+    Mutant(
+        "calendar: explained beyond what was seen",
+        WINDOW_GAME,
+        "change = read - usual",
+        "change = given - usual",
+        tests=("tests/evaluation/test_explain.py",),
+    ),
+]
+
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
 OTHER = {
     "target_transform": ['"log"'],
@@ -361,7 +436,7 @@ def recipe_values():
 
 def all_mutants():
     """Give every mutant; raise if there is nothing for one of them to change."""
-    mutants = [*LINKS, *defaulted(), *block_values(), *recipe_values()]
+    mutants = [*LINKS, *EFFECTS, *defaulted(), *block_values(), *recipe_values()]
     for mutant in mutants:
         mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))
     return mutants
@@ -380,7 +455,8 @@ def run(mutant):
             path.write_text(mutant.apply(path.read_text(encoding="utf-8")), encoding="utf-8")
         os.chdir(folder)
         sys.path[0] = str(folder)
-        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *TESTS]))
+        tests = TESTS if mutant is None else mutant.tests
+        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
         os.chdir(ROOT)
     if status not in (0, 1):
         raise RuntimeError(

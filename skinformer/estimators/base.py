@@ -40,6 +40,7 @@ from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.placement import after_history
+from skinformer.estimators.predicting import PREDICTION_CHUNK
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import FitSettings, read_settings
@@ -443,7 +444,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
     ) -> TrainingRecord:
         """Train the network, and tell callbacks of its epochs."""
-        with tasks as on_epoch, threads_for(settings.batch_size * self.module_.largest_product):
+        # By as many windows as a prediction: in a small network a larger batch is no larger work.
+        n_windows = min(settings.batch_size, PREDICTION_CHUNK)
+        with tasks as on_epoch, threads_for(n_windows * self.module_.largest_product):
             if not settings.train_network:
                 return TrainingRecord()
             return train(

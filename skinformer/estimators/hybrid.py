@@ -100,7 +100,8 @@ def linear_fit(
         min(sizes.seq_len, _LONGEST),
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
-        cycle=row_cells(timeline, sizes.calendar_fields),
+        # Series of a panel have weeks of their own, a new one has nobody's.
+        cycle=row_cells(timeline, sizes.calendar_fields) if timeline.n_series == 1 else None,
     )
     share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]

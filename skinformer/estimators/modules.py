@@ -96,8 +96,10 @@ def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarE
         if not len(value) or own.shape != value.shape or own.dtype != value.dtype:
             raise ModelFileError("its calendar has other cells than it says")
         own.copy_(value)
-    if (effect.places < 0).any():
-        raise ModelFileError("its calendar has cells before the first")
+    if (effect.places < 0).any() or (effect.places >= n_cells).any() or n_cells % n_times:
+        raise ModelFileError("its calendar has cells before the first or behind the last")
+    if not all(value.isfinite().all() for value in effect.buffers()):
+        raise ModelFileError("its calendar holds what is no number")
     return effect
 
 

@@ -81,9 +81,14 @@ class CalendarEffect(nn.Module):
         for j, place in enumerate(self.places):
             cell = cell + place[categories[..., j]]
         out = level * self.level.to(known.dtype)[cell % len(self.level)]
-        if self.known.shape[1]:
-            each = self.known.to(known.dtype)[cell % len(self.known)]
-            out = out + (known[..., None] * each).sum(dim=-2)
+        table = self.known.to(known.dtype)
+        if not table.shape[1]:
+            return out
+        if len(table) == 1:  # of many columns and targets: their products at once would be too many
+            for column, effect in zip(known.unbind(-1), table[0], strict=True):
+                out = out + column[..., None] * effect
+        else:
+            out = out + (known[..., None] * table[cell % len(table)]).sum(dim=-2)
         return out
 
     def within(self, values: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
@@ -24,6 +24,12 @@ _LEAST_CYCLES = 4  # of rows, before anything is said of a cell
 _MOST_PRODUCTS = 4e10  # of two numbers, which takes a second or two
 #: Effects of columns known ahead differ by the time of the day where a time has no more than these.
 _MOST_TIMED = 512
+#: Nor where there are more regressors: solving for these takes as long as their products.
+_MOST_REGRESSORS = 1024
+_N_TIMES = 4  # each of which says what becomes of an effect that was found on the others
+#: Mean square of a standardised target that a column known ahead has to explain in such times: what
+#: was seen in one time alone, a ramp before the only Christmas, is no rule.
+_LEAST_GAIN = 1e-4
 
 
 def calendar_effect(
@@ -53,8 +59,8 @@ def calendar_effect(
     effect of anything. All is found together: a holiday is judged beside what its hour and weekday
     usually have, and a temperature beside the hour, which has the same cycle. The day is there
     beside the week, and a column beside itself at each hour, so that strength draws an hour of the
-    week to that of the day, and a holiday's hour to the whole holiday. It is chosen by what every
-    second block says of the others.
+    week to that of the day, and a holiday's hour to the whole holiday. Strengths, and the columns
+    that take part, are chosen by times that have not seen the effect.
     """
     if problem.cycle is None:
         return None
@@ -64,15 +70,56 @@ def calendar_effect(
         return None
     n_most = int(_MOST_PRODUCTS / design.width**2 / max(map(len, blocks)))
     blocks = [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
-    parts = [_sums(problem, blocks[i::2], design) for i in range(2)]
-    errors = [
-        _unexplained(parts[1], _solved(parts[0], s)) + _unexplained(parts[0], _solved(parts[1], s))
-        for s in _STRENGTHS
-    ]
-    best = _solved(_Sums(*map(np.add, *parts)), _STRENGTHS[int(np.argmin(errors))])
+    times = np.array_split(np.arange(len(blocks)), min(_N_TIMES, len(blocks)))
+    trial = _Trial([_sums(problem, [blocks[i] for i in time], design) for time in times], design)
+    best = trial.best()
     seen = _known(problem, np.concatenate(blocks), design)
     bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
     return design.effect(best, bounds, problem.cycle.cells)
+
+
+class _Trial:
+    """Effects of some strengths and columns, each judged on times that it has not seen."""
+
+    def __init__(self, times: list[_Sums], design: _Design) -> None:
+        self.times, self.design = times, design
+        self.whole = _Sums(*(sum(parts) for parts in zip(*times, strict=True)))
+        self.others = [_Sums(*map(np.subtract, self.whole, time)) for time in times]
+
+    def best(self) -> Float64Array:
+        """Choose strengths of both kinds, then columns one by one, and solve with all times."""
+        columns = np.ones(self.design.n_known, dtype=bool)
+        least, strength = min((self._error(s, s, columns), s) for s in _STRENGTHS)
+        strengths = strength, strength
+        if self.design.n_known:
+            trials = ((self._error(strength, s, columns), (strength, s)) for s in _STRENGTHS)
+            least, strengths = min(trials)
+        few = self.design.n_known * self.design.width**3 <= _MOST_PRODUCTS
+        for j in range(self.design.n_known if few else 0):
+            without = columns.copy()
+            without[j] = False
+            error = self._error(*strengths, without)
+            if error < least + _LEAST_GAIN:
+                columns, least = without, error
+        return self._solved(self.whole, *strengths, columns)
+
+    def _error(self, level: float, known: float, columns: BoolArray) -> float:
+        """Give the mean square of each time that the others leave, less a constant."""
+        error = 0.0
+        for time, others in zip(self.times, self.others, strict=True):
+            gram, cross = time.means()
+            effect = self._solved(others, level, known, columns)
+            left = (effect * (gram @ effect)).sum() - 2 * (effect * cross).sum()
+            error += float(left) / (len(self.times) * effect.shape[1])
+        return error
+
+    def _solved(self, sums: _Sums, level: float, known: float, columns: BoolArray) -> Float64Array:
+        gram, cross = sums.means()
+        used = np.flatnonzero(self.design.used(columns))
+        strength = np.where(used < self.design.borders[1], level, known)
+        effect = np.zeros_like(cross)
+        effect[used] = np.linalg.solve(gram[np.ix_(used, used)] + np.diag(strength), cross[used])
+        return effect
 
 
 class _Design(NamedTuple):
@@ -86,8 +133,9 @@ class _Design(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
         n_known = len(problem.effect) if with_known else 0
-        few = 0 < n_known * problem.n_targets <= _MOST_TIMED
-        return cls(cells.n_times, cells.n_cells, n_known, cells.n_times if few else 0)
+        timed = cls(cells.n_times, cells.n_cells, n_known, cells.n_times)
+        few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= _MOST_REGRESSORS
+        return timed if few else timed._replace(n_timed=0)
 
     @property
     def borders(self) -> IntArray:
@@ -111,6 +159,11 @@ class _Design(NamedTuple):
             timed[place, cell % self.n_timed] = known
         return out
 
+    def used(self, columns: BoolArray) -> BoolArray:
+        """Tell which regressors there are with some of the columns known ahead."""
+        cells = np.ones(self.borders[1], dtype=bool)
+        return np.concatenate([cells, columns, np.tile(columns, self.n_timed)])
+
     def effect(self, found: Float64Array, bounds: Float64Array, cells: Cells) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         time, every, column = self.borders[:3]
@@ -130,7 +183,7 @@ class _Sums(NamedTuple):
 
     def means(self) -> tuple[Float64Array, Float64Array]:
         """Give mean products; of a target with missing truths by those that are known."""
-        return self.gram / self.n_rows, self.cross / np.maximum(self.n_truths, 1.0)
+        return self.gram / np.maximum(self.n_rows, 1.0), self.cross / np.maximum(self.n_truths, 1.0)
 
 
 def _blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
@@ -159,9 +212,12 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
             there *= problem.weight[rows] > 0
         n_truths = there.sum(axis=0)
         truth = (truth - (truth * there).sum(axis=0) / np.maximum(n_truths, 1.0)) * there
-        sums.gram[...] += product(regressors.T, regressors)
+        # A row counts by its truths: those that are missing by the clock have cells of their own.
+        share = there.mean(axis=1, keepdims=True)
+        regressors -= (regressors * share).sum(axis=0) / max(share.sum(), 1.0)
+        sums.gram[...] += product(regressors.T, regressors * share)
         sums.cross[...] += product(regressors.T, truth)
-        sums.n_rows[...] += len(rows)
+        sums.n_rows[...] += share.sum()
         sums.n_truths[...] += n_truths
     return sums
 
@@ -169,27 +225,14 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
 def _regressors(
     problem: Problem, blocks: list[IntArray], design: _Design
 ) -> Iterator[tuple[IntArray, Float64Array]]:
-    """Lay out what each row is explained by, as distances from the block's mean."""
+    """Lay out what each row is explained by."""
     if problem.cycle is None:
         raise AssertionError
     for rows in blocks:
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        out = design.rows(cell, _known(problem, rows, design))
-        yield rows, out - out.mean(axis=0)
+        yield rows, design.rows(cell, _known(problem, rows, design))
 
 
 def _known(problem: Problem, rows: IntArray, design: _Design) -> Float64Array:
     first = problem.values.shape[1] - design.n_known
     return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
-
-
-def _solved(sums: _Sums, strength: float) -> Float64Array:
-    gram, cross = sums.means()
-    effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
-    return effect.astype(np.float64, copy=False)
-
-
-def _unexplained(sums: _Sums, effect: Float64Array) -> float:
-    """Give the mean square that an effect leaves, less a constant."""
-    gram, cross = sums.means()
-    return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())

@@ -108,7 +108,11 @@ class CalendarEffect(NamedTuple):
             Of each row.
         """
         out: Float64Array = self.level[cell % len(self.level)]
-        if self.known.shape[1]:
+        if not self.known.shape[1]:
+            return out
+        if len(self.known) == 1:  # no table of each row
+            out += known @ self.known[0]
+        else:
             out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
         return out
 

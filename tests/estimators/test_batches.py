@@ -9,7 +9,8 @@ import torch
 
 from skinformer.estimators.batches import WindowBatches, window_source
 from skinformer.estimators.fitting import FitBatches
-from skinformer.estimators.predicting import PREDICTION_CHUNK, predict_windows
+from skinformer.estimators.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
+from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
@@ -292,6 +293,91 @@ def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_
     forecast = predict_windows(module, source, origins)[-(n % 32 or 32) :]
     whole = path(*source.path_inputs(torch.from_numpy(chunk))).numpy()
     np.testing.assert_array_equal(forecast, whole[: len(forecast)])
+
+
+def calendar_path(n_targets, n_past=0, *, seq_len=48):
+    """Make a path with random maps and what hours and weekdays do."""
+    chance = torch.Generator().manual_seed(0)
+    effect = CalendarEffect(2, n_cells=168, n_times=1, n_known=0, n_targets=n_targets)
+    effect.places[0, :24] = torch.arange(24)
+    effect.places[1, :7] = 24 * torch.arange(7)
+    effect.level.normal_(generator=chance)
+    sizes = {"n_known": 0, "n_inputs": n_targets + n_past, "n_groups": 1, "mixed_len": 0}
+    path = LinearPath(
+        n_targets=n_targets, **sizes, seq_len=seq_len - 8, pred_len=PRED, calendar=effect
+    )
+    path.own.normal_(generator=chance)
+    return path.eval()
+
+
+def calendar_source(values, n_targets, *, seq_len=48, n_series=0, steps=None):
+    """Make rows of hours, with holes."""
+    sizes = {"n_targets": n_targets, "n_past": values.shape[1] - n_targets, "n_series": n_series}
+    sizes |= {"seq_len": seq_len, "calendar_fields": ("hour", "weekday")}
+    index = pd.date_range("2024-03-25", periods=900, freq="h", tz="Europe/Berlin")
+    steps = np.arange(len(values)) + 77 if steps is None else steps
+    series = np.zeros(len(values), dtype=np.int64)
+    sizes = SimpleNamespace(**{**vars(SIZES), **sizes})
+    clock = clock_for(index, index.freq)
+    return window_source(values, steps, series, clock, sizes=sizes, device="cpu")
+
+
+def holed_rows(n_columns, n=400):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n, n_columns)).astype(np.float32)
+    values[rng.random(values.shape) < 0.02] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+@pytest.mark.parametrize("n_past", [0, 1])
+@pytest.mark.parametrize("n_series", [0, 2])
+@pytest.mark.parametrize("n", [1, 7, 32, 40])
+def test_the_short_way_takes_the_calendar_off_as_the_path_does(n_targets, n_past, n_series, n):
+    """Bit for bit, call after call: what lies in unused places is that of an earlier chunk."""
+    values = holed_rows(n_targets + n_past)
+    source = calendar_source(values, n_targets, n_series=n_series)
+    path = calendar_path(n_targets, n_past)
+    module = Corrected(path, Loud()).eval()
+    module.trust.fill_(0.0)
+    short = WindowPredictor(module, source)
+    assert short._maps is not None
+    rng = np.random.default_rng(n)
+    for _ in range(3):
+        origins = rng.integers(48, len(values) - PRED, size=n)
+        found = short(origins)
+        for i in range(0, n, PREDICTION_CHUNK):
+            part = origins[i : i + PREDICTION_CHUNK]
+            chunk = torch.from_numpy(np.resize(part, PREDICTION_CHUNK))
+            whole = path(*source.path_inputs(chunk)).numpy()[: len(part)]
+            np.testing.assert_array_equal(found[i : i + PREDICTION_CHUNK], whole)
+
+
+def test_the_short_way_reads_what_a_recursion_writes():
+    """Forecasts are fed back into the rows; what the calendar does there stays as it was."""
+    values = holed_rows(1)
+    path = calendar_path(1)
+    module = Corrected(path, Loud()).eval()
+    module.trust.fill_(0.0)
+    source = calendar_source(values, 1)
+    short = WindowPredictor(module, source)
+    origins = np.array([100, 101])
+    short(origins)
+    values[90:100] = 5.0
+    again = WindowPredictor(module, calendar_source(values.copy(), 1))
+    np.testing.assert_array_equal(short(origins), again(origins))
+
+
+def test_the_calendar_of_a_row_is_that_of_its_step_and_none_without_one():
+    """Rows of a panel lie one series after the other."""
+    values, path = holed_rows(1), calendar_path(1)
+    steps = np.concatenate([np.arange(200) + 300, np.arange(200)])
+    source = calendar_source(values, 1, steps=steps)
+    hours = pd.date_range("2024-03-25", periods=900, freq="h", tz="Europe/Berlin")[steps]
+    expected = path.calendar.level[24 * hours.day_of_week.to_numpy() + hours.hour.to_numpy()]
+    np.testing.assert_array_equal(source.effect_of(path.calendar), expected)
+    assert source.effect_of(None) is None
+    assert make_source().effect_of(path.calendar) is None
 
 
 def test_one_window_that_trusts_the_network_is_enough():

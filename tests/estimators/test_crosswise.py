@@ -10,6 +10,7 @@ from skinformer import InformerRegressor
 from skinformer.estimators import base
 from skinformer.estimators.crosswise import HonestPath
 from skinformer.estimators.hybrid import linear_module
+from skinformer.ridge.calendar import CalendarEffect
 from skinformer.ridge.fit import LinearFit
 
 SEQ, PRED = 5, 2
@@ -44,6 +45,27 @@ def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
         torch.testing.assert_close(found[i], expected, rtol=1e-4, atol=1e-5)
     some = honest.forecast((past[:2], future[:2]), origins[:2])  # none of the last time
     torch.testing.assert_close(some, found[:2], rtol=1e-4, atol=1e-5)
+
+
+def test_each_path_reads_the_calendar_of_its_windows():
+    """In the order of its windows, which are put one path after the other."""
+    rng = np.random.default_rng(0)
+    places = np.zeros((1, 60), dtype=np.int64)
+    places[0, :24] = np.arange(24)
+    tables = {"level": rng.normal(size=(24, 2)), "known": rng.normal(size=(24, 1, 2))}
+    effect = CalendarEffect(**tables, bounds=np.array([[-1.0], [1.0]]), places=places)
+    apart = [make_fit(seed, calendar=effect) for seed in (1, 2, 3)]
+    whole = make_fit(0, apart=tuple(zip((10, 20, 30), apart, strict=True)), calendar=effect)
+    honest = HonestPath(SIZES, whole, lambda rows: rows, "cpu")
+    origins = torch.tensor([21, 3, 29, 12, 4])
+    past, future = torch.randn(5, SEQ, 3), torch.randn(5, PRED, 3)
+    hours = origins[:, None] + torch.arange(-SEQ, PRED)
+    fields = hours[:, :SEQ, None] % 24, hours[:, SEQ:, None] % 24
+    found = honest.forecast((past, future, *fields), origins)
+    for i, number in enumerate([2, 0, 2, 1, 0]):
+        path = linear_module(SIZES, apart[number])
+        inputs = (x[i : i + 1] for x in (past, future, *fields))
+        torch.testing.assert_close(found[i], path(*inputs)[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.fixture

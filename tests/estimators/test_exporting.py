@@ -145,6 +145,36 @@ def test_hours_keep_the_clock_on_the_wall_through_daylight_saving():
         assert forecast.index.equals(expected.index)
 
 
+def make_week(n=2300, **options):
+    """Make a frame whose load goes by the hour of the week, and its price by the hour."""
+    X = make_frame(n, **options)
+    week, hour = 60 * np.random.default_rng(9).normal(size=168), X.index.hour
+    X["load"] += week[24 * X.index.day_of_week + hour]
+    X["load"] += 4 * (X["price"] - 20) * np.where(hour < 12, 3.0, -1.0)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("changes", "tz"), [({}, "Europe/Berlin"), ({"known_future": None}, None)], ids=str
+)
+def test_what_the_calendar_does_is_in_the_graph(changes, tz):
+    """Cells are counted there, through daylight saving; and a price beyond all is the highest."""
+    X = make_week(tz=tz)
+    model = fit(X[:-300], **changes)
+    known = model.module_.path.calendar.known
+    assert known.shape == ((24, 1, 1) if model.roles_.known else (1, 0, 1))
+    X.iloc[-3, X.columns.get_loc("price")] = 90.0
+    program = model.export_program().module()
+    origins = X.index[-300::6]
+    for call in (None, program):
+        forecast, _ = served(model, X, origins, call=call)
+        assert len(forecast) == 300
+        assert_close(forecast["load"], model.predict(X[-300:]), 70)
+    model.module_.path.calendar.level.zero_()
+    other, _ = served(model, X, origins)
+    assert np.abs(other["load"] - forecast["load"]).mean() > 10
+
+
 def make_panel(n=240, sites=("north", "south", "east")):
     """Make series of different sizes, with a static column."""
     parts = []

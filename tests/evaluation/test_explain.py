@@ -221,6 +221,67 @@ def test_a_transformation_of_ridges_is_brute_force_in_units(df, transform):
     np.testing.assert_allclose(got["load"], expected / len(orders), atol=1e-6 * 60)
 
 
+def make_week(n=2300):
+    """Make hours of a week, and a price that acts by the hour and holds for half a day."""
+    frame = make_frame(n, seed=3)
+    week, hour = 20 * np.random.default_rng(9).normal(size=168), frame.index.hour
+    price = np.random.default_rng(4).normal(size=n // 12 + 1)
+    frame["price"] = np.repeat(price, 12)[:n]
+    frame["load"] += week[24 * frame.index.day_of_week + hour]
+    frame["load"] -= 6 * frame["price"] * np.where(hour < 9, 2.0, -1.0)
+    return frame[["price", "load"]]
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.75])
+def week(request):
+    """Fit ridges beside what the calendar and a price do, and a network."""
+    frame = make_week()
+    model = fit(frame[:2200], trust=request.param, base="linear", known_future=["price"])
+    assert model.module_.path.calendar.known.shape == (24, 1, 1)
+    return model, frame, request.param
+
+
+FAR = {"as usual": [], "ahead": [2202, 2203], "before": [2190, 2195], "both": [2188, 2199, 2204]}
+
+
+@pytest.mark.parametrize("far", FAR)
+def test_contributions_beside_a_calendar_are_those_of_brute_force(week, far):
+    """Also where a price lies beyond all that was seen, and counts as the highest one."""
+    model, frame, trust = week
+    shown = frame[:2206].copy()
+    shown.iloc[FAR[far], 0] = [500.0, -500.0, 500.0][: len(FAR[far])]
+    usual = UsualValues.of(model.timeline_, 0).at(np.arange(2206), model.timeline_.clock)
+    usual = usual * model.scaler_.scale[0] + model.scaler_.mean[0]
+    places = {"load": (slice(2200), 1), "price": (slice(2200), 0), "ahead": (slice(2200, None), 0)}
+    own = {name: shown.iloc[place].to_numpy() for name, place in places.items()}
+
+    def forecast(inside):
+        mixed = pd.DataFrame(usual[:, ::-1].astype(float), index=shown.index, columns=list(shown))
+        for name in inside:
+            mixed.iloc[places[name]] = own[name]
+        return model.predict(mixed[2172:])[-6:]
+
+    expected = {name: np.zeros(6) for name in places}
+    orders = list(permutations(places))
+    for order in orders:
+        for i, name in enumerate(order):
+            gain = forecast(order[: i + 1]) - forecast(order[:i])
+            expected[name] += gain / len(orders)
+    reasons = explain(model, shown[2172:], blocks=[])
+    reasons = reasons[reasons["time"] >= shown.index[2200]]
+    scale = np.abs(own["load"]).max()
+    np.testing.assert_allclose(sums(reasons), forecast(places), rtol=1e-6)
+    reasons["source"] = reasons["source"].where(reasons["lag"] != "ahead", "ahead")
+    got = reasons.pivot_table("contribution", "time", "source")
+    for name, values in expected.items():
+        np.testing.assert_allclose(got[name], values, atol=2e-6 * scale, err_msg=name)
+    np.testing.assert_allclose(got["baseline"], forecast([]), atol=2e-6 * scale)
+    if trust == 0.0:  # ridges are linear: an order is as good as another
+        for name, values in expected.items():
+            rest = forecast(places) - forecast([other for other in places if other != name])
+            np.testing.assert_allclose(rest, values, atol=2e-6 * scale)
+
+
 def test_known_values_ahead_are_told_apart(df):
     """What a price of the forecast steps does is no matter of its past."""
     model = fit(df[:TRAIN], base=TREES, known_future=["price"])

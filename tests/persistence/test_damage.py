@@ -7,14 +7,19 @@ import re
 import zipfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import skinformer
-from skinformer import ModelFileError
+from skinformer import InformerRegressor, ModelFileError
+from skinformer.estimators.plain import FILES
+from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
 
 GOLDEN = Path(__file__).parent.parent / "data" / "model-1.skinformer"
 RAW = GOLDEN.read_bytes()
+LINEAR = FILES._by_type[LinearPath]
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +159,113 @@ def test_a_forged_value_is_refused(found, forged, refusal, damaged):
     assert found in state
     header["__metadata__"]["state"] = json.dumps(json.loads(state.replace(found, forged)))
     assert "is damaged" in refusal(damaged.rebuilt(header, body))
+
+
+@pytest.fixture(scope="module")
+def dated():
+    """Give a model whose calendar says something, of hours and a column known ahead."""
+    rng, hours = np.random.default_rng(0), pd.date_range("2024-01-01", periods=900, freq="h")
+    plan = np.repeat(rng.integers(0, 2, size=38), 24)[:900].astype(float)
+    load = rng.normal(size=24)[hours.hour] * (5 - plan) + 0.1 * rng.normal(size=900)
+    df = pd.DataFrame({"plan": plan, "load": load}, index=hours)
+    sizes = {"seq_len": 8, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    sizes |= {"max_windows": 32, "random_state": 0, "base": "linear", "calendar": ["hour"]}
+    model = InformerRegressor("load", known_future=["plan"], **sizes).fit(df)
+    assert model.module_.path.calendar.known.shape == (24, 1, 1)
+    return model
+
+
+def put(name, index, value):
+    """Say that a number of a table is another one."""
+
+    def forge(tables):
+        tables[name] = tables[name].copy()
+        tables[name][index] = value
+
+    return forge
+
+
+def shaped(name, change):
+    def forge(tables):
+        tables[name] = np.ascontiguousarray(change(tables[name]))
+
+    return forge
+
+
+def two_columns(tables):
+    """Let tables and bounds agree on a column that nobody has."""
+    for name in ("known", "bounds"):
+        tables[name] = np.concatenate([tables[name]] * 2, axis=1)
+
+
+FORGED = {
+    "two columns, each with its bounds": two_columns,
+    "a place before the first": put("places", (0, 3), -1),
+    "a place behind the last": put("places", (0, 3), 24),
+    "a huge place": put("places", (0, 59), 2**62),
+    "places of other numbers": shaped("places", lambda a: a.astype(np.int32)),
+    "places of fewer values": shaped("places", lambda a: a[:, :5]),
+    "no places": shaped("places", lambda a: a[:0]),
+    "no cells": shaped("level", lambda a: a[:0]),
+    "cells that are no days": shaped("level", lambda a: a[:23]),
+    "cells of two targets": shaped("level", lambda a: np.hstack([a, a])),
+    "cells of no target": shaped("level", lambda a: a[:, :0]),
+    "a flat level": shaped("level", lambda a: a[:, 0]),
+    "a number for a level": shaped("level", lambda a: a[0, 0]),
+    "a level of doubles": shaped("level", lambda a: a.astype(np.float64)),
+    "no times": shaped("known", lambda a: a[:0]),
+    "times that are no days": shaped("known", lambda a: a[:7]),
+    "two columns": shaped("known", lambda a: np.concatenate([a, a], axis=1)),
+    "columns of two targets": shaped("known", lambda a: np.concatenate([a, a], axis=2)),
+    "flat columns": shaped("known", lambda a: a[:, 0]),
+    "other bounds": shaped("bounds", lambda a: np.hstack([a, a])),
+    "one bound": shaped("bounds", lambda a: a[:1]),
+    "a level that is no number": put("level", (5, 0), np.nan),
+    "an infinite effect": put("known", (5, 0, 0), np.inf),
+    "a bound that is no number": put("bounds", (1, 0), np.nan),
+    "no level": lambda tables: tables.pop("level"),
+    "no places at all": lambda tables: tables.pop("places"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatch):
+    """A table that is read beside its end would end a forecast in the middle of the night."""
+    honest = LINEAR.apart
+
+    def forged(path):
+        given = honest(path)
+        FORGED[case](given["calendar"])
+        return given
+
+    monkeypatch.setitem(FILES._by_type, LinearPath, LINEAR._replace(apart=forged))
+    dated.save(tmp_path / "forged")
+    monkeypatch.undo()
+    assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
+
+
+@pytest.mark.parametrize("given", [[], 0, "level", {}, {"level": 1}], ids=repr)
+def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path, monkeypatch):
+    """It is no table at all."""
+    honest = LINEAR.apart
+    forged = LINEAR._replace(apart=lambda path: honest(path) | {"calendar": given})
+    monkeypatch.setitem(FILES._by_type, LinearPath, forged)
+    dated.save(tmp_path / "forged")
+    monkeypatch.undo()
+    assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
+
+
+def test_nothing_that_a_forger_writes_of_a_calendar_is_run(damaged, dated, tmp_path):
+    """What loads, loads as what it says."""
+    dated.save(tmp_path / "whole")
+    raw = (tmp_path / "whole").read_bytes()
+    watch, chance = damaged.Watch(), random.Random(2)
+    skinformer.load(tmp_path / "whole")
+    for i in range(60):
+        (tmp_path / "model").write_bytes(damaged.WAYS[1 + i % 2](raw, chance))
+        _, seconds, events = damaged.try_file(tmp_path / "model", watch)
+        assert events == []
+        assert seconds < 20
 
 
 def test_nothing_that_a_forger_writes_is_run(damaged, tmp_path):

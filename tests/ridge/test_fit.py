@@ -5,13 +5,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from skinformer.ridge import candidates
+from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
 from skinformer.ridge.blend import Stretch
 from skinformer.ridge.candidates import STRENGTHS, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem, gather
+from skinformer.timeline.cycle import RowCells, calendar_cells
 
 SEQ, PRED = 12, 4
 
@@ -800,3 +801,173 @@ def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_ef
     assert abs(known_effect(problem, origins)[0, 0]) > 0.5
     fit, _ = fit_linear_path(problem, origins, origins, tail=1300, refit=False)
     assert fit.effect[0, 0] == pytest.approx(true_effect, abs=0.03)
+
+
+# --- what the calendar does -------------------------------------------------------------------
+
+
+def with_hours(problem):
+    """Let the rows be consecutive hours of days."""
+    hours = np.arange(len(problem.values))[:, None] % 24
+    cells = calendar_cells(["hour"], hours)
+    return problem._replace(cycle=RowCells(cells, cells.of(hours).astype(np.int16)))
+
+
+def daily(n=480, *, known_effect=0.0, seed=0):
+    """Make a day of 24 unlike hours below a walk, and a column that may act at noon."""
+    rng = np.random.default_rng(seed)
+    hours = np.arange(n) % 24
+    known = np.repeat(rng.integers(0, 2, size=n // 24 + 1), 24)[:n].astype(float)
+    day = 2 * np.random.default_rng(9).normal(size=24)
+    values = day[hours] + 0.1 * rng.normal(size=n).cumsum() + 0.2 * rng.normal(size=n)
+    return np.column_stack([values + known_effect * known * (hours >= 12), known])
+
+
+def kind_of(found):
+    if found.calendar is not None:
+        return "both" if found.calendar.known.shape[1] else "calendar"
+    return "columns" if np.abs(found.effect).max(initial=0) > 0.05 else "nothing"
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [("walk", "nothing"), ("line", "columns"), ("day", "calendar"), ("day and column", "both")],
+)
+@pytest.mark.parametrize("tail", [None, 400])
+def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, tail):
+    """The simplest that explains later rows: each more is one more thing to get wrong."""
+    if case in ("walk", "line"):
+        rng = np.random.default_rng(1)
+        known = rng.normal(size=480)
+        load = 0.1 * rng.normal(size=480).cumsum() + (3 * known if case == "line" else 0)
+        values = np.column_stack([load, known])
+    else:
+        values = daily(known_effect=6.0 * (case == "day and column"))
+    before, after = fit(with_hours(make_problem(values, n_known=1)), tail=tail, refit=True)
+    assert kind_of(before) == kind_of(after) == kind
+
+
+@pytest.mark.parametrize("gain", [0.0, 10.0])
+def test_a_cycle_has_to_be_worth_its_gain(gain, monkeypatch):
+    """A hundredth of the error is what it has to bring."""
+    kinds = [(kind, gain * (i > 1)) for i, (kind, _) in enumerate(fitting._EFFECTS)]
+    monkeypatch.setattr(fitting, "_EFFECTS", tuple(kinds))
+    assert [doubt for _, doubt in fitting._EFFECTS] == [0.0, 0.0, gain, gain]
+    found, _ = fit(with_hours(make_problem(daily())))
+    assert (kind_of(found) == "calendar") == (gain == 0)
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        ((0.0, 0.0, 0.0, 0.0), "columns"),
+        ((0.0, 1.0, -0.009, 1.0), "nothing"),
+        ((0.0, 1.0, -0.011, 1.0), "calendar"),
+        ((0.0, -0.005, -0.011, -0.02), "both"),
+        ((None, None, None, None), "nothing"),
+    ],
+)
+def test_a_cycle_is_taken_where_the_error_falls_by_a_hundredth(errors, kind, monkeypatch):
+    """Less is only one more thing to know; a line costs nothing beside what there was before."""
+    known = np.random.default_rng(1).normal(size=480)
+    values = np.column_stack([daily()[:, 0] + 3 * known, known])
+    problem, given = with_hours(make_problem(values, n_known=1)), iter(errors)
+    monkeypatch.setattr(fitting, "_error_with", lambda *_: next(given))
+    assert kind_of(fit(problem)[0]) == kind
+
+
+def only(monkeypatch, kind):
+    """Let one kind of effect be the only one that there is, and all candidates count alike."""
+    find = {"calendar": fitting._of_calendar, "both": fitting._of_both}[kind]
+    monkeypatch.setattr(fitting, "_EFFECTS", ((find, 0.0),))
+    fix_the_choice(monkeypatch)
+
+
+def same_calendars(one, two):
+    return all(np.array_equal(a, b) for a, b in zip(one.calendar, two.calendar, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["calendar", "both"])
+def test_the_tail_does_not_reach_the_effect_that_is_found_before_it(kind, monkeypatch):
+    """The network is judged on the tail, beside tables that must not have seen it."""
+    only(monkeypatch, kind)
+    values = daily(known_effect=6.0)
+    changed = values.copy()
+    changed[400:] *= -9
+    (one, new), (two, other) = (
+        fit(with_hours(make_problem(v, n_known=1)), tail=400, refit=True) for v in (values, changed)
+    )
+    assert kind_of(one) == kind
+    assert same_calendars(one, two)
+    same_maps(one, two, rtol=0, atol=0)
+    assert not same_calendars(new, one)
+    assert not same_calendars(new, other)
+
+
+def test_rows_from_the_first_stretch_on_do_not_reach_a_calendar_that_is_judged(monkeypatch):
+    """A table that has seen the answers wins without being good."""
+    values, seen = daily(known_effect=6.0), []
+    find = fitting.calendar_effect
+
+    def spy(problem, origins, *, with_known):
+        found = find(problem, origins, with_known=with_known)
+        seen[-1].append((found, origins))
+        return found
+
+    monkeypatch.setattr(fitting, "calendar_effect", spy)
+    with monkeypatch.context() as patch:
+        course = Course(patch)
+        seen.append([])
+        fit(with_hours(make_problem(values, n_known=1)), tail=400)
+    first = min(compared.min() for _, compared in course.compared)
+    values[first:] *= -9
+    seen.append([])
+    fit(with_hours(make_problem(values, n_known=1)), tail=400)
+    assert len(seen[0]) >= 2
+    for (one, origins), (two, _) in zip(seen[0][:2], seen[1][:2], strict=True):
+        assert origins.max() + PRED <= first
+        assert one is not None
+        for a, b in zip(one, two, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_the_newest_rows_reach_the_effect_that_forecasts(monkeypatch):
+    """The last holiday, too: with a refit it is found on all windows."""
+    only(monkeypatch, "both")
+    problem = with_hours(make_problem(daily(known_effect=6.0), n_known=1))
+    before, after = fit(problem, tail=400, refit=True)
+    origins = origins_of(problem)
+    origins = origins[(origins <= 400 - PRED) | (origins >= 400)]
+    expected = calendar.calendar_effect(problem, origins, with_known=True)
+    assert same_calendars(after, after._replace(calendar=expected))
+    assert not same_calendars(before, after)
+    before, after = fit(problem, tail=400)
+    assert before.calendar is after.calendar
+
+
+def test_a_calendar_leaves_what_ridges_forecast_far_better():
+    """The day of 24 unlike hours, by who looks twelve rows back."""
+    values = daily(900)[:, :1]
+    problem = make_problem(values)
+    origins = np.arange(700, 890)
+    errors = []
+    for each in (with_hours(problem), problem):
+        found, _ = fit(each._replace(values=values[:700]))
+        rest = values
+        if found.calendar is not None:
+            rest = values - found.calendar.of_rows(values[:, :0], each.cycle.of_row)
+        rest = make_problem(rest)
+        errors.append(((forecast(found, rest, origins) - truth(rest, origins)) ** 2).mean())
+    assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.parametrize("n_known", [0, 1])
+def test_fits_apart_have_the_effect_of_the_whole(n_known):
+    """The network corrects what is left of the same thing."""
+    values = daily(known_effect=6.0)[:, : 1 + n_known]
+    problem = with_hours(make_problem(values, n_known=n_known))
+    origins = origins_of(problem)
+    before, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    assert before.calendar is not None
+    assert len(before.apart) == 3
+    assert all(found.calendar is before.calendar for _, found in before.apart)

@@ -1,0 +1,170 @@
+"""Each step has its place in the week or the year, by the clock on the wall."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields
+from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.cycle import calendar_cells, row_cells
+from skinformer.timeline.timeline import Timeline
+
+ZONES = [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
+
+
+def cells_of(index, fields):
+    """Give the cycle and each label's cell."""
+    values = calendar_values(index, fields)
+    cells = calendar_cells(fields, values)
+    return cells, None if cells is None else cells.of(values)
+
+
+def timeline(index, first_row=None, first_step=(0,)):
+    rows = len(index) if first_row is None else first_row[-1]
+    clock = clock_for(index, index.freq) if isinstance(index, pd.DatetimeIndex) else RowClock()
+    first_row = np.array([0, rows] if first_row is None else first_row)
+    return Timeline(np.zeros((rows, 1)), None, first_row, np.array(first_step), clock)
+
+
+@pytest.mark.parametrize("tz", ZONES)
+def test_hours_have_the_cells_of_their_wall(tz):
+    """People get up by it, on either side of daylight saving."""
+    index = pd.date_range("2024-01-01", "2024-12-31", freq="h", tz=tz)
+    fields = choose_fields(index)
+    cells, found = cells_of(index, fields)
+    assert (cells.n_times, cells.n_cells, cells.cycles) == (24, 168, (24, 168))
+    np.testing.assert_array_equal(found, 24 * index.day_of_week + index.hour)
+    np.testing.assert_array_equal(found % cells.n_times, index.hour)
+
+
+@pytest.mark.parametrize("step", [10, 15, 20, 30])
+@pytest.mark.parametrize("start", ["2024-03-25 00:00", "2024-03-25 00:07"])
+def test_minutes_are_numbered_by_those_that_there_are(step, start):
+    """A quarter of an hour is one of four; at seven past, too."""
+    index = pd.date_range(start, periods=4000, freq=f"{step}min", tz="Europe/Berlin")
+    cells, found = cells_of(index, ("minute", "hour", "weekday"))
+    each = 60 // step
+    assert (cells.n_times, cells.n_cells) == (24 * each, 168 * each)
+    wall = (index.day_of_week * 24 + index.hour) * each + index.minute // step
+    np.testing.assert_array_equal(found, wall)
+    np.testing.assert_array_equal(np.unique(found), np.arange(cells.n_cells))
+
+
+def test_a_minute_that_was_never_there_counts_as_the_one_before():
+    """A row that came late belongs to its own hour."""
+    index = pd.date_range("2024-01-01", periods=3000, freq="15min")
+    values = calendar_values(index, ("minute", "hour"))
+    cells = calendar_cells(("minute", "hour"), values)
+    late = calendar_values(index + pd.Timedelta("7min"), ("minute", "hour"))
+    np.testing.assert_array_equal(cells.of(late), cells.of(values))
+    shifted = calendar_cells(("minute", "hour"), values + np.array([7, 0]))
+    assert shifted.of(np.array([[0, 5]])).tolist() == [4 * 5]  # before the first one
+
+
+@pytest.mark.parametrize("order", [("hour", "weekday"), ("weekday", "hour"), ("day", "hour")])
+def test_fields_stand_in_any_order_and_others_add_nothing(order):
+    """The user names them; a day of the month says nothing of the hour."""
+    index = pd.date_range("2024-01-01", periods=2000, freq="h")
+    cells, found = cells_of(index, order)
+    days = index.day_of_week if "weekday" in order else 0
+    np.testing.assert_array_equal(found, 24 * days + index.hour)
+    assert cells.n_cells == (168 if "weekday" in order else 24)
+
+
+def test_of_hours_alone_the_cycle_is_the_day():
+    """A user who leaves the weekday out has said that it means nothing."""
+    index = pd.date_range("2024-01-01", periods=500, freq="h", tz="Europe/Berlin")
+    cells, found = cells_of(index, ("hour",))
+    assert (cells.n_times, cells.n_cells, cells.cycles) == (24, 24, (24,))
+    np.testing.assert_array_equal(found, index.hour)
+
+
+CALENDARS = {
+    "D": (7, lambda index: index.day_of_week),
+    "B": (7, lambda index: index.day_of_week),
+    "MS": (12, lambda index: index.month - 1),
+    "ME": (12, lambda index: index.month - 1),
+    "QS": (12, lambda index: index.month - 1),
+    "W-WED": (53, lambda index: (index.day_of_year - 1) // 7),
+}
+
+
+@pytest.mark.parametrize("tz", [None, "America/New_York"])
+@pytest.mark.parametrize("freq", CALENDARS)
+def test_days_have_the_week_and_longer_steps_the_year(freq, tz):
+    """Of the fields that the index calls for; all of one time, as a day has no hours here."""
+    index = pd.date_range("2000-01-01", "2020-12-31", freq=freq, tz=tz)
+    n_cells, place = CALENDARS[freq]
+    cells, found = cells_of(index, choose_fields(index))
+    assert (cells.n_times, cells.n_cells, cells.cycles) == (1, n_cells, (n_cells,))
+    np.testing.assert_array_equal(found, place(index))
+
+
+def test_weeks_and_months_of_periods():
+    """A period has the place of its date."""
+    months = pd.period_range("2000-01", periods=240, freq="M")
+    cells, found = cells_of(months, ("month",))
+    assert cells.n_cells == 12
+    np.testing.assert_array_equal(found, months.month - 1)
+
+
+@pytest.mark.parametrize(
+    ("freq", "fields"),
+    [
+        ("5min", ("minute", "hour", "weekday")),  # 2016
+        ("7min", ("minute", "hour", "weekday")),
+        ("1min", ("minute", "hour")),  # 1440
+        ("15min", ("minute",)),
+        ("D", ("day",)),
+        ("h", ()),
+    ],
+)
+def test_there_is_none_where_a_cell_would_be_seen_too_seldom_or_nothing_is_known(freq, fields):
+    """Each of 2016 cells would be a week apart from all that it could learn from."""
+    index = pd.date_range("2024-01-01", periods=20_000, freq=freq)
+    assert cells_of(index, fields)[0] is None
+
+
+def test_ten_minutes_are_the_finest_step_of_a_week():
+    """1008 cells; five minutes without a weekday are 288."""
+    index = pd.date_range("2024-01-01", periods=2000, freq="10min")
+    assert cells_of(index, ("minute", "hour", "weekday"))[0].n_cells == 1008
+    index = pd.date_range("2024-01-01", periods=2000, freq="5min")
+    assert cells_of(index, ("minute", "hour"))[0].n_cells == 288
+
+
+@pytest.mark.parametrize("freq", ["15min", "h", "D", "W-WED", "MS"])
+def test_every_place_of_a_calendar_is_a_cell(freq):
+    """A table that is too short would be read beyond its end, or anew from its begin."""
+    index = pd.date_range("2000-01-01", periods=3000, freq=freq)
+    for fields in (choose_fields(index), tuple(FIELDS)):
+        cells, found = cells_of(index, fields)
+        assert cells.places.shape == (len(fields), 60)
+        assert found.min() >= 0
+        assert found.max() < cells.n_cells
+        assert 0 <= cells.places.min() <= cells.places.max() < cells.n_cells
+        assert cells.n_cells % cells.n_times == 0
+
+
+# --- rows -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tz", ZONES)
+def test_rows_of_a_panel_have_the_cells_of_their_steps(tz):
+    """A series that began later is elsewhere in the week; one may have begun before the clock."""
+    index = pd.date_range("2024-03-25", periods=700, freq="h", tz=tz)
+    rows = timeline(index, first_row=[0, 300, 500], first_step=(-100, 450))
+    found = row_cells(rows, ("hour", "weekday"))
+    early = pd.date_range(end=index[0], periods=101, freq="h")[:-1]
+    labels = [*early, *index[:200], *index[450:650]]
+    expected = [24 * label.day_of_week + label.hour for label in labels]
+    np.testing.assert_array_equal(found.of_row, expected)
+    assert found.of_row.dtype == np.int16
+
+
+def test_rows_without_a_calendar_have_no_cells():
+    """Undated rows, and dated ones of which nothing of a cycle is asked."""
+    index = pd.date_range("2024-01-01", periods=50, freq="h")
+    assert row_cells(timeline(index), ()) is None
+    assert row_cells(timeline(index), ("day",)) is None
+    assert row_cells(timeline(pd.RangeIndex(50)), ()) is None
