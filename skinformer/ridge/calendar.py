@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skinformer.algebra import product
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
@@ -27,9 +27,6 @@ _MOST_TIMED = 512
 #: Nor where there are more regressors: solving for these takes as long as their products.
 _MOST_REGRESSORS = 1024
 _N_TIMES = 4  # each of which says what becomes of an effect that was found on the others
-#: Mean square of a standardised target that a column known ahead has to explain in such times: what
-#: was seen in one time alone, a ramp before the only Christmas, is no rule.
-_LEAST_GAIN = 1e-4
 
 
 def calendar_effect(
@@ -59,8 +56,8 @@ def calendar_effect(
     effect of anything. All is found together: a holiday is judged beside what its hour and weekday
     usually have, and a temperature beside the hour, which has the same cycle. The day is there
     beside the week, and a column beside itself at each hour, so that strength draws an hour of the
-    week to that of the day, and a holiday's hour to the whole holiday. Strengths, and the columns
-    that take part, are chosen by times that have not seen the effect.
+    week to that of the day, and a holiday's hour to the whole holiday. Strengths are chosen by
+    times that have not seen the effect.
     """
     if problem.cycle is None:
         return None
@@ -79,7 +76,7 @@ def calendar_effect(
 
 
 class _Trial:
-    """Effects of some strengths and columns, each judged on times that it has not seen."""
+    """Effects of some strengths, each judged on times that it has not seen."""
 
     def __init__(self, times: list[_Sums], design: _Design) -> None:
         self.times, self.design = times, design
@@ -87,39 +84,29 @@ class _Trial:
         self.others = [_Sums(*map(np.subtract, self.whole, time)) for time in times]
 
     def best(self) -> Float64Array:
-        """Choose strengths of both kinds, then columns one by one, and solve with all times."""
-        columns = np.ones(self.design.n_known, dtype=bool)
-        least, strength = min((self._error(s, s, columns), s) for s in _STRENGTHS)
-        strengths = strength, strength
+        """Choose a strength, then one for columns known ahead, and solve with all times."""
+        pairs = [(s, s) for s in _STRENGTHS]
+        best = min(pairs, key=self._error)
         if self.design.n_known:
-            trials = ((self._error(strength, s, columns), (strength, s)) for s in _STRENGTHS)
-            least, strengths = min(trials)
-        few = self.design.n_known * self.design.width**3 <= _MOST_PRODUCTS
-        for j in range(self.design.n_known if few else 0):
-            without = columns.copy()
-            without[j] = False
-            error = self._error(*strengths, without)
-            if error < least + _LEAST_GAIN:
-                columns, least = without, error
-        return self._solved(self.whole, *strengths, columns)
+            best = min(((best[0], s) for s in _STRENGTHS), key=self._error)
+        return self._solved(self.whole, best)
 
-    def _error(self, level: float, known: float, columns: BoolArray) -> float:
+    def _error(self, strengths: tuple[float, float]) -> float:
         """Give the mean square of each time that the others leave, less a constant."""
         error = 0.0
         for time, others in zip(self.times, self.others, strict=True):
             gram, cross = time.means()
-            effect = self._solved(others, level, known, columns)
-            left = (effect * (gram @ effect)).sum() - 2 * (effect * cross).sum()
-            error += float(left) / (len(self.times) * effect.shape[1])
+            effect = self._solved(others, strengths)
+            error += float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())
         return error
 
-    def _solved(self, sums: _Sums, level: float, known: float, columns: BoolArray) -> Float64Array:
+    def _solved(self, sums: _Sums, strengths: tuple[float, float]) -> Float64Array:
         gram, cross = sums.means()
-        used = np.flatnonzero(self.design.used(columns))
-        strength = np.where(used < self.design.borders[1], level, known)
-        effect = np.zeros_like(cross)
-        effect[used] = np.linalg.solve(gram[np.ix_(used, used)] + np.diag(strength), cross[used])
-        return effect
+        of_calendar = np.arange(len(gram)) < self.design.borders[1]
+        solved: Float64Array = np.linalg.solve(
+            gram + np.diag(np.where(of_calendar, *strengths)), cross
+        )
+        return solved
 
 
 class _Design(NamedTuple):
@@ -158,11 +145,6 @@ class _Design(NamedTuple):
             timed = out[:, column:].reshape(len(cell), self.n_timed, self.n_known)
             timed[place, cell % self.n_timed] = known
         return out
-
-    def used(self, columns: BoolArray) -> BoolArray:
-        """Tell which regressors there are with some of the columns known ahead."""
-        cells = np.ones(self.borders[1], dtype=bool)
-        return np.concatenate([cells, columns, np.tile(columns, self.n_timed)])
 
     def effect(self, found: Float64Array, bounds: Float64Array, cells: Cells) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""

@@ -413,3 +413,24 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     assert effect(model) is not None
     assert asked
     assert all(told == [True, True] for told in asked)
+
+
+def test_trees_see_what_the_ridges_are_fitted_beside(df):
+    """Who is judged knows nothing of the tail, who forecasts has seen its holidays."""
+    model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
+    earlier, final = (fit.maker.calendar for fit in (model.judged_.earlier, model.judged_.tabular))
+    np.testing.assert_allclose(final.level, effect(model).level, rtol=1e-6)
+    np.testing.assert_allclose(final.known, effect(model).known, rtol=1e-6)
+    assert not np.allclose(earlier.level, final.level)
+    plain = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0), calendar=None)
+    assert plain.judged_.tabular.maker.calendar is None
+
+
+def test_a_file_holds_what_the_trees_see(df, tmp_path):
+    """Their features are made anew from it."""
+    model = known(df[:1700], base="auto")
+    assert model.judged_.tabular.maker.calendar is not None
+    model.save(tmp_path / "model")
+    loaded = skinformer.load(tmp_path / "model")
+    later = df[1700:1706].assign(load=np.nan)
+    assert loaded.forecast(later).equals(model.forecast(later))

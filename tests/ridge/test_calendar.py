@@ -10,10 +10,10 @@ import torch
 
 from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge import calendar
-from skinformer.ridge.calendar import CalendarEffect, calendar_effect
+from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.fit import LinearFit
 from skinformer.ridge.sums import Problem, gather
-from skinformer.timeline.cycle import RowCells, calendar_cells
+from skinformer.timeline.cycle import CalendarEffect, RowCells, calendar_cells
 
 SEQ, PRED, WEEK = 24, 6, 168
 
@@ -410,3 +410,13 @@ def test_windows_are_gathered_without_it_and_within_what_was_seen(n_known):
         np.testing.assert_allclose(windows.past[i], whole[o - SEQ : o] - whole[o - 1])
         np.testing.assert_allclose(windows.future[i], remain[o : o + PRED] - remain[o - 1])
     np.testing.assert_array_equal(problem.values, rows)
+
+
+def test_columns_have_a_strength_of_their_own():
+    """Forty columns of noise are no reason to believe less in the week."""
+    n, rng = 12 * WEEK, np.random.default_rng(3)
+    values = np.tile(week(), (12, 1)) + noise(n)
+    columns = rng.normal(size=(n, 40))
+    found = find(make_problem(np.column_stack([values, columns]), n_known=40))
+    assert error(found.level, week()) < 0.1
+    assert np.abs(found.known).mean() < 0.03

@@ -1,5 +1,7 @@
 """Features of forecast steps say what was known at the origin, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_bounds, find_seasons
 from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.cycle import CalendarEffect
 
 
 def maker_of(columns, seasons):
@@ -200,3 +203,48 @@ def test_features_of_columns_known_ahead_are_where_they_are_said_to_be():
     changed = np.flatnonzero((maker.make(other, pairs_of(40, 2), RowClock()) != base)[0])
     assert set(range(maker.n_own)) <= set(changed)
     assert maker.n_own not in changed  # the step ahead
+
+
+def make_calendar(n_known):
+    """Make the effect of an hour its own number, and of a column its value times the hour."""
+    places = np.zeros((1, 60), dtype=np.int64)
+    places[0, :24] = np.arange(24)
+    by_time = np.broadcast_to(np.arange(24.0)[:, None, None], (24, n_known, 2)) * [1, 10]
+    bounds = np.tile([[-5.0], [5.0]], (1, n_known))
+    return CalendarEffect(np.arange(24.0)[:, None] * [1, 10], by_time, bounds, places, ("hour",))
+
+
+@pytest.mark.parametrize("n_known", [0, 1])
+def test_what_is_usual_is_read_at_the_step_and_at_its_phase(n_known):
+    """By the wall of the step; of a value that never was, what the greatest did."""
+    columns = Columns(2, 0, n_known, 0, 6)
+    bare = maker_of(columns, (24,))
+    maker = replace(bare, calendar=make_calendar(n_known))
+    values = np.random.default_rng(0).normal(size=(100, 2 + n_known))
+    if n_known:
+        values[53, 2], values[29, 2] = 9.0, np.nan
+    pairs = pairs_of([50, 50], [3, 3])._replace(target=np.array([0, 1]))  # 53 is 5 o'clock
+    got = maker.make(values, pairs, hourly())
+    np.testing.assert_array_equal(got[:, :-2], bare.make(values, pairs, hourly()))
+    ahead = 5 + 5 * 5 * n_known
+    np.testing.assert_allclose(got[:, -2:], np.array([[1], [10]]) * [ahead, ahead - 5])
+    assert [list(g) for g in maker.known_features(got.shape[1])] == [
+        list(g) for g in bare.known_features(got.shape[1] - 2)
+    ]
+
+
+def test_without_seasons_the_step_alone_is_usual():
+    maker = replace(maker_of(Columns(2, 0, 0, 0, 6), ()), calendar=make_calendar(0))
+    pairs = pairs_of(50, 3)
+    assert maker.make(np.zeros((100, 2)), pairs, hourly())[0, -1] == 5
+
+
+def test_before_a_series_began_its_first_row_is_usual():
+    """A phase before the first row belongs to nobody, or to the series before it."""
+    maker = replace(maker_of(Columns(2, 0, 1, 0, 6), (24,)), calendar=make_calendar(1))
+    values = np.zeros((100, 3))
+    values[:40, 2] = 3.0
+    values[40, 2] = 1.0
+    got = maker.make(values, pairs_of(50, 3, begin=40), hourly())
+    first = 16 + 16 * 1  # row 40 is 16 o'clock
+    np.testing.assert_allclose(got[0, -2:], [5, 5 - first])
