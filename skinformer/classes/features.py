@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_bounds, find_seasons
+from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_seasons
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
 
@@ -67,12 +68,11 @@ def calendar_effect(
         return None
     n_most = int(_MOST_PRODUCTS / design.width**2 / max(map(len, blocks)))
     blocks = [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
+    design = design.for_rows(_known(problem, np.concatenate(blocks), design.n_known))
     times = np.array_split(np.arange(len(blocks)), min(_N_TIMES, len(blocks)))
     trial = _Trial([_sums(problem, [blocks[i] for i in time], design) for time in times], design)
     best = trial.best()
-    seen = _known(problem, np.concatenate(blocks), design)
-    bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
-    return design.effect(best, bounds, problem.cycle.cells)
+    return design.effect(best, problem.cycle.cells)
 
 
 class _Trial:
@@ -116,6 +116,10 @@ class _Design(NamedTuple):
     n_cells: int
     n_known: int
     n_timed: int
+    bounds: Float64Array = np.zeros((2, 0))
+    """Within which values of columns are believed."""
+    scale: Float64Array = np.zeros(0)
+    """Of columns with values beyond these: next to 9831, all else deviates by next to nothing."""
 
     @classmethod
     def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
@@ -123,6 +127,14 @@ class _Design(NamedTuple):
         timed = cls(cells.n_times, cells.n_cells, n_known, cells.n_times)
         few = 0 < n_known * problem.n_targets <= _MOST_TIMED and timed.width <= _MOST_REGRESSORS
         return timed if few else timed._replace(n_timed=0)
+
+    def for_rows(self, known: Float64Array) -> _Design:
+        """Find bounds and scales of columns known ahead, no farther out than what was seen."""
+        lowest, highest = known.min(axis=0), known.max(axis=0)
+        bounds = np.clip(np.stack(find_bounds(known, 0)), lowest, highest)
+        scale = np.clip(known, *bounds).std(axis=0)
+        wild = ((bounds[0] > lowest) | (bounds[1] < highest)) & (scale > 0)
+        return self._replace(bounds=bounds, scale=np.where(wild, scale, 1.0))
 
     @property
     def borders(self) -> IntArray:
@@ -136,6 +148,7 @@ class _Design(NamedTuple):
 
     def rows(self, cell: IntArray, known: Float64Array) -> Float64Array:
         """Lay the regressors of rows out."""
+        known = np.clip(known, *self.bounds) / self.scale
         out, place = np.zeros((len(cell), self.width)), np.arange(len(cell))
         time, every, column, _ = self.borders
         out[place, cell % self.n_times] = 1.0
@@ -146,7 +159,7 @@ class _Design(NamedTuple):
             timed[place, cell % self.n_timed] = known
         return out
 
-    def effect(self, found: Float64Array, bounds: Float64Array, cells: Cells) -> CalendarEffect:
+    def effect(self, found: Float64Array, cells: Cells) -> CalendarEffect:
         """Fold the parts into one table of cells and one of columns at each time."""
         time, every, column = self.borders[:3]
         n_targets = found.shape[1]
@@ -154,7 +167,8 @@ class _Design(NamedTuple):
         known = found[None, every:column]
         if self.n_timed:
             known = known + found[column:].reshape(self.n_timed, self.n_known, n_targets)
-        return CalendarEffect(level, known, bounds, cells.places, cells.fields)
+        known = known / self.scale[:, None]
+        return CalendarEffect(level, known, self.bounds, cells.places, cells.fields)
 
 
 class _Sums(NamedTuple):
@@ -212,9 +226,9 @@ def _regressors(
         raise AssertionError
     for rows in blocks:
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        yield rows, design.rows(cell, _known(problem, rows, design))
+        yield rows, design.rows(cell, _known(problem, rows, design.n_known))
 
 
-def _known(problem: Problem, rows: IntArray, design: _Design) -> Float64Array:
-    first = problem.values.shape[1] - design.n_known
+def _known(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+    first = problem.values.shape[1] - n_known
     return np.nan_to_num(problem.values[rows, first:].astype(np.float64))

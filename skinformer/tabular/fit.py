@@ -12,12 +12,12 @@ from skinformer.tabular.features import (
     Columns,
     FeatureMaker,
     Pairs,
-    find_bounds,
     find_seasons,
 )
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline

@@ -48,10 +48,10 @@ def error(model, df):
 
 def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     """And see a cycle that is longer than the window."""
-    linear = InformerRegressor("load", base="linear", **P).fit(df[:1560])
+    linear = InformerRegressor("load", base="linear", calendar=None, **P).fit(df[:1560])
     assert "trees" not in linear.base_blend_
     assert linear.judged_.shares is None
-    assert fitted.base_blend_["trees"] > 0.5
+    assert fitted.base_blend_["trees"] > 0.2  # the ridges know the week, too
     assert error(fitted, df) < 0.7 * error(linear, df)
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_bounds, find_seasons
+from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_seasons
+from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.cycle import CalendarEffect
 

@@ -1,0 +1,47 @@
+"""How far out values of columns are believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import Float64Array
+
+__all__ = ["find_bounds"]
+
+
+def find_bounds(
+    values: npt.NDArray[np.floating], n_targets: int
+) -> tuple[Float64Array, Float64Array]:
+    """
+    Find how far out values of covariates are believed: a rain gauge once says 9831.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Training rows; NaN is unknown.
+    n_targets : int
+        Number of first columns, which have no bounds: they may rise for ever.
+
+    Returns
+    -------
+    tuple of ndarray, shape (n_columns,)
+        Lowest and highest values: as far beyond what all but a thousandth of the rows, one at
+        least, keep to at either end as that is wide.
+
+    Examples
+    --------
+    >>> values = np.column_stack([np.arange(500.0), np.arange(500.0) % 5])
+    >>> values[7] = 9831
+    >>> find_bounds(values, 1)
+    (array([-inf,  -4.]), array([inf,  8.]))
+    """
+    low, high = np.full(values.shape[1], -np.inf), np.full(values.shape[1], np.inf)
+    for j in range(n_targets, values.shape[1]):
+        known = np.sort(values[~np.isnan(values[:, j]), j].astype(np.float64))
+        n_left_out = -(-len(known) // 1000)
+        if len(known) > 2 * n_left_out:
+            inner = known[n_left_out], known[-1 - n_left_out]
+            width = inner[1] - inner[0]
+            low[j], high[j] = inner[0] - width, inner[1] + width
+    return low, high
