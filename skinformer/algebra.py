@@ -1,4 +1,4 @@
-"""Products of matrices and their eigenvectors, with threads by their size.
+"""Products of matrices, their eigenvectors and equations, with threads by their size.
 
 NumPy's own library has one number of threads for the whole process; torch's keeps one for each
 thread, which `skinformer.threads` goes by.
@@ -15,7 +15,7 @@ import torch
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["eigenvectors", "product"]
+__all__ = ["eigenvectors", "product", "solution"]
 
 #: Ridges multiply seldom: a thread of its own is worth it where it takes some 100 milliseconds.
 _SELDOM = 16
@@ -69,3 +69,30 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
     with threads_for(symmetric.shape[-1] ** 3 / _SELDOM):  # it waits at each of its columns
         values, vectors = torch.linalg.eigh(torch.from_numpy(symmetric))
     return values.numpy(), vectors.numpy()
+
+
+def solution(matrix: Float64Array, right: Float64Array) -> Float64Array:
+    """
+    Solve linear equations.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Of full rank.
+    right : ndarray of shape (n, k)
+        What the products have to be.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        `matrix` times it is `right`.
+
+    Examples
+    --------
+    >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
+    array([0.5 , 0.25])
+    """
+    with threads_for(matrix.shape[-1] ** 3 / _SELDOM):
+        out = torch.linalg.solve(torch.from_numpy(matrix), torch.from_numpy(right))
+    solved: Float64Array = out.numpy()
+    return solved

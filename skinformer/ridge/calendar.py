@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product
+from skinformer.algebra import product, solution
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
@@ -103,10 +103,7 @@ class _Trial:
     def _solved(self, sums: _Sums, strengths: tuple[float, float]) -> Float64Array:
         gram, cross = sums.means()
         of_calendar = np.arange(len(gram)) < self.design.borders[1]
-        solved: Float64Array = np.linalg.solve(
-            gram + np.diag(np.where(of_calendar, *strengths)), cross
-        )
-        return solved
+        return solution(gram + np.diag(np.where(of_calendar, *strengths)), cross)
 
 
 class _Design(NamedTuple):
