@@ -54,7 +54,6 @@ __all__ = ["FILES", "FITTED", "SOMETIMES", "flatten", "unflatten"]
 
 _RECORDS = (
     *CLOCKS,
-    CalendarEffect,
     Calibration,
     ClassFeatures,
     ClassFit,
@@ -126,6 +125,13 @@ _TREE = "_fitted_tree"
 _LEARNT = ("coef_", "intercept_", "n_features_in_")
 
 
+def _calendar_together(given: Any) -> CalendarEffect:
+    effect = CalendarEffect(**given)
+    if not effect.is_whole:
+        raise ModelFileError("a calendar has other cells than it says")
+    return effect
+
+
 def _linear_kind(kind: type) -> Kind:
     def apart(regressor: Any) -> dict[str, Any]:
         learnt = {name: getattr(regressor, name) for name in _LEARNT if hasattr(regressor, name)}
@@ -181,6 +187,7 @@ def _part_kind(part: Any) -> Kind:
 
 _KINDS = [
     *record_kinds(*_RECORDS),
+    Kind("CalendarEffect", CalendarEffect, CalendarEffect._asdict, _calendar_together),
     *LABEL_KINDS,
     *(_part_kind(part) for part in PARTS.values()),
     *(_linear_kind(kind) for kind in _LINEAR),

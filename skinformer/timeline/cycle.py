@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.calendar import FIELDS, calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
@@ -115,6 +115,23 @@ class CalendarEffect(NamedTuple):
         else:
             out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
         return out
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all sizes agree and every cell lies in its table, as of one that was found."""
+        (n_cells, n_targets), (n_times, n_known, n) = self.level.shape, self.known.shape
+        return bool(
+            n == n_targets
+            and n_times > 0
+            and n_cells > 0
+            and n_cells % n_times == 0
+            and self.bounds.shape == (2, n_known)
+            and self.places.shape == (len(self.fields), _MOST_VALUES)
+            and self.places.dtype == np.int64
+            and set(self.fields) <= set(FIELDS)
+            and ((self.places >= 0) & (self.places < n_cells)).all()
+            and all(np.isfinite(part).all() for part in (self.level, self.known, self.bounds))
+        )
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
         """

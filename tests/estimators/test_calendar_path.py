@@ -30,10 +30,7 @@ SIZES = {
     "random_state": 0,
 }
 
-pytestmark = [
-    pytest.mark.usefixtures("long_tables"),
-    pytest.mark.filterwarnings("ignore:the validation rows are forecast with:UserWarning"),
-]
+pytestmark = pytest.mark.usefixtures("long_tables")
 
 
 def make_frame(n=2400, *, seed=0, start="2024-01-01", tz=None):

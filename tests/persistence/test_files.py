@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -31,7 +32,7 @@ from skinformer import (
 )
 from skinformer.estimators.head import ClassHead
 from skinformer.evaluation import SeasonalNaive
-from skinformer.persistence import LABEL_KINDS, Codec, replacing
+from skinformer.persistence import LABEL_KINDS, Codec, record_kinds, replacing
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 GOLDEN = Path(__file__).parent.parent / "data" / "model-1.skinformer"
@@ -383,6 +384,22 @@ def test_a_file_of_this_version_loads(frame):
     noted = [float(line) for line in GOLDEN.with_suffix(".txt").read_text().split()]
     np.testing.assert_allclose(forecast["load"], noted, rtol=1e-5)
     loaded.update(frame[["load"]][380:390])
+
+
+def test_records_of_before_lack_what_has_a_default():
+    """What has come since is as if it had never been asked for; all else must be there."""
+
+    class Record(NamedTuple):
+        old: int
+        new: int = 7
+
+    codec = Codec(record_kinds(Record))
+    tree, arrays = codec.encode(Record(1, 2))
+    assert codec.decode(tree, arrays) == (1, 2)
+    old, new = tree["of"]["of"]
+    assert codec.decode({**tree, "of": {**tree["of"], "of": [old]}}, arrays) == (1, 7)
+    with pytest.raises(ModelFileError, match="other fields"):
+        codec.decode({**tree, "of": {**tree["of"], "of": [new]}}, arrays)
 
 
 # Pickles
