@@ -11,8 +11,9 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import predicting, simple_path
+from skinformer.estimators.plain import FILES
 from skinformer.estimators.predicting import _OwnMaps
 from skinformer.model.linear_path import LinearPath
 from skinformer.training import checkpoint as checkpoints
@@ -431,3 +432,14 @@ def test_a_file_holds_what_the_trees_see(df, tmp_path):
     loaded = skinformer.load(tmp_path / "model")
     later = df[1700:1706].assign(load=np.nan)
     assert loaded.forecast(later).equals(model.forecast(later))
+
+
+def test_a_forged_calendar_of_trees_is_refused(df):
+    """They read it row by row, long after the file was opened."""
+    model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
+    effect = model.judged_.tabular.maker.calendar
+    tree, arrays = FILES.encode(effect)
+    assert np.array_equal(FILES.decode(tree, arrays).level, effect.level)
+    forged, arrays = FILES.encode(effect._replace(places=effect.places + 999))
+    with pytest.raises(ModelFileError, match="cells"):
+        FILES.decode(forged, arrays)
