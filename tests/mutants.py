@@ -325,6 +325,58 @@ EFFECTS = [
         "change = given - usual",
         tests=("tests/evaluation/test_explain.py",),
     ),
+    Mutant(
+        "calendar: both trees are led by it",
+        "skinformer/tabular/fit.py",
+        "(closest, means, maker.of_effect)",
+        "(closest, means, nothing)",
+        tests=("tests/tabular/test_fit.py",),
+    ),
+]
+#: What is done at less cost, cut by hand.
+COSTS = [
+    Mutant(
+        "cost: what is fitted apart keeps its own time",
+        "skinformer/ridge/sums.py",
+        "np.subtract(total, mine, out=mine)",
+        "pass",
+        tests=("tests/ridge/test_sums.py",),
+    ),
+    Mutant(
+        "cost: rounding errors stay",
+        "skinformer/ridge/sums.py",
+        "np.where(some, left, 0.0)",
+        "left",
+        tests=("tests/ridge/test_sums.py",),
+    ),
+    Mutant(
+        "cost: trees are many everywhere",
+        "skinformer/tabular/fit.py",
+        "simple = columns.n_known == 0 and timeline.n_series == 1",
+        "simple = False",
+        tests=("tests/tabular/test_fit.py",),
+    ),
+    Mutant(
+        "cost: no doubt of trees",
+        "skinformer/estimators/tabular_path.py",
+        "doubt=doubt",
+        "doubt=0.0",
+        tests=("tests/estimators/test_joining.py",),
+    ),
+    Mutant(
+        "cost: MKL keeps its threads",
+        "skinformer/threads.py",
+        "mkl = limit_mkl(1)",
+        "mkl = 0",
+        tests=("tests/test_threads.py",),
+    ),
+    Mutant(
+        "cost: MKL keeps one thread for ever",
+        "skinformer/threads.py",
+        "limit_mkl(mkl)",
+        "pass",
+        tests=("tests/test_threads.py",),
+    ),
 ]
 
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
@@ -436,7 +488,7 @@ def recipe_values():
 
 def all_mutants():
     """Give every mutant; raise if there is nothing for one of them to change."""
-    mutants = [*LINKS, *EFFECTS, *defaulted(), *block_values(), *recipe_values()]
+    mutants = [*LINKS, *EFFECTS, *COSTS, *defaulted(), *block_values(), *recipe_values()]
     for mutant in mutants:
         mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))
     return mutants

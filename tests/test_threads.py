@@ -1,8 +1,10 @@
 """Threads by the size of the work: small work is done by one, and nobody else sees a change."""
 
+import ctypes
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from unittest import mock
 
 import joblib
@@ -41,6 +43,37 @@ def test_small_work_has_one_thread_and_large_work_all():
     assert set(openmp()) == {4}
     with threads_for(LARGE):
         assert set(openmp()) == {4}
+
+
+@pytest.fixture
+def mkl():
+    """Give MKL's own number of threads, here four, however OpenMP is limited."""
+    path = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    if not path.exists() or not hasattr(ctypes.CDLL(str(path)), "MKL_Get_Max_Threads"):
+        pytest.skip("torch has no MKL of its own here")
+    library = ctypes.CDLL(str(path))
+    library.MKL_Set_Num_Threads_Local(4)
+    yield library.MKL_Get_Max_Threads
+    library.MKL_Set_Num_Threads_Local(0)
+
+
+def test_a_number_of_mkl_s_own_does_not_overrule_small_work(mkl):
+    """As users set it by MKL_NUM_THREADS: two fits on two cores took eight times as long as one."""
+    with threads_for(SMALL):
+        assert mkl() == 1
+    assert mkl() == 4
+    with threads_for(LARGE):
+        assert mkl() == 4
+
+
+def test_other_threads_keep_their_number_of_mkl_s_own(mkl):
+    def look():
+        return mkl()
+
+    with ThreadPoolExecutor(1) as pool:
+        before = pool.submit(look).result()
+        with threads_for(SMALL):
+            assert pool.submit(look).result() == before
 
 
 def test_work_within_small_work_stays_on_one_thread():

@@ -179,7 +179,8 @@ def parts(runner: Runner) -> list[list[Any]]:
 def _busy(n: int) -> Iterator[None]:
     """Keep so many cores busy."""
     command = [sys.executable, str(JOBS), "busy"]
-    others = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(n)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    others = [subprocess.Popen(command, **streams) for _ in range(n)]
     try:
         yield
     finally:

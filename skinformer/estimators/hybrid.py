@@ -335,14 +335,16 @@ def best_share(losses: Float64Array) -> int:
     return int(relative.max(axis=0).argmin()) if len(relative) else 0
 
 
-def mean_share(losses: Float64Array) -> int:
+def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
     """
-    Find the share that does best on average, where neither end is the safe one.
+    Find the share that does best on average.
 
     Parameters
     ----------
     losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch.
+        Of each share on each stretch; the first share is none.
+    doubt : float, default=0.0
+        Standard errors by which a share has to gain on none; 0 where neither is the safe one.
 
     Returns
     -------
@@ -351,12 +353,18 @@ def mean_share(losses: Float64Array) -> int:
 
     Examples
     --------
-    >>> mean_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
-    2
+    >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
+    >>> mean_share(losses), mean_share(losses, doubt=1.0)
+    (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
     least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
-    return int(np.log(np.maximum(losses, least)).sum(axis=0).argmin())
+    logs = np.log(np.maximum(losses, least))
+    if len(logs) < 2:
+        return int(logs.sum(axis=0).argmin())
+    gains = logs - logs[:, :1]
+    error = gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
+    return int((gains.mean(axis=0) + doubt * error).argmin())
 
 
 def surest_share(losses: Float64Array) -> int:

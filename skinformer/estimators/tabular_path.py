@@ -26,11 +26,16 @@ from skinformer.training.losses import Loss
 __all__ = ["Challenger", "fit_tabular_path", "forecast_windows", "judge_tabular"]
 
 #: Values that are forecast to judge a long table.
-_MOST_VALUES = 40_000
+_MOST_VALUES = 20_000
 #: Shares of the forecast that compete there.
 _SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
 #: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
 _WIDTH = 0.5
+#: Stretches of the tail on which a share proves itself.
+_N_STRETCHES = 12
+#: Standard errors by which trees have to gain on ridges where they see no more than these do:
+#: without, their errors on ETTh2 were 1.074 of those (docs/drivers.md).
+_DOUBT = 1.0
 
 
 class Challenger(NamedTuple):
@@ -130,7 +135,8 @@ def judge_tabular(
     """
     origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
     fit = fit_tabular_path(rows, settings, before_tail=True)
-    stretches = cut_stretches(rows.timeline.steps_of(origins), source.pred_len)
+    times = rows.timeline.steps_of(origins)
+    stretches = cut_stretches(times, source.pred_len, n_most=_N_STRETCHES)
     if stretches is None:
         return Challenger(fit, np.zeros(source.pred_len))
     linear = predict_windows(lambda *inputs: path(*inputs[:4]), source, origins)
@@ -140,7 +146,8 @@ def judge_tabular(
     total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
     np.add.at(total, stretches, losses)
     total = total @ _nearby(source.pred_len)
-    best = [mean_share(total[:, :, step]) for step in range(source.pred_len)]
+    doubt = 0.0 if rows.sizes.n_known else _DOUBT
+    best = [mean_share(total[:, :, step], doubt=doubt) for step in range(source.pred_len)]
     return Challenger(fit, np.array(_SHARES)[best])
 
 

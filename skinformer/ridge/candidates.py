@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.algebra import eigenvectors, product
-from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, Sums, Windows, mixed_features
+from skinformer.ridge.sums import (
+    ColumnSums,
+    MixedSums,
+    Problem,
+    Sums,
+    Windows,
+    mixed_features,
+    turn_over,
+)
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge"]
@@ -207,6 +215,19 @@ class Competition:
         self.columns.add(windows)
         if self.mixed is not None:
             self.mixed.add(windows)
+
+    def turn_over(self, whole: Competition) -> None:
+        """
+        Unlearn what was learnt, and learn all else that another one has learnt.
+
+        Parameters
+        ----------
+        whole : Competition
+            Of the same problem; it has learnt these windows, too.
+        """
+        turn_over(self.columns, whole.columns)
+        if self.mixed is not None and whole.mixed is not None:
+            turn_over(self.mixed, whole.mixed)
 
     def solve(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Ridge]]:
         """

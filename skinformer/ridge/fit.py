@@ -124,7 +124,8 @@ def fit_linear_path(
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
     if n_apart:
-        apart = _fit_apart(problem, origins[:n_training], steps[:n_training], n_apart, weights)
+        training = origins[:n_training], steps[:n_training]
+        apart = _fit_apart(competition, *training, n_apart, weights)
         before = before._replace(apart=apart)
     if refit and n_training < len(origins):
         late = _like_before(problem, origins, n_training)
@@ -254,13 +255,17 @@ def mixed_rows(fit: LinearFit, n_columns: int) -> int:
 
 
 def _fit_apart(
-    problem: Problem,
+    whole: Competition,
     origins: IntArray,
     steps: IntArray,
     n_apart: int,
     weights: tuple[Float64Array, IntArray],
 ) -> tuple[tuple[int, LinearFit], ...]:
-    """Fit the blend without the windows of each of some times; none where they are too few."""
+    """Fit the blend without the windows of each of some times; none where they are too few.
+
+    `whole` has learnt all of them.
+    """
+    problem = whole.problem
     if len(origins) < n_apart * (problem.seq_len + problem.pred_len):
         return ()
     places = np.linspace(0, len(steps) - 1, n_apart + 1).astype(np.int64)[1:]
@@ -269,7 +274,8 @@ def _fit_apart(
     fits = []
     for number in range(n_apart):
         competition = Competition(problem)
-        _learn(competition, origins[of_window != number])
+        _learn(competition, origins[of_window == number])
+        competition.turn_over(whole)
         fits.append(_blend(competition, *weights))
     return tuple(zip(ends.tolist(), fits, strict=True))
 

@@ -13,7 +13,7 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather"]
+__all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather", "turn_over"]
 
 
 _CHUNK_BYTES = 16_000_000  # of windows at a time
@@ -96,15 +96,12 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
     for start in range(0, len(origins), size):
         chunk = origins[start : start + size]
         places = window_rows(chunk - problem.seq_len, length)
-        rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
-        known = rows[..., rows.shape[2] - len(problem.effect) :]
-        if problem.calendar is not None and problem.cycle is not None:
-            if problem.calendar.known.shape[1]:
-                np.clip(known, *problem.calendar.bounds, out=known)
-            effect = problem.calendar.of_rows(known, problem.cycle.of_row[places])
-            rows[..., : problem.n_targets] -= effect
-        elif len(problem.effect):
-            rows[..., : problem.n_targets] -= known @ problem.effect
+        first, end = int(places.min()), int(places.max()) + 1
+        # PERF: windows side by side share nearly all of their rows.
+        if end - first < places.size:
+            rows = _remaining(problem, np.arange(first, end))[places - first]
+        else:
+            rows = _remaining(problem, places)
         past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
         future, last = future[..., : problem.n_targets], past[:, -1]
         ahead = window_rows(chunk, problem.pred_len)
@@ -118,6 +115,20 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
         )
 
 
+def _remaining(problem: Problem, places: IntArray) -> Float64Array:
+    """Read rows without what calendar and columns known ahead do to the targets."""
+    rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
+    known = rows[..., rows.shape[-1] - len(problem.effect) :]
+    targets = rows[..., : problem.n_targets]
+    if problem.calendar is not None and problem.cycle is not None:
+        if problem.calendar.known.shape[1]:
+            np.clip(known, *problem.calendar.bounds, out=known)
+        targets -= problem.calendar.of_rows(known, problem.cycle.of_row[places])
+    elif len(problem.effect):
+        targets -= known @ problem.effect
+    return rows
+
+
 class Sums(Protocol):
     """Normal equations that grow with windows, one set per group of targets."""
 
@@ -125,12 +136,39 @@ class Sums(Protocol):
     """Products of features with features, shape (n_groups, n_features, n_features)."""
     cross: Float64Array
     """Products of features with what followed, shape (n_groups, n_features, n_outputs)."""
+    weight: Float64Array
+    """Weight of the truths of each output, shape (n_groups, pred_len) or (n_outputs,)."""
 
     def add(self, windows: Windows) -> None:
         """Add some windows."""
 
     def means(self) -> tuple[Float64Array, Float64Array]:
         """Give `gram` and `cross` per unit of weight."""
+
+
+def turn_over(part: Sums, whole: Sums) -> None:
+    """
+    Make the sums over some windows those over all others.
+
+    Parameters
+    ----------
+    part : Sums
+        Over some of the windows; changed in place.
+    whole : Sums
+        Over all of them.
+
+    Notes
+    -----
+    PERF: instead of adding up all the others. What is left of a difference where no truth is left
+    are rounding errors: there it is 0.
+    """
+    for mine, total in ((part.gram, whole.gram), (part.cross, whole.cross)):
+        np.subtract(total, mine, out=mine)
+    left = whole.weight - part.weight
+    some = left > _ROUNDING * whole.weight
+    part.weight[:] = np.where(some, left, 0.0)
+    part.cross *= some[..., None, :]
+    part.gram *= np.asarray(some.any(axis=-1))[..., None, None]
 
 
 class ColumnSums:
@@ -257,6 +295,7 @@ class MixedSums:
 
 
 _TINY = 1e-300  # a weight of 0 leaves sums of 0
+_ROUNDING = 1e-9  # of a weight: what differences of sums may leave of nothing
 
 
 def mixed_features(windows: Windows, *, length: int) -> Float64Array:

@@ -177,6 +177,12 @@ class FeatureMaker:
         """Number of first features, which the target's own past makes."""
         return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
 
+    @property
+    def of_effect(self) -> slice:
+        """The last features, which the calendar's effect makes; none without one."""
+        n_features = 0 if self.calendar is None else 1 + bool(self.seasons)
+        return slice(-n_features, None) if n_features else slice(0)
+
     def known_features(self, n_features: int) -> list[IntArray]:
         """
         Tell which features the columns known ahead make.

@@ -189,9 +189,14 @@ def fit_tabular(
     weight = None
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
+    # Columns that are known ahead take trees longer to learn, and so do many series.
+    simple = columns.n_known == 0 and timeline.n_series == 1
     members = []
-    for anchor, model in _plan(maker, features, truth, pairs.step, regressor, quick):
-        fitted = ready(model, random_state).fit(features, truth - _level(features, anchor), weight)
+    for anchor, model, unseen in _plan(
+        maker, features, truth, pairs.step, regressor, quick=quick, simple=simple
+    ):
+        distance = truth - _level(features, anchor)
+        fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
         members.append(Member(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
 
@@ -353,15 +358,18 @@ def _plan(
     truth: Float64Array,
     steps: IntArray,
     regressor: Any,
+    *,
     quick: bool,
-) -> list[tuple[int | None, Any]]:
-    """Choose the level that each regressor learns distances from."""
-    closest = _closest_anchor(maker, features, truth)
+    simple: bool,
+) -> list[tuple[int | None, Any, slice]]:
+    """Choose the level that each regressor learns distances from, and what it does not see."""
+    closest, nothing = _closest_anchor(maker, features, truth), slice(0)
     if regressor is not None:
-        return [(closest, regressor)]
+        return [(closest, regressor, nothing)]
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
-    medians, means = default_regressors(quick=quick)
-    return [(steady, medians), (closest, means)]
+    medians, means = default_regressors(quick=quick, simple=simple)
+    # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
+    return [(steady, medians, nothing), (closest, means, maker.of_effect)]
 
 
 def _name(regressor: Any) -> str:

@@ -236,3 +236,16 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
     rows = pd.DataFrame({"y": np.random.default_rng(0).normal(size=8 * 28)})
     assert InformerRegressor("y", **P).fit(rows).judged_.shares is None
     assert InformerRegressor("y", **P).fit(rows[:-1]).judged_.shares is not None
+
+
+@pytest.mark.parametrize(("known", "doubt"), [(None, 1.0), (["z"], 0.0)])
+def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, doubt, monkeypatch):
+    """What is known ahead is their own: there neither end is the safe one."""
+    from skinformer.estimators import tabular_path
+
+    asked = []
+    monkeypatch.setattr(tabular_path, "mean_share", lambda _, **how: asked.append(how) or 0)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
+    InformerRegressor("y", known_future=known, base=Ridge(), **P).fit(rows)
+    assert asked[0] == {"doubt": doubt}

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from skinformer.ridge import sums
-from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, gather, mixed_features
+from skinformer.ridge.sums import (
+    ColumnSums,
+    MixedSums,
+    Problem,
+    gather,
+    mixed_features,
+    turn_over,
+)
 
 SEQ, PRED, N, TARGETS = 5, 3, 40, 2
 ORIGINS = np.arange(SEQ, N - PRED + 1)
@@ -80,6 +87,49 @@ def test_chunks_hold_all_windows_in_order(size, monkeypatch):
     assert [len(chunk.last) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
     last = np.concatenate([chunk.last for chunk in chunks])
     np.testing.assert_array_equal(last, problem.values[ORIGINS - 1])
+
+
+@pytest.mark.parametrize("effect", [(), [[0.5, -2.0]]])
+def test_windows_far_apart_are_read_like_those_side_by_side(effect):
+    """The rows between them are not read."""
+    problem = make_problem(effect=effect)
+    [windows], [few] = gather(problem, ORIGINS), gather(problem, ORIGINS[::31])
+    for all_of_them, those in zip(windows, few, strict=True):
+        np.testing.assert_array_equal(all_of_them[::31], those)
+
+
+@pytest.mark.parametrize("weight", [None, window_weights()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda problem: ColumnSums(problem, per_column=True),
+        lambda problem: ColumnSums(problem, per_column=False),
+        lambda problem: MixedSums(problem, length=3),
+    ],
+)
+def test_sums_turned_over_are_those_of_all_other_windows(make, weight):
+    problem = make_problem(weight=weight)
+    part, others = ORIGINS[4:20], np.append(ORIGINS[:4], ORIGINS[20:])
+    found = added(make(problem), problem, part)
+    turn_over(found, added(make(problem), problem))
+    expected = added(make(problem), problem, others)
+    for name in ("gram", "cross", "weight"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
+
+
+def test_where_no_other_window_has_a_truth_nothing_is_left_of_the_sums():
+    """Rounding errors over rounding errors would be a map like any other."""
+    weight = np.zeros((N, TARGETS))
+    weight[20:, 1] = 0.1 * np.pi
+    weight[:20, 0] = 1.0
+    problem = make_problem(weight=weight)
+    whole = added(ColumnSums(problem, per_column=True), problem)
+    part = added(ColumnSums(problem, per_column=True), problem, ORIGINS[ORIGINS >= 12])
+    turn_over(part, whole)
+    assert not part.gram[1].any()
+    assert not part.cross[1].any()
+    assert part.gram[0].any()
+    assert not part.weight[1].any()
 
 
 def test_no_origins_are_no_windows():

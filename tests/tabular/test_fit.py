@@ -15,7 +15,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer.tabular.features import LEVEL, Columns
 from skinformer.tabular.fit import crosswise_forecasts, fit_tabular
+from skinformer.tabular.regressors import default_regressors
 from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
 TREES = HistGradientBoostingRegressor(max_iter=10, max_leaf_nodes=15)
@@ -242,6 +244,63 @@ def test_trends_go_on(slope, monkeypatch):
     truth = timeline.values[origins[:, None] + np.arange(6), :1]
     # The level is a mean over 96 rows and more: some of the slope is lost, not all of it.
     assert (forecast(fit, timeline, origins) - truth).mean() > -2
+
+
+def default_trees_of(monkeypatch, timeline, columns, **options):
+    """Fit, and tell what trees were asked for."""
+    asked = []
+
+    def few(**kinds):
+        asked.append(kinds)
+        return TREES, TREES
+
+    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
+    return fit_tabular(timeline, columns, **options), asked[0]
+
+
+@pytest.mark.parametrize(
+    ("n_series", "n_known", "simple"), [(1, 0, True), (1, 1, False), (2, 0, False)]
+)
+@pytest.mark.parametrize("quick", [True, False])
+def test_one_table_without_columns_known_ahead_takes_fewer_trees(
+    n_series, n_known, simple, quick, monkeypatch
+):
+    timeline = hours(300, n_series, n_known=n_known)
+    columns = Columns(1, 0, n_known, 0, 6)
+    _, asked = default_trees_of(monkeypatch, timeline, columns, quick=quick)
+    assert asked == {"quick": quick, "simple": simple}
+
+
+def test_fewer_trees_are_fewer():
+    counts = {
+        (quick, simple): [
+            trees.max_iter for trees in default_regressors(quick=quick, simple=simple)
+        ]
+        for quick in (True, False)
+        for simple in (True, False)
+    }
+    assert counts[False, False] > counts[True, False] > counts[False, True] > counts[True, True]
+
+
+@pytest.mark.parametrize("n_known", [0, 1])
+def test_one_of_the_default_regressors_does_not_see_what_is_usual(n_known, monkeypatch):
+    """When nothing is as usual, it is not led by it."""
+    timeline, columns = hours(600, n_known=n_known), Columns(1, 0, n_known, 0, 6)
+    fit, _ = default_trees_of(monkeypatch, timeline, columns)
+    n_features = fit.members[0].regressor.used.max() + 1
+    places = np.zeros((1, 60), dtype=np.int64)
+    places[0, :24] = np.arange(24)
+    level, known = np.random.default_rng(0).normal(size=(2, 24, 1))
+    bounds = np.tile([[-5.0], [5.0]], (1, n_known))
+    usual = CalendarEffect(
+        level, np.tile(known[:, :, None], (1, n_known, 1)), bounds, places, ("hour",)
+    )
+    fit, _ = default_trees_of(monkeypatch, timeline, columns, calendar=usual)
+    own = {n_features, n_features + 1}
+    assert own <= set(fit.members[0].regressor.used)
+    assert not own & set(fit.members[1].regressor.used)
+    named = fit_tabular(timeline, columns, calendar=usual, regressor=TREES)
+    assert own <= set(named.members[0].regressor.used)
 
 
 def test_several_targets_share_a_regressor_that_tells_them_apart():
