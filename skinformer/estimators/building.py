@@ -11,7 +11,7 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
-from skinformer.timeline.calendar import FIELDS, choose_fields
+from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Timeline
 
@@ -34,6 +34,9 @@ class ModelSizes(NamedTuple):
     """Mean length of a step, where positions are continuous in time."""
     may_miss: bool = False
     """Whether covariates may be NaN, which a learnt vector then stands for."""
+    n_network_fields: int | None = None
+    """How many of the calendar fields, the first, the network embeds, where the ridges read more:
+    by those of the year, of which years enough were seen."""
 
     @property
     def decoder_patch_len(self) -> int:
@@ -71,13 +74,16 @@ def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> Mode
     if timeline.clock.dated and settings.calendar is not None:
         chosen = settings.calendar
         fields = choose_fields(timeline.labels) if chosen == "auto" else tuple(chosen)
+    alone = timeline.n_series == 1 and settings.linear_path and len(fields) > 0
+    of_year = year_fields(timeline.labels, fields) if alone else None
     return ModelSizes(
         n_targets=timeline.values.shape[1] - len(roles.past) - len(roles.known),
         n_past=len(roles.past),
         n_known=len(roles.known),
         n_static=len(roles.static),
         n_series=_n_embedded(settings.embeddings, timeline.n_series),
-        calendar_fields=fields,
+        calendar_fields=fields + (of_year or ()),
+        n_network_fields=None if of_year is None else len(fields),
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
         patch_len=settings.patch_len,
@@ -128,7 +134,7 @@ def build_module(
     if label_len is None:  # whole patches, so that none has to be filled up
         half = sizes.seq_len // 2
         label_len = half - half % sizes.decoder_patch_len
-    fields = [FIELDS[name].size for name in sizes.calendar_fields]
+    fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
     built_from = {

@@ -21,7 +21,7 @@ from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.cycle import row_cells
+from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
@@ -101,13 +101,21 @@ def linear_fit(
         sizes.pred_len,
         effect=np.zeros((sizes.n_known, sizes.n_targets)),
         # Series of a panel have weeks of their own, a new one has nobody's.
-        cycle=row_cells(timeline, sizes.calendar_fields) if timeline.n_series == 1 else None,
+        cycle=_cycle(timeline, sizes),
     )
     share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     steps, start = times_of(timeline, tail, origins), None if tail is None else 0
     return fit_linear_path(problem, origins, steps, tail=start, refit=refit, n_apart=n_apart)
+
+
+def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
+    """Find where in the calendar's cycle rows lie; series of a panel have cycles of their own."""
+    if timeline.n_series > 1:
+        return None
+    years = sizes.n_network_fields is not None
+    return row_cells(timeline, sizes.calendar_fields, years=years)
 
 
 def times_of(timeline: Timeline, tail: IntArray | None, rows: IntArray) -> IntArray:
@@ -153,8 +161,14 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
     calendar, found = None, fit.calendar
     if found is not None:
         n_times, n_known, n_targets = found.known.shape
-        numbers = {"n_times": n_times, "n_known": n_known, "n_targets": n_targets}
-        calendar = CalendarEffect(len(found.places), n_cells=len(found.level), **numbers)
+        calendar = CalendarEffect(
+            len(found.places),
+            n_cells=len(found.level),
+            n_times=n_times,
+            n_known=n_known,
+            n_targets=n_targets,
+            year=(found.year.shape[0], found.year.shape[1]),
+        )
     path = LinearPath(
         n_targets=sizes.n_targets,
         n_known=sizes.n_known,

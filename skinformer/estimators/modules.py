@@ -86,17 +86,24 @@ def _path_apart(path: LinearPath) -> dict[str, Any]:
 def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarEffect:
     """Build an effect whose cells and times are where they say."""
     values = {name: torch.from_numpy(value) for name, value in given.items()}
+    values.setdefault("year", torch.zeros(0, 1, 0))  # files of before have none
     n_cells, (n_times, n_seen, _) = len(values["level"]), values["known"].shape
     if n_seen not in (0, n_known):
         raise ModelFileError("its calendar knows other columns than its ridges")
     numbers = {"n_cells": n_cells, "n_times": n_times, "n_known": n_seen, "n_targets": n_targets}
-    effect = CalendarEffect(len(values["places"]), **numbers)
+    n_days, n_each, _ = values["year"].shape
+    effect = CalendarEffect(len(values["places"]), **numbers, year=(n_days, n_each))
     for name, own in effect.named_buffers():
         value = values[name]
-        if not len(value) or own.shape != value.shape or own.dtype != value.dtype:
+        if (
+            (not len(value) and name != "year")
+            or own.shape != value.shape
+            or own.dtype != value.dtype
+        ):
             raise ModelFileError("its calendar has other cells than it says")
         own.copy_(value)
-    if (effect.places < 0).any() or (effect.places >= n_cells).any() or n_cells % n_times:
+    n_all, highest = n_cells * max(n_days, 1), effect.places.amax(dim=1).sum()
+    if (effect.places < 0).any() or highest >= n_all or n_cells % n_times or n_cells % n_each:
         raise ModelFileError("its calendar has cells before the first or behind the last")
     if not all(value.isfinite().all() for value in effect.buffers()):
         raise ModelFileError("its calendar holds what is no number")

@@ -17,6 +17,9 @@ class CalendarEffect(nn.Module):
         Cells of the cycle, and those of a day; a cell's number modulo `n_times` is its time.
     n_known, n_targets : int
         Numbers of columns known ahead and of targets.
+    year : tuple of int, default=(0, 1)
+        Days of the year that are told apart, and times of each; a number beyond `n_cells` is that
+        of its day.
 
     Attributes
     ----------
@@ -26,6 +29,8 @@ class CalendarEffect(nn.Module):
         Of each cell.
     known : Tensor of shape (n_times, n_known, n_targets)
         Of a unit of each column at each time of a day.
+    year : Tensor of shape (n_days, n_times, n_targets)
+        Of each time of each day of the year.
     bounds : Tensor of shape (2, n_known)
         Lowest and highest values that were seen, see `within`.
 
@@ -50,15 +55,24 @@ class CalendarEffect(nn.Module):
     level: Tensor
     known: Tensor
     bounds: Tensor
+    year: Tensor
 
     def __init__(
-        self, n_fields: int, *, n_cells: int, n_times: int, n_known: int, n_targets: int
+        self,
+        n_fields: int,
+        *,
+        n_cells: int,
+        n_times: int,
+        n_known: int,
+        n_targets: int,
+        year: tuple[int, int] = (0, 1),
     ) -> None:
         super().__init__()
         self.register_buffer("places", torch.zeros(n_fields, 60, dtype=torch.int64))
         self.register_buffer("level", torch.zeros(n_cells, n_targets))
         self.register_buffer("known", torch.zeros(n_times, n_known, n_targets))
         self.register_buffer("bounds", torch.zeros(2, n_known))
+        self.register_buffer("year", torch.zeros(*year, n_targets if year[0] else 0))
 
     def forward(self, known: Tensor, categories: Tensor, level: float = 1.0) -> Tensor:
         """Give the effect on each step.
@@ -81,6 +95,9 @@ class CalendarEffect(nn.Module):
         for j, place in enumerate(self.places):
             cell = cell + place[categories[..., j]]
         out = level * self.level.to(known.dtype)[cell % len(self.level)]
+        if len(self.year):
+            time = cell % self.year.shape[1]
+            out = out + level * self.year.to(known.dtype)[cell // len(self.level), time]
         table = self.known.to(known.dtype)
         if not table.shape[1]:
             return out

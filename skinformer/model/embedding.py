@@ -70,7 +70,7 @@ class CalendarEmbedding(nn.Module):
         Parameters
         ----------
         calendar : Tensor of shape (batch, length, n_fields), int64
-            Calendar fields of each step.
+            Calendar fields of each step; further ones are not read.
 
         Returns
         -------

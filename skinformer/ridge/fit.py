@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem, Windows, gather
+from skinformer.ridge.year import year_effect
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import spread_places
@@ -31,6 +33,7 @@ _NOISE = 0.5
 _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
 # By so many windows, and so many of their rows, it is judged what the calendar and columns do.
 _EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
+_YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
 _FARTHEST = 10.0  # times the largest value before the tail, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
@@ -119,7 +122,8 @@ def fit_linear_path(
     usable = _usable(problem, origins)
     origins, steps = origins[usable], steps[usable]
     n_training = _before(steps, tail, problem.pred_len)
-    problem = _with_effect(problem, origins, steps, tail)
+    bare, find = problem, _find_effect(problem, origins, steps, tail)
+    problem = find(bare, origins[:n_training])
     competition, stretches, sizes = _compete(problem, origins, steps, tail)
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
@@ -134,14 +138,14 @@ def fit_linear_path(
         if problem.calendar is not None:
             # The newest holiday, too.
             everything = np.append(origins[:n_training], late)
-            with_known = bool(problem.calendar.known.shape[1])
-            calendar = calendar_effect(problem, everything, with_known=with_known)
-            after = after._replace(calendar=calendar)
+            after = after._replace(calendar=find(bare, everything).calendar)
     return before, after
 
 
-def _with_effect(problem: Problem, origins: IntArray, steps: IntArray, tail: int | None) -> Problem:
-    """Find what is known ahead by itself, and take it off where ridges then forecast better.
+def _find_effect(
+    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+) -> Callable[[Problem, IntArray], Problem]:
+    """Tell how to find what is known ahead by itself, where ridges forecast better without it.
 
     The effect of columns alone explains changes since the origin, and so does whatever has the same
     cycle: the temperature of another city explains when people are in the street, as long as no
@@ -152,18 +156,55 @@ def _with_effect(problem: Problem, origins: IntArray, steps: IntArray, tail: int
     start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, tail)), default=0)
     early = origins[: _before(steps[:n_training], start, problem.pred_len)]
     some = spread_places(len(origins), _EFFECT_JUDGES)
+    judged = origins[some], steps[some], tail
     tried = [(doubt, kind(problem, early)) for kind, doubt in _EFFECTS]
     best, least = 0, math.inf
     for i, (doubt, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
-        error = None if found is None else _error_with(found, origins[some], steps[some], tail)
+        error = None if found is None else _error_with(found, *judged)
         if error is not None and error + doubt <= least:
             best, least = i, error + doubt
-    found = _EFFECTS[best][0](problem, origins[:n_training])
-    return found or problem._replace(effect=np.zeros_like(problem.effect))
+    kind = _EFFECTS[best][0]
+
+    def find(problem: Problem, origins: IntArray) -> Problem:
+        return kind(problem, origins) or _without(problem)
+
+    without = find(problem, early)
+    within = _with_year(without, early)
+    if within is None:
+        return find
+    # By all candidates: those that see levels gain most.
+    some = spread_places(len(origins), _YEAR_JUDGES)
+    judged = origins[some], steps[some], tail
+    errors = [_error_with(each, *judged, alone=False) for each in (without, within)]
+    if errors[0] is None or errors[1] is None or errors[1] + _EFFECT_GAIN > errors[0]:
+        return find
+
+    def find_with_year(problem: Problem, origins: IntArray) -> Problem:
+        found = find(problem, origins)
+        return _with_year(found, origins) or found
+
+    return find_with_year
 
 
-def _without(problem: Problem, _: IntArray) -> Problem | None:
-    return problem._replace(effect=np.zeros_like(problem.effect))
+def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
+    """Add the time of the year to what is known ahead; None where no whole year was seen."""
+    if problem.cycle is None or not len(origins):
+        return None
+    k, calendar = problem.n_targets, problem.calendar
+    year = year_effect(problem, origins)
+    if year is None:
+        return None
+    if calendar is None:
+        cells, first = problem.cycle.cells, problem.values.shape[1] - len(problem.effect)
+        seen = np.nan_to_num(problem.values[origins, first:].astype(np.float64))
+        bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
+        none, effect = np.zeros((cells.n_cells, k)), problem.effect[None]
+        calendar = CalendarEffect(none, effect, bounds, cells.places, cells.fields)
+    return problem._replace(calendar=calendar._replace(year=year))
+
+
+def _without(problem: Problem, _: IntArray | None = None) -> Problem:
+    return problem._replace(effect=np.zeros_like(problem.effect), calendar=None)
 
 
 def _of_columns(problem: Problem, origins: IntArray) -> Problem | None:
@@ -193,11 +234,16 @@ _EFFECTS = (
 
 
 def _error_with(
-    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+    problem: Problem,
+    origins: IntArray,
+    steps: IntArray,
+    tail: int | None,
+    *,
+    alone: bool = True,
 ) -> float | None:
-    """Give the mean log error, over stretches, of one short map beside the problem's effect."""
+    """Give the mean log error, over stretches, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    competition, stretches, sizes = _compete(problem, origins, steps, tail, alone=True)
+    competition, stretches, sizes = _compete(problem, origins, steps, tail, alone=alone)
     if not stretches:
         return None
     weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))

@@ -13,7 +13,16 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["ColumnSums", "MixedSums", "Problem", "Sums", "Windows", "gather", "turn_over"]
+__all__ = [
+    "ColumnSums",
+    "MixedSums",
+    "Problem",
+    "Sums",
+    "Windows",
+    "gather",
+    "remaining",
+    "turn_over",
+]
 
 
 _CHUNK_BYTES = 16_000_000  # of windows at a time
@@ -99,9 +108,9 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
         first, end = int(places.min()), int(places.max()) + 1
         # PERF: windows side by side share nearly all of their rows.
         if end - first < places.size:
-            rows = _remaining(problem, np.arange(first, end))[places - first]
+            rows = remaining(problem, np.arange(first, end))[places - first]
         else:
-            rows = _remaining(problem, places)
+            rows = remaining(problem, places)
         past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
         future, last = future[..., : problem.n_targets], past[:, -1]
         ahead = window_rows(chunk, problem.pred_len)
@@ -115,8 +124,22 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
         )
 
 
-def _remaining(problem: Problem, places: IntArray) -> Float64Array:
-    """Read rows without what calendar and columns known ahead do to the targets."""
+def remaining(problem: Problem, places: IntArray) -> Float64Array:
+    """
+    Read rows without what calendar and columns known ahead do to the targets.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    places : ndarray of int64, shape (…)
+        Their numbers.
+
+    Returns
+    -------
+    ndarray of float64, shape (…, n_columns)
+        Without NaN.
+    """
     rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
     known = rows[..., rows.shape[-1] - len(problem.effect) :]
     targets = rows[..., : problem.n_targets]

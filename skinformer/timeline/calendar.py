@@ -18,6 +18,7 @@ __all__ = [
     "calendar_values",
     "choose_fields",
     "is_calendar_column",
+    "year_fields",
 ]
 
 _HOUR = 1 / 24
@@ -26,6 +27,8 @@ _HOUR = 1 / 24
 #: Times that the year must have come round before a field of the year is learnt from. A training
 #: set of one year holds each month once: a vector for March then is a vector for that one spring.
 _YEARS = 3
+#: The same for ridges, whose waves of the year are judged by whether they help on later rows.
+_YEARS_OF_RIDGES = 2
 
 
 class Field(NamedTuple):
@@ -138,6 +141,36 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     ]
     values = calendar_values(index, fitting)
     return tuple(name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column))
+
+
+def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:
+    """
+    Name the calendar fields by which days of the year are told apart.
+
+    Parameters
+    ----------
+    index : Index of shape (n,)
+        Labels of the training rows in time order, dated.
+    fields : sequence of str
+        Those that are read anyway.
+
+    Returns
+    -------
+    tuple of str, or None
+        What has to be read beside; None with less than two years, or steps of a week or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> year_fields(pd.date_range("2022-01-01", "2023-12-31"), ("weekday", "day"))
+    ('month',)
+    """
+    dates = wall_times(index)
+    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
+    step = days / max(len(dates) - 1, 1)
+    if step >= FIELDS["weekday"].coarsest or days + step < _YEARS_OF_RIDGES * 364:
+        return None
+    return tuple(name for name in ("month", "day") if name not in fields)
 
 
 def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:

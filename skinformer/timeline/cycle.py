@@ -19,6 +19,8 @@ __all__ = ["CalendarEffect", "Cells", "RowCells", "calendar_cells", "row_cells"]
 _MOST_VALUES = 60
 #: Cells of a week at most, ten minutes each: with more of them each is seen too seldom.
 _MOST_CELLS = 1008
+#: Days of twelve months of 31.
+_DAYS = 12 * 31
 
 
 class Cells(NamedTuple):
@@ -34,13 +36,18 @@ class Cells(NamedTuple):
     n_times : int
         Cells of a day; 1 where steps are days or longer.
     n_cells : int
-        All cells, a multiple of `n_times`: a cell's number modulo that is its time of the day.
+        Cells of the cycle, a multiple of `n_times`: a cell's number modulo that is its time of the
+        day.
+    n_days : int, default=1
+        Days of the year that are told apart, 31 for each month: a number modulo `n_cells` is a
+        cell, and the rest is the day.
     """
 
     fields: tuple[str, ...]
     places: IntArray
     n_times: int
     n_cells: int
+    n_days: int = 1
 
     def of(self, values: npt.NDArray[np.integer]) -> IntArray:
         """
@@ -54,7 +61,7 @@ class Cells(NamedTuple):
         Returns
         -------
         ndarray of int64, shape (…)
-            0 … n_cells - 1.
+            0 … n_cells · n_days - 1.
         """
         return number_cells(self.places, values)
 
@@ -75,6 +82,8 @@ class CalendarEffect(NamedTuple):
         How cells are numbered, see `Cells`.
     fields : tuple of str
         The calendar fields.
+    year : ndarray of shape (n_days, n_times, n_targets)
+        Of each time of each day of the year, see `Cells`; none by default.
 
     Examples
     --------
@@ -90,6 +99,7 @@ class CalendarEffect(NamedTuple):
     bounds: Float64Array
     places: IntArray
     fields: tuple[str, ...] = ()
+    year: Float64Array = np.zeros((0, 1, 0))
 
     def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
         """
@@ -100,7 +110,7 @@ class CalendarEffect(NamedTuple):
         known : ndarray of shape (…, n_known)
             Columns known ahead, without NaN.
         cell : ndarray of int, shape (…)
-            Number of each row's cell; modulo `n_times` its time of the day.
+            Number of each row's cell, and of its day of the year.
 
         Returns
         -------
@@ -108,6 +118,8 @@ class CalendarEffect(NamedTuple):
             Of each row.
         """
         out: Float64Array = self.level[cell % len(self.level)]
+        if self.year.size:
+            out += self.year[cell // len(self.level), cell % self.year.shape[1]]
         if not self.known.shape[1]:
             return out
         if len(self.known) == 1:  # no table of each row
@@ -120,6 +132,7 @@ class CalendarEffect(NamedTuple):
     def is_whole(self) -> bool:
         """Whether all sizes agree and every cell lies in its table, as of one that was found."""
         (n_cells, n_targets), (n_times, n_known, n) = self.level.shape, self.known.shape
+        n_days = max(len(self.year), 1)
         return bool(
             n == n_targets
             and n_times > 0
@@ -129,8 +142,12 @@ class CalendarEffect(NamedTuple):
             and self.places.shape == (len(self.fields), _MOST_VALUES)
             and self.places.dtype == np.int64
             and set(self.fields) <= set(FIELDS)
-            and ((self.places >= 0) & (self.places < n_cells)).all()
-            and all(np.isfinite(part).all() for part in (self.level, self.known, self.bounds))
+            and self.year.ndim == 3
+            and (not self.year.size or n_cells % self.year.shape[1] == 0)
+            and (not self.year.size or self.year.shape[2] == n_targets)
+            and (self.places >= 0).all()
+            and self.places.max(axis=1, initial=0).sum() < n_cells * n_days
+            and all(np.isfinite(part).all() for part in (*self[:3], self.year))
         )
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
@@ -167,15 +184,17 @@ class RowCells(NamedTuple):
     ----------
     cells : Cells
         Of the calendar.
-    of_row : ndarray of int16, shape (n_rows,)
-        Number of each row's cell.
+    of_row : ndarray of int16 or int32, shape (n_rows,)
+        Number of each row's cell, and of its day.
     """
 
     cells: Cells
-    of_row: npt.NDArray[np.int16]
+    of_row: npt.NDArray[np.signedinteger]
 
 
-def calendar_cells(fields: Sequence[str], values: npt.NDArray[np.integer]) -> Cells | None:
+def calendar_cells(
+    fields: Sequence[str], values: npt.NDArray[np.integer], *, years: bool = False
+) -> Cells | None:
     """
     Find the cycle that calendar fields go through.
 
@@ -185,6 +204,8 @@ def calendar_cells(fields: Sequence[str], values: npt.NDArray[np.integer]) -> Ce
         Names from `skinformer.timeline.calendar.FIELDS`.
     values : ndarray of int, shape (n, n_fields)
         Those of the training steps: they tell which minutes there are.
+    years : bool, default=False
+        Whether days of the year are told apart, too, by "month" and "day".
 
     Returns
     -------
@@ -218,7 +239,18 @@ def calendar_cells(fields: Sequence[str], values: npt.NDArray[np.integer]) -> Ce
             if name in fields and n_cells == 1:
                 places[fields.index(name), :size] = every[:size]
                 n_cells = size
-    return Cells(tuple(fields), places, n_times, n_cells) if 1 < n_cells <= _MOST_CELLS else None
+    cells = Cells(tuple(fields), places, n_times, n_cells)
+    return _with_days(cells, years) if 1 < n_cells <= _MOST_CELLS else None
+
+
+def _with_days(cells: Cells, years: bool) -> Cells:
+    """Tell days of the year apart, where they are known."""
+    if not years:
+        return cells
+    every, places = np.arange(31), cells.places.copy()
+    places[cells.fields.index("month"), :12] = 31 * cells.n_cells * every[:12]
+    places[cells.fields.index("day"), :31] = cells.n_cells * every
+    return cells._replace(places=places, n_days=_DAYS)
 
 
 def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
@@ -243,7 +275,9 @@ def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
     return cell
 
 
-def row_cells(timeline: Timeline, fields: tuple[str, ...]) -> RowCells | None:
+def row_cells(
+    timeline: Timeline, fields: tuple[str, ...], *, years: bool = False
+) -> RowCells | None:
     """
     Find where in their cycle the rows of a timeline lie.
 
@@ -253,6 +287,8 @@ def row_cells(timeline: Timeline, fields: tuple[str, ...]) -> RowCells | None:
         The rows.
     fields : tuple of str
         Calendar fields.
+    years : bool, default=False
+        See `calendar_cells`.
 
     Returns
     -------
@@ -265,7 +301,9 @@ def row_cells(timeline: Timeline, fields: tuple[str, ...]) -> RowCells | None:
     first = int(steps.min())
     every = np.arange(first, int(steps.max()) + 1)
     values = calendar_values(timeline.clock.labels(every), fields)
-    cells = calendar_cells(fields, values)
+    cells = calendar_cells(fields, values, years=years)
     if cells is None:
         return None
-    return RowCells(cells, cells.of(values).astype(np.int16)[steps - first])
+    small: type[np.signedinteger] = np.int16 if cells.n_days == 1 else np.int32
+    of_row: npt.NDArray[np.signedinteger] = cells.of(values).astype(small)
+    return RowCells(cells, of_row[steps - first])

@@ -184,7 +184,7 @@ def test_it_is_float32_under_autocast_and_has_nothing_to_train():
     assert torch.equal(found, path(*windows))
     assert not list(path.parameters())
     names = {"own", "mixed", "effect"}
-    names |= {f"calendar.{name}" for name in ("places", "level", "known", "bounds")}
+    names |= {f"calendar.{name}" for name in ("places", "level", "known", "bounds", "year")}
     assert set(path.state_dict()) == names
 
 
