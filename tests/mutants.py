@@ -286,8 +286,8 @@ EFFECTS = [
     Mutant(
         "calendar: learnt from the tail",
         RIDGE_FIT,
-        "found = _EFFECTS[best][0](problem, origins[:n_training])",
-        "found = _EFFECTS[best][0](problem, origins)",
+        "problem = find(bare, origins[:n_training])",
+        "problem = find(bare, origins)",
         tests=("tests/ridge/test_fit.py",),
     ),
     Mutant(
@@ -331,6 +331,65 @@ EFFECTS = [
         "(closest, means, maker.of_effect)",
         "(closest, means, nothing)",
         tests=("tests/tabular/test_fit.py",),
+    ),
+]
+#: The time of the year, cut by hand.
+YEARS = [
+    Mutant(
+        "year: learnt from what it is judged by",
+        RIDGE_FIT,
+        "within = _with_year(without, early)",
+        "within = _with_year(without, origins)",
+        tests=("tests/ridge/test_year.py",),
+    ),
+    Mutant(
+        "year: no gain asked for",
+        RIDGE_FIT,
+        "errors[1] + _EFFECT_GAIN > errors[0]",
+        "errors[1] > errors[0]",
+        tests=("tests/ridge/test_year.py",),
+    ),
+    Mutant(
+        "year: not found again with the newest rows",
+        RIDGE_FIT,
+        "return _with_year(found, origins) or found",
+        "return _with_year(found, early) or found",
+        tests=("tests/ridge/test_year.py",),
+    ),
+    Mutant(
+        "year: a trend is a season",
+        "skinformer/ridge/year.py",
+        "regressors = np.column_stack([table[place], line, np.ones(len(part))])",
+        "regressors = np.column_stack([table[place], 0 * line, np.ones(len(part))])",
+        tests=("tests/ridge/test_year.py",),
+    ),
+    Mutant(
+        "year: days of other years",
+        "skinformer/ridge/year.py",
+        "seen[0] + cells.n_days",
+        "seen[0]",
+        tests=("tests/ridge/test_year.py",),
+    ),
+    Mutant(
+        "year: changes with a change of the window",
+        "skinformer/model/calendar_effect.py",
+        "out = out + level * self.year",
+        "out = out + self.year",
+        tests=("tests/ridge/test_calendar.py",),
+    ),
+    Mutant(
+        "year: the network has a vector for it",
+        BUILDING,
+        "sizes.calendar_fields[: sizes.n_network_fields]",
+        "sizes.calendar_fields",
+        tests=("tests/estimators/test_year_path.py",),
+    ),
+    Mutant(
+        "year: of one alone",
+        "skinformer/timeline/calendar.py",
+        "_YEARS_OF_RIDGES = 2",
+        "_YEARS_OF_RIDGES = 1",
+        tests=("tests/estimators/test_year_path.py",),
     ),
 ]
 #: What is done at less cost, cut by hand.
@@ -488,7 +547,7 @@ def recipe_values():
 
 def all_mutants():
     """Give every mutant; raise if there is nothing for one of them to change."""
-    mutants = [*LINKS, *EFFECTS, *COSTS, *defaulted(), *block_values(), *recipe_values()]
+    mutants = [*LINKS, *EFFECTS, *YEARS, *COSTS, *defaulted(), *block_values(), *recipe_values()]
     for mutant in mutants:
         mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))
     return mutants

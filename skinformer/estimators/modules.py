@@ -91,6 +91,8 @@ def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarE
     if n_seen not in (0, n_known):
         raise ModelFileError("its calendar knows other columns than its ridges")
     numbers = {"n_cells": n_cells, "n_times": n_times, "n_known": n_seen, "n_targets": n_targets}
+    if values["year"].ndim != 3:
+        raise ModelFileError("its calendar has no days")
     n_days, n_each, _ = values["year"].shape
     effect = CalendarEffect(len(values["places"]), **numbers, year=(n_days, n_each))
     for name, own in effect.named_buffers():

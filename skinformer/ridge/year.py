@@ -14,8 +14,8 @@ __all__ = ["year_effect"]
 
 #: Waves of the year and of the day: with one of each, WTH errs by 1 to 2 % more.
 _N_WAVES = 2
-#: Days of the year that have to be there: what no year has shown would be made up by the waves.
-_LEAST_DAYS = 360
+#: Days one after the other of which no year has shown any: waves would make up what is there.
+_LONGEST_GAP = 14
 #: Per row, for waves whose mean square is a half.
 _STRENGTH = 1e-3
 _MOST_NUMBERS = 10_000_000  # of the table
@@ -38,8 +38,8 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     Returns
     -------
     ndarray of shape (n_days, n_times, n_targets), or None
-        See `CalendarEffect`; its mean over all days and times is about 0. None where not all days
-        of a year were seen, or days are not told apart. Cost: ``n_rows · 26²`` products.
+        See `CalendarEffect`; its mean over all days and times is about 0. None where two weeks of
+        the year were never seen, or days are not told apart. Cost: ``n_rows · 26²`` products.
 
     Notes
     -----
@@ -57,10 +57,11 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     if problem.weight is not None:
         rows = rows[(problem.weight[rows] > 0).all(axis=1)]
     of_row = problem.cycle.of_row
-    if len(np.unique(of_row[rows] // cells.n_cells)) < _LEAST_DAYS:
+    seen = np.unique(of_row[rows] // cells.n_cells)
+    if not len(seen) or np.diff(seen, append=seen[0] + cells.n_days).max() > _LONGEST_GAP:
         return None
     table = _waves(cells)
-    low, high = (bound[:k] for bound in find_bounds(problem.values[rows], k))
+    low, high = find_bounds(problem.values[rows, :k], 0)
     width = table.shape[1] + 2
     gram, cross = np.zeros((width, width)), np.zeros((width, k))
     for part in np.array_split(rows, -(-len(rows) // _CHUNK)):

@@ -5,6 +5,7 @@ import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from skinformer.ridge import calendar
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.fit import LinearFit
 from skinformer.ridge.sums import Problem, gather
+from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import CalendarEffect, RowCells, calendar_cells
 
 SEQ, PRED, WEEK = 24, 6, 168
@@ -372,6 +374,37 @@ def test_numpy_and_torch_say_the_same(n_known, n_times, n_targets):
     in_torch = path.calendar(torch.from_numpy(known).float()[None], fields)[0]
     assert in_torch.dtype == torch.float32
     np.testing.assert_allclose(in_torch, found, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [pd.date_range("2023-11-20", periods=2000, freq="h"), pd.date_range("2022-11-20", periods=700)],
+    ids=["hours", "days"],
+)
+def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
+    """The last day of February and of December, too, also in a leap year."""
+    fields = (
+        ("hour", "weekday", "month", "day") if index.hour.any() else ("weekday", "month", "day")
+    )
+    values = calendar_values(index, fields)
+    cells = calendar_cells(fields, values, years=True)
+    of_row, rng = cells.of(values), np.random.default_rng(0)
+    level, year = rng.normal(size=(cells.n_cells, 2)), rng.normal(size=(372, cells.n_times, 2))
+    none = {"known": np.zeros((1, 0, 2)), "bounds": np.zeros((2, 0))}
+    effect = CalendarEffect(level, **none, places=cells.places, fields=fields, year=year)
+    assert effect.is_whole
+    found = effect.of_rows(np.zeros((len(index), 0)), of_row)
+    time = index.hour if cells.n_times > 1 else 0 * index.hour
+    cell = cells.n_times * index.day_of_week + time
+    np.testing.assert_array_equal(
+        found, level[cell] + year[31 * index.month - 32 + index.day, time]
+    )
+    fit = LinearFit(np.zeros((1, SEQ, PRED)), None, np.zeros((0, 2)), {}, calendar=effect)
+    sizes = SimpleNamespace(n_targets=2, n_past=0, n_known=0, pred_len=PRED)
+    path = linear_module(sizes, fit)
+    inputs = torch.zeros(1, len(index), 0), torch.from_numpy(values.astype(np.int64))[None]
+    np.testing.assert_allclose(path.calendar(*inputs)[0], found, atol=1e-6)
+    assert not path.calendar(*inputs, 0.0).any()  # a change of windows changes no date
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4)])
