@@ -44,7 +44,6 @@ CYCLE = "skinformer/timeline/cycle.py"
 CALENDAR = "skinformer/ridge/calendar.py"
 RIDGE_FIT = "skinformer/ridge/fit.py"
 PREDICTING = "skinformer/estimators/predicting.py"
-JOINING = "skinformer/estimators/joining.py"
 LINEAR_PATH = "skinformer/model/linear_path.py"
 WINDOW_GAME = "skinformer/evaluation/window_game.py"
 
@@ -313,9 +312,9 @@ EFFECTS = [
     ),
     Mutant(
         "calendar: judged without the hours",
-        JOINING,
-        "module.path(*inputs[:4])",
-        "module.path(*inputs[:2])",
+        "skinformer/estimators/tabular_path.py",
+        "path(*inputs[:4])",
+        "path(*inputs[:2])",
         tests=("tests/estimators/test_calendar_path.py",),
     ),
     Mutant(

@@ -9,17 +9,21 @@ as context the estimator fills it as it always does, and the references see the 
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
 from skinformer.benchmark.series import load_series
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
+from skinformer.model.corrected import Corrected
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
 
@@ -92,6 +96,7 @@ def measure(
     horizon: int,
     parameters: dict[str, Any],
     references: bool = True,
+    parts: bool = False,
 ) -> pd.DataFrame:
     """
     Fit on the training rows, stop early on the validation rows, and measure on the test rows.
@@ -108,6 +113,9 @@ def measure(
         Parameters of `InformerRegressor`.
     references : bool, default=True
         Whether the last value, the last day and the best ridge are measured, too.
+    parts : bool, default=False
+        Whether its ridges alone, ridges and trees, ridges and network, each with its share, and a
+        network alone, in a fit of its own, are measured, too.
 
     Returns
     -------
@@ -128,6 +136,10 @@ def measure(
     scaled = (frame - train.mean()) / deviation.where(deviation > 0, 1)
     origins = np.arange(split.validation, split.test - horizon + 1)
     truth = scaled.to_numpy()[origins[:, None] + np.arange(horizon)]
+
+    def errors_of(model: InformerRegressor) -> dict[str, float]:
+        return _errors(forecast_windows(model, scaled[: split.test], origins), truth)
+
     started = time.perf_counter()
     model = InformerRegressor(
         list(frame.columns),
@@ -137,13 +149,15 @@ def measure(
     )
     model.set_params(**parameters).fit(scaled.iloc[: split.validation])
     fitted = time.perf_counter()
-    rows = {
-        type(model).__name__: _errors(forecast_windows(model, scaled[: split.test], origins), truth)
-    }
+    rows = {type(model).__name__: errors_of(model)}
     facts = {"fit_s": fitted - started, "predict_s": time.perf_counter() - fitted}
     facts |= {"peak_mb": peak_memory()}
     facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
     rows = {name: row | facts for name, row in rows.items()}
+    if parts:
+        rows |= {name: errors_of(part) for name, part in _parts(model).items()}
+        alone = clone(model).set_params(base=None).fit(scaled.iloc[: split.validation])
+        rows["network alone"] = errors_of(alone)
     if not references:
         return pd.DataFrame.from_dict(rows, orient="index")
     values = scaled.ffill().fillna(0).to_numpy()  # 0 is the training mean
@@ -154,6 +168,26 @@ def measure(
     ridge, name = _best_ridge(values, scaled.to_numpy(), split, horizon)
     rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
+    """Take forecasters out of what a fit has joined: those that are left keep their weights."""
+    judged, found = model.judged_, {}
+    for name, trees, network in (
+        ("ridges alone", 0.0, 0.0),
+        ("ridges and trees", 1.0, 0.0),
+        ("ridges and network", 0.0, 1.0),
+    ):
+        part, shares = copy.copy(model), judged.shares
+        if shares is not None:
+            own = {"tabular": trees * shares.tabular, "trust": network * shares.trust}
+            shares = replace(shares, **own)
+        part.judged_ = replace(judged, trust=network * judged.trust, shares=shares)
+        part.module_ = copy.deepcopy(model.module_)
+        if isinstance(part.module_, Corrected):
+            part.module_.trust.mul_(network)
+        found[name] = part
+    return found
 
 
 def rows_of_a_day(index: pd.Index) -> int:

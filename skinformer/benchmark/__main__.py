@@ -115,6 +115,9 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shares", type=float, nargs=2, default=(0.7, 0.2), help="of training and test rows"
     )
+    parser.add_argument(
+        "--parts", action="store_true", help="measure ridges, trees and network by themselves"
+    )
     parser.add_argument("--output", type=_new_file, help="JSON file for the results")
     return parser
 
@@ -174,7 +177,12 @@ def _run(options: argparse.Namespace) -> None:
         parameters = recipe | {"random_state": seed} | options.parameters
         references = seed == options.seed[0]
         table = benchmark.measure(
-            frame, split, horizon=horizon, parameters=parameters, references=references
+            frame,
+            split,
+            horizon=horizon,
+            parameters=parameters,
+            references=references,
+            parts=options.parts,
         )
         sys.stdout.write(
             f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"

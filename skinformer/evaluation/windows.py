@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from skinformer.estimators.batches import window_source
-from skinformer.estimators.predicting import predict_windows
+from skinformer.estimators.placement import Placement
 from skinformer.estimators.reading import fitted_rows
+from skinformer.estimators.rolling import Rows
 from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
@@ -21,7 +21,8 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     Forecast `pred_len` steps from each of many origins, windows overlapping.
 
     `predict` gives each row one forecast, from blocks that do not overlap; published tables
-    average over all windows instead. X alone is the context: nothing is fed back.
+    average over all windows instead. X alone is the context: nothing is fed back. All forecasters
+    take part that have a share.
 
     Parameters
     ----------
@@ -51,15 +52,11 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     forecaster, table = estimator._forecaster, read_prediction(estimator, X, fitted_rows(estimator))
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
-    source = window_source(
-        values,
-        table.steps,
-        table.series,
-        table.clock,
-        sizes=estimator.sizes_,
-        device=estimator.device_,
-    )
-    forecasts = predict_windows(estimator.module_, source, origins)
+    nothing = np.zeros(1, dtype=np.int64)
+    place = Placement(table.series[:1], nothing, nothing, np.zeros(1, dtype=bool))
+    rows = Rows(values, np.zeros(len(values), dtype=np.int64), table.steps, nothing)
+    with forecaster._threads():
+        forecasts = forecaster._window_forecaster(place, table.clock)(rows, origins)
     outputs = forecasts.reshape(-1, *forecasts.shape[2:])  # (n_windows * pred_len, n_targets, …)
     series = np.zeros(len(outputs), dtype=np.int64)
     head = estimator.head_

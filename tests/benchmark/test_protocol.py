@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from skinformer.benchmark import load_series, measure, split_rows
 from skinformer.benchmark.__main__ import main
+from skinformer.estimators import tabular_path
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 
@@ -54,6 +56,28 @@ def test_references_are_measured_on_every_window(frame):
     ]
     assert table.loc["last value", "mse"] == pytest.approx(np.mean(errors))
     assert np.isfinite(table.loc["InformerRegressor", ["mse", "mae", "fit_s"]]).all()
+
+
+def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
+    """A table that compares them must not compare two trainings."""
+    monkeypatch.setattr("skinformer.estimators.simple_path._LONG", (0, 0))
+    monkeypatch.setattr(tabular_path, "mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.estimators.joining.choose_trust", lambda *_, **__: 0.5)
+    split = split_rows("any", len(frame))
+    small = {**SMALL, "random_state": 0}
+    trees = {**small, "base": DecisionTreeRegressor(max_depth=3, random_state=0)}
+
+    def measured(parameters, **options):
+        table = measure(frame, split, horizon=6, parameters=parameters, references=False, **options)
+        return table["mse"]
+
+    parts = measured(trees, parts=True)
+    assert len(parts) == len(set(parts)) == 5
+    assert parts["InformerRegressor"] == measured(trees).item()
+    assert parts["network alone"] == measured({**small, "base": None}).item()
+    monkeypatch.setattr("skinformer.estimators.joining.choose_trust", lambda *_, **__: 0.0)
+    assert parts["ridges and trees"] == measured(trees).item()
+    assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
 
 
 def test_the_ridge_is_chosen_without_the_test_rows(frame):
