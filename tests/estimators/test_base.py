@@ -159,10 +159,10 @@ def trees_of(fit):
 
 def test_fewer_trees_judge_than_forecast(fitted, df):
     """Unless who is judged is who forecasts."""
-    assert trees_of(fitted.judged_.earlier) == [200, 200]
-    assert trees_of(fitted.judged_.tabular) == [300, 300]
+    assert trees_of(fitted.judged_.earlier) == [70, 70]
+    assert trees_of(fitted.judged_.tabular) == [100, 100]
     stopped = InformerRegressor("load", early_stopping=True, **P).fit(df[:1560])
-    assert trees_of(stopped.judged_.tabular) == [300, 300]
+    assert trees_of(stopped.judged_.tabular) == [100, 100]
 
 
 def test_truths_that_were_missing_are_not_learnt(df):
