@@ -138,6 +138,7 @@ def measure(
     truth = scaled.to_numpy()[origins[:, None] + np.arange(horizon)]
 
     def errors_of(model: InformerRegressor) -> dict[str, float]:
+        """Measure all windows of the test rows."""
         return _errors(forecast_windows(model, scaled[: split.test], origins), truth)
 
     started = time.perf_counter()
