@@ -344,8 +344,8 @@ YEARS = [
     Mutant(
         "year: no gain asked for",
         RIDGE_FIT,
-        "errors[1] + _EFFECT_GAIN > errors[0]",
-        "errors[1] > errors[0]",
+        "_sure_gain(before - after) < _EFFECT_GAIN",
+        "_sure_gain(before - after) < 0.0",
         tests=("tests/ridge/test_year.py",),
     ),
     Mutant(

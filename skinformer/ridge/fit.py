@@ -160,9 +160,9 @@ def _find_effect(
     tried = [(doubt, kind(problem, early)) for kind, doubt in _EFFECTS]
     best, least = 0, math.inf
     for i, (doubt, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
-        error = None if found is None else _error_with(found, *judged)
-        if error is not None and error + doubt <= least:
-            best, least = i, error + doubt
+        errors = None if found is None else _errors_with(found, *judged)
+        if errors is not None and errors.mean() + doubt <= least:
+            best, least = i, float(errors.mean()) + doubt
     kind = _EFFECTS[best][0]
 
     def find(problem: Problem, origins: IntArray) -> Problem:
@@ -175,8 +175,8 @@ def _find_effect(
     # By all candidates: those that see levels gain most.
     some = spread_places(len(origins), _YEAR_JUDGES)
     judged = origins[some], steps[some], tail
-    errors = [_error_with(each, *judged, alone=False) for each in (without, within)]
-    if errors[0] is None or errors[1] is None or errors[1] + _EFFECT_GAIN > errors[0]:
+    before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
+    if before is None or after is None or _sure_gain(before - after) < _EFFECT_GAIN:
         return find
 
     def find_with_year(problem: Problem, origins: IntArray) -> Problem:
@@ -184,6 +184,11 @@ def _find_effect(
         return _with_year(found, origins) or found
 
     return find_with_year
+
+
+def _sure_gain(gains: Float64Array) -> float:
+    """Give the mean gain less its standard error: random walks, too, look like a part of a wave."""
+    return float(gains.mean() - gains.std(ddof=len(gains) > 1) / math.sqrt(len(gains)))
 
 
 def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
@@ -233,21 +238,22 @@ _EFFECTS = (
 )
 
 
-def _error_with(
+def _errors_with(
     problem: Problem,
     origins: IntArray,
     steps: IntArray,
     tail: int | None,
     *,
     alone: bool = True,
-) -> float | None:
-    """Give the mean log error, over stretches, of short maps beside the problem's effect."""
+) -> Float64Array | None:
+    """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
     competition, stretches, sizes = _compete(problem, origins, steps, tail, alone=alone)
     if not stretches:
         return None
     weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
-    return float(np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS))).mean())
+    errors: Float64Array = np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
+    return errors
 
 
 def _compete(

@@ -873,8 +873,13 @@ def test_a_cycle_is_taken_where_the_error_falls_by_a_hundredth(errors, kind, mon
     known = np.random.default_rng(1).normal(size=480)
     values = np.column_stack([daily()[:, 0] + 3 * known, known])
     problem, given = with_hours(make_problem(values, n_known=1)), iter(errors)
-    monkeypatch.setattr(fitting, "_error_with", lambda *_: next(given))
+    monkeypatch.setattr(fitting, "_errors_with", lambda *_: as_stretches(next(given)))
     assert kind_of(fit(problem)[0]) == kind
+
+
+def as_stretches(error):
+    """Put an error on two stretches that differ."""
+    return None if error is None else np.array([error - 0.5, error + 0.5])
 
 
 def only(monkeypatch, kind):

@@ -135,19 +135,27 @@ def test_the_year_is_taken_where_it_helps_on_later_rows(size, taken):
     assert (found is not None and found.year.size > 0) == taken
 
 
-def test_a_gain_of_less_than_a_hundredth_is_not_taken(monkeypatch):
+@pytest.mark.parametrize(
+    ("gains", "taken"),
+    [
+        ([0.009, 0.009], False),
+        ([0.011, 0.011], True),
+        ([0.1, 0.0], False),  # by chance: a mean of .05 and an error of .05
+        ([0.1, 0.05], True),
+    ],
+)
+def test_a_gain_of_a_hundredth_has_to_be_sure(gains, taken, monkeypatch):
     index = days(3 * 365)
-    problem = make_problem(walk(index, 4.0), index)
-    errors = fitting._error_with
+    problem, errors = make_problem(walk(index, 4.0), index), fitting._errors_with
 
-    def close(problem, *args, alone=True):
+    def given(problem, *args, alone=True):
         if alone:
             return errors(problem, *args)
-        return -0.009 if problem.calendar is not None else 0.0
+        return -np.array(gains) if problem.calendar is not None else np.zeros(2)
 
-    monkeypatch.setattr(fitting, "_error_with", close)
+    monkeypatch.setattr(fitting, "_errors_with", given)
     found = fit(problem)[0].calendar
-    assert found is None or not found.year.size
+    assert (found is not None and found.year.size > 0) == taken
 
 
 def test_columns_known_ahead_keep_their_effect_beside_the_year():
