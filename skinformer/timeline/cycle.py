@@ -248,8 +248,9 @@ def _with_days(cells: Cells, years: bool) -> Cells:
     if not years:
         return cells
     every, places = np.arange(31), cells.places.copy()
-    places[cells.fields.index("month"), :12] = 31 * cells.n_cells * every[:12]
-    places[cells.fields.index("day"), :31] = cells.n_cells * every
+    # Added: a month may have its place in the cycle, too.
+    places[cells.fields.index("month"), :12] += 31 * cells.n_cells * every[:12]
+    places[cells.fields.index("day"), :31] += cells.n_cells * every
     return cells._replace(places=places, n_days=_DAYS)
 
 

@@ -197,3 +197,17 @@ def test_an_effect_that_does_not_fit_together_is_told(changes):
     )
     assert whole.is_whole
     assert not whole._replace(**changes).is_whole
+
+
+@pytest.mark.parametrize("fields", [("weekday",), ("hour",), ("month",), ("week", "month")])
+def test_days_of_the_year_are_told_apart_beside_any_cycle(fields):
+    """Also beside the months of a year, which are days of it as well."""
+    index = pd.date_range("2023-01-01", "2024-12-31")
+    every = fields + tuple(name for name in ("month", "day") if name not in fields)
+    values = calendar_values(index, every)
+    plain = calendar_cells(fields, calendar_values(index, fields))
+    cells = calendar_cells(every, values, years=True)
+    number = cells.of(values)
+    assert (cells.n_cells, cells.n_times) == (plain.n_cells, plain.n_times)
+    np.testing.assert_array_equal(number % cells.n_cells, plain.of(calendar_values(index, fields)))
+    np.testing.assert_array_equal(number // cells.n_cells, 31 * index.month - 32 + index.day)
