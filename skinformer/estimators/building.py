@@ -150,6 +150,7 @@ def build_module(
         "outputs": settings.head.outputs,
         "in_units": settings.head.in_units,
         "forecasts_distance": path is not None,
+        "reads_forecast": path is not None,
         "null_embedding": sizes.may_miss,
         "seed": seed,
         **vars(settings.network),

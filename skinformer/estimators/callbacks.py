@@ -74,7 +74,7 @@ class EpochTasks:
 
     def _next(self, record: TrainingRecord, module: Module) -> bool:
         if self.estimator.verbose:
-            _write_line(self.estimator, record.rows[-1])
+            _write_line(self.estimator, record.rows[-1], n_most=self.context.max_subtasks)
         stop = self._tell_end(self.task, lambda: self._as_if_ended(record, module))
         if not (stop or record.stopped):
             self._begin()
@@ -129,11 +129,11 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
     }
 
 
-def _write_line(estimator: FittedState, row: EpochRow) -> None:
+def _write_line(estimator: FittedState, row: EpochRow, *, n_most: int) -> None:
     """Write one plain line about an epoch."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
     sys.stdout.write(
-        f"[{type(estimator).__name__}] epoch {row.epoch}/{estimator.max_iter}"
+        f"[{type(estimator).__name__}] epoch {row.epoch}/{n_most}"
         f"  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s\n"
     )
     sys.stdout.flush()

@@ -47,8 +47,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Weights of the classes' truths, in whatever is fitted: what is forecast are the
         probabilities of rows so weighed. "balanced" makes all classes count the same; a dict names
         weights by labels; a list holds one of them a target.
-    max_iter : int, default=10
-        Epochs at most.
+    max_iter : int or None, default=None
+        Epochs at most; None is 10.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     calendar : "auto", list or None, default="auto"
@@ -243,7 +243,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         pred_len: int = 24,
         known_future: list[Any] | None = None,
         class_weight: Any = None,
-        max_iter: int = 10,
+        max_iter: int | None = None,
         freq: Any = None,
         calendar: Any = "auto",
         embeddings: Any = (),

@@ -20,6 +20,8 @@ __all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
 _MOST_LAYERS, _MOST_CODES = 256, 1 << 26
 _GENERATOR = "_extra_state"
 _BUFFERS = ("own", "mixed", "effect")
+#: What networks of files that do not say it were built from.
+_BEFORE = {"reads_forecast": False}
 
 
 def _network_apart(network: Informer) -> dict[str, Any]:
@@ -45,14 +47,14 @@ def _resumable_apart(network: Informer) -> dict[str, Any]:
 
 def _resumable_together(given: Any) -> Informer:
     """Build a network of a pickle, which runs code in any case: its word is taken."""
-    network = Informer.of(given["built_from"])
+    network = Informer.of(_BEFORE | given["built_from"])
     state = given["weights"] | given["generators"]
     network.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
     return network.eval()
 
 
 def _network_together(given: Any) -> Informer:
-    built_from, weights = given["built_from"], given["weights"]
+    built_from, weights = _BEFORE | given["built_from"], given["weights"]
     if not 0 < built_from["n_encoder_layers"] + built_from["n_decoder_layers"] <= _MOST_LAYERS:
         raise ModelFileError("its network has more layers than any")
     with torch.device("meta"):  # shapes alone: first they have to be those of the weights

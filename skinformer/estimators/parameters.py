@@ -23,7 +23,7 @@ class Parameters:
     pred_len: int
     known_future: list[Any] | None
     loss: str | float | Sequence[float]
-    max_iter: int
+    max_iter: int | None
     freq: Any
     calendar: Literal["auto"] | list[str] | None
     embeddings: Sequence[str]

@@ -46,8 +46,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         What training lowers, in standardised units. A number in (0, 1) forecasts that quantile by
         the Informer; a list of them, such as ``[0.1, 0.5, 0.9]``, all these by everyone who
         forecasts: `predict_quantiles` gives them, and `predict` the one nearest to the median.
-    max_iter : int, default=10
-        Epochs at most.
+    max_iter : int or None, default=None
+        Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone.
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     calendar : "auto", list or None, default="auto"
@@ -266,7 +266,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         pred_len: int = 24,
         known_future: list[Any] | None = None,
         loss: Any = "mse",
-        max_iter: int = 10,
+        max_iter: int | None = None,
         freq: Any = None,
         calendar: Any = "auto",
         embeddings: Any = (),

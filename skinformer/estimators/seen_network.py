@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from torch import Tensor
 
 from skinformer.estimators.batches import WindowSource, window_source
 from skinformer.estimators.forecaster import StepForecaster
@@ -88,11 +89,13 @@ class SeenNetwork:
         """
         head, origins = self.forecaster.module_head, self._canvas[1]
         if not n_dropped:
-            return head.point(predict_windows(self.network, self._source, origins))[:, None]
+            forecast = predict_windows(self._guided(self.network), self._source, origins)
+            return head.point(forecast)[:, None]
         network, out = with_dropout(self.network), []
         for origin in origins:
             reseed(network, seed)
-            each = predict_windows(network, self._source, np.full(n_dropped, origin))
+            windows = np.full(n_dropped, origin)
+            each = predict_windows(self._guided(network), self._source, windows)
             out.append(head.point(each))
         return np.stack(out)
 
@@ -109,10 +112,22 @@ class SeenNetwork:
         for start in range(0, len(origins), PREDICTION_CHUNK):
             some = origins[start : start + PREDICTION_CHUNK]
             recorder = AttentionRecorder(self.network, n_kept=len(some))
-            predict_windows(recorder, self._source, some)
+            predict_windows(self._guided(recorder), self._source, some)
             kept = recorder.kept()
             out += [[layer.of_window(i) for layer in kept] for i in range(len(some))]
         return out
+
+    def _guided(self, network: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """Show a network, as the fit's module does, what it corrects."""
+        module = self.forecaster.module
+        if not isinstance(module, Corrected):
+            return network
+
+        def ask(past: Tensor, future: Tensor, *times: Tensor | None) -> Tensor:
+            found = module.path(past, future, *times[:2])
+            return network(past, module.guide(future, found), *times)
+
+        return ask
 
     @property
     def _series(self) -> IntArray:

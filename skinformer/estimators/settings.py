@@ -23,6 +23,7 @@ __all__ = [
     "read_settings",
     "resolve_attention",
     "resolve_device",
+    "resolve_max_iter",
     "resolve_patch_len",
 ]
 
@@ -41,6 +42,10 @@ _TOLERANCE = 1e-4
 #: 9.4 ms at 96 steps, 10.2 against 18.9 at 144). CUDA's fused kernels carry dense attention
 #: further; its number is a guess until one is measured.
 _SPARSE_FROM = {"cpu": 96, "cuda": 4096}
+
+#: Epochs of a network alone, and of one that corrects ridges: after ten its weights were those of
+#: the first, before the rate had fallen.
+_EPOCHS, _EPOCHS_OF_CORRECTION = 10, 5
 
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
@@ -157,7 +162,9 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
             gradient_checkpointing=memory.gradient_checkpointing,
             device=device,
         ),
-        trainer=_trainer(estimator, head, micro_batch_size=micro, device=device),
+        trainer=_trainer(
+            estimator, head, corrects=linear_path, micro_batch_size=micro, device=device
+        ),
         seq_len=int(estimator.seq_len),
         label_len=None if estimator.label_len is None else int(estimator.label_len),
         pred_len=int(estimator.pred_len),
@@ -230,10 +237,15 @@ def _network(
 
 
 def _trainer(
-    estimator: Parameters, head: Head, *, micro_batch_size: int, device: torch.device
+    estimator: Parameters,
+    head: Head,
+    *,
+    corrects: bool,
+    micro_batch_size: int,
+    device: torch.device,
 ) -> TrainerSettings:
     return TrainerSettings(
-        max_iter=estimator.max_iter,
+        max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
         n_iter_no_change=estimator.n_iter_no_change,
         tol=_TOLERANCE,
         learning_rate=estimator.learning_rate,
@@ -247,6 +259,32 @@ def _trainer(
         precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
         loss=head.error,
     )
+
+
+def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
+    """
+    Decide how many epochs there are at most.
+
+    Parameters
+    ----------
+    max_iter : int or None
+        What the user asked for.
+    corrects : bool
+        Whether the network corrects ridges: little is left to learn, and the rate falls sooner.
+
+    Returns
+    -------
+    int
+        For None 5 or 10.
+
+    Examples
+    --------
+    >>> resolve_max_iter(None, corrects=True), resolve_max_iter(None, corrects=False)
+    (5, 10)
+    """
+    if max_iter is not None:
+        return int(max_iter)
+    return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS
 
 
 def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:

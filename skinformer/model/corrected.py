@@ -20,7 +20,8 @@ class Corrected(nn.Module):
     path : LinearPath
         What is corrected; it has no parameters to train.
     network : Informer
-        Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained.
+        Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained,
+        and mostly with ``reads_forecast=True``, so that it sees what it corrects.
     middle : int or None, default=None
         Of several outputs the one that is the forecast; None where there is one alone.
 
@@ -31,7 +32,8 @@ class Corrected(nn.Module):
 
     Notes
     -----
-    ``ŷ = path(x) + trust · network(x)``. Of several outputs the middle one; the others keep their
+    ``ŷ = path(x) + trust · network(x, path(x))``: the decoder sees, in place of masked targets,
+    what is corrected, so that a bound that ridges do not know can be learnt. Of several outputs the middle one; the others keep their
     distances from it, since the path does not say how sure it is.
 
     **Shape**: those of `Informer`.
@@ -49,6 +51,7 @@ class Corrected(nn.Module):
     ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]
     >>> class One(nn.Module):
+    ...     reads_forecast = False
     ...     def forward(self, past, future, *times):
     ...         return torch.ones(1, 1, 1)
     >>> module = Corrected(Last(), One())
@@ -104,9 +107,28 @@ class Corrected(nn.Module):
         if found is None:
             found = self.path(past, future, past_calendar, future_calendar)
         forecast: Tensor = found
-        correction: Tensor = self.network(past, future, *times)
+        correction: Tensor = self.network(past, self.guide(future, found), *times)
         share = self.trust if trust is None else match_axes(trust[:, None], correction)
         if self.middle is not None:
             untrusted = (1 - share) * correction[..., self.middle, None]
             return match_axes(forecast, correction) + correction - untrusted
         return match_axes(forecast, correction) + share * correction
+
+    def guide(self, future: Tensor, found: Tensor) -> Tensor:
+        """Show the network what it corrects.
+
+        Parameters
+        ----------
+        future : Tensor of shape (batch, pred_len, n_inputs)
+            Masked future.
+        found : Tensor of shape (batch, pred_len, n_targets)
+            What is corrected.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_inputs)
+            The same future with these forecasts in its target columns, if the network reads them.
+        """
+        if not self.network.reads_forecast:
+            return future
+        return torch.cat([found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1)

@@ -60,6 +60,8 @@ class Informer(nn.Module):
     forecasts_distance : bool
         Whether the output is a distance from another forecast, see `Corrected`: it then starts at
         zero, and the level of the window is not part of it.
+    reads_forecast : bool
+        Whether the target columns of the future hold that other forecast, and not 0.
     d_model : int
         Width of the hidden states, a multiple of ``n_heads``.
     n_heads : int
@@ -118,7 +120,7 @@ class Informer(nn.Module):
     The decoder input is the last ``label_len`` rows of the window followed by the masked
     future; after window normalisation a masked value, 0, is the mean of its window. The
     forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32, without μ if it
-    is a distance. Time and memory grow as n · ln(n) with
+    is a distance. A forecast that is read is normalised by its window, too. Time and memory grow as n · ln(n) with
     "probsparse", as n² with "dense", n being the number of tokens, ⌈seq_len / patch_len⌉.
 
     Patches are aligned at the origin: a first patch of the window or of the guiding rows that is
@@ -150,7 +152,7 @@ class Informer(nn.Module):
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
     ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
-    ...     forecasts_distance=False, d_model=16, n_heads=2, n_encoder_layers=2,
+    ...     forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2, n_encoder_layers=2,
     ...     n_decoder_layers=1, d_ff=32, dropout=0.1,
     ...     activation="gelu", norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
@@ -200,6 +202,7 @@ class Informer(nn.Module):
         outputs: tuple[int, ...],
         in_units: bool,
         forecasts_distance: bool,
+        reads_forecast: bool,
         d_model: int,
         n_heads: int,
         n_encoder_layers: int,
@@ -263,6 +266,7 @@ class Informer(nn.Module):
         self.shape = (n_targets, *outputs)
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance
+        self.reads_forecast = reads_forecast
         self.known_path = _known_path(n_known, n_targets)
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
@@ -284,7 +288,8 @@ class Informer(nn.Module):
         past : Tensor of shape (batch, seq_len, n_inputs), float32
             Standardised windows; NaN only in covariates, and with `null_embedding`.
         future : Tensor of shape (batch, pred_len, n_inputs), float32
-            Masked future: 0 in the target and past-only columns.
+            Masked future: 0 in the past-only columns and, but for a forecast that is read, in
+            those of the targets.
         past_calendar : Tensor of shape (batch, seq_len, n_fields), int64, default=None
             Calendar fields of the window; None without a calendar.
         future_calendar : Tensor of shape (batch, pred_len, n_fields), int64, default=None
@@ -304,6 +309,8 @@ class Informer(nn.Module):
         known = future[..., future.shape[-1] - self.n_known :]
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
+            if self.reads_forecast:
+                future = self.window_norm.normalise_forecast(future, statistics)
         seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
         tokens = _tokens(seen, self.patch_len, pad_front=True)
         forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))

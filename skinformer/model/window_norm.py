@@ -10,6 +10,8 @@ from skinformer.model.outputs import match_axes
 __all__ = ["WindowNorm", "WindowStatistics"]
 
 _FLOOR = 1e-5
+#: Deviations of its window beyond which a forecast that is read is not told apart.
+_FARTHEST = 10.0
 
 
 class WindowStatistics(NamedTuple):
@@ -104,6 +106,26 @@ class WindowNorm(nn.Module):
         if past.shape[-1] > self.n_columns:
             normalised = torch.cat([normalised, past[..., self.n_columns :].float()], dim=-1)
         return normalised, WindowStatistics(last + centre, scale)
+
+    def normalise_forecast(self, future: Tensor, statistics: WindowStatistics) -> Tensor:
+        """Normalise a forecast of the targets by the window that it follows.
+
+        Parameters
+        ----------
+        future : Tensor of shape (batch, pred_len, n_inputs)
+            Forecasts of the targets, then other columns, which stay.
+        statistics : WindowStatistics
+            What `forward` returned for the same windows.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_inputs), float32
+            Within 10 deviations: those of a window that hardly moves tell nothing.
+        """
+        n = self.n_targets
+        distance = future[..., :n].float() - statistics.mean[..., :n]
+        own = (distance / statistics.scale[..., :n]).clamp(-_FARTHEST, _FARTHEST)
+        return torch.cat([own, future[..., n:].float()], dim=-1)
 
     def _mean(self, values: Tensor) -> Tensor:
         """Average over the rows of each window, (batch, 1, n_columns); 0 where all are missing."""

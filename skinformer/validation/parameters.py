@@ -95,7 +95,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "distil": ["boolean"],
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "window_norm": ["boolean"],
-    "max_iter": [_COUNT],
+    "max_iter": [None, _COUNT],
     "max_windows": [None, _COUNT],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "weight_decay": [Interval(Real, 0, None, closed="left")],

@@ -34,6 +34,7 @@ MODEL = BLOCK | {
     "outputs": (),
     "in_units": True,
     "forecasts_distance": False,
+    "reads_forecast": False,
     "n_encoder_layers": 2,
     "n_decoder_layers": 1,
     "attention": "probsparse",
