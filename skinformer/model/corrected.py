@@ -33,8 +33,9 @@ class Corrected(nn.Module):
     Notes
     -----
     ``ŷ = path(x) + trust · network(x, path(x))``: the decoder sees, in place of masked targets,
-    what is corrected, so that a bound that ridges do not know can be learnt. Of several outputs the middle one; the others keep their
-    distances from it, since the path does not say how sure it is.
+    what is corrected, so that a bound that ridges do not know can be learnt. Of several outputs
+    the middle one; the others keep their distances from it, since the path does not say how sure it
+    is.
 
     **Shape**: those of `Informer`.
 

@@ -120,8 +120,9 @@ class Informer(nn.Module):
     The decoder input is the last ``label_len`` rows of the window followed by the masked
     future; after window normalisation a masked value, 0, is the mean of its window. The
     forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32, without μ if it
-    is a distance. A forecast that is read is normalised by its window, too. Time and memory grow as n · ln(n) with
-    "probsparse", as n² with "dense", n being the number of tokens, ⌈seq_len / patch_len⌉.
+    is a distance. A forecast that is read is normalised by its window, too. Time and memory grow
+    as n · ln(n) with "probsparse", as n² with "dense", n being the number of tokens,
+    ⌈seq_len / patch_len⌉.
 
     Patches are aligned at the origin: a first patch of the window or of the guiding rows that is
     not whole is filled up with zeros. A patch's calendar and time are those of its first step.
@@ -152,9 +153,9 @@ class Informer(nn.Module):
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
     ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
-    ...     forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2, n_encoder_layers=2,
-    ...     n_decoder_layers=1, d_ff=32, dropout=0.1,
-    ...     activation="gelu", norm="layer", norm_first=True,
+    ...     forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2,
+    ...     n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1, activation="gelu",
+    ...     norm="layer", norm_first=True,
     ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
     ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
     ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier",

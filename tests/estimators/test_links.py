@@ -245,6 +245,7 @@ def describe_start(model, network, told):
             for stack in (start.encoder, start.decoder)
         ),
         "correction starts at zero": not start.projection.weight.any(),
+        "reads what it corrects": start.reads_forecast,
         "seed of dropout": of(network, "dropout")[0].generator.initial_seed(),
         "seeds of keys": [sampler.seed for sampler in samplers],
         "starts from": "an earlier fit"
@@ -326,13 +327,14 @@ DEFAULT = {
     "hidden weights": "xavier / 1.0",
     "residual outputs": ("xavier / 1.0", "xavier / 1.0"),
     "correction starts at zero": True,
+    "reads what it corrects": True,
     "seed of dropout": 1208619984,
     "seeds of keys": [],
     "starts from": "draws",
     "epochs": 1,
     "linear path fitted again": True,
     "trust": 0.0,
-    "trainer: max_iter": 10,
+    "trainer: max_iter": 5,
     "trainer: n_iter_no_change": 3,
     "trainer: tol": 1e-4,
     "trainer: learning_rate": 2e-3,
@@ -398,6 +400,7 @@ NOTE = {
     "hidden weights": "normal",
     "residual outputs": ("normal", "normal"),
     "correction starts at zero": False,
+    "reads what it corrects": False,
     "seed of dropout": 1208619984,
     "seeds of keys": [209652396, 209652397],
     "starts from": "draws",
@@ -470,6 +473,7 @@ BF16 = {
     "hidden weights": "xavier / 1.0",
     "residual outputs": ("xavier / 2.0", "xavier / 1.7"),  # roots of 4 and 3 branches
     "correction starts at zero": False,
+    "reads what it corrects": False,
     "seed of dropout": 1208619984,
     "seeds of keys": [],
     "starts from": "draws",
@@ -540,6 +544,8 @@ CHANGES = [
         {
             "linear path": None,
             "correction starts at zero": False,
+            "reads what it corrects": False,
+            "trainer: max_iter": 10,
             "linear path fitted again": False,
             "trust": 1.0,
         },

@@ -41,7 +41,7 @@ def path(options):
 def test_an_exported_network_forecasts_batches_of_any_size(informer, batch, options, linear):
     """A network is deployed for batches that its example did not have."""
     options = DEFAULT | options
-    model = informer(**options, forecasts_distance=linear).eval()
+    model = informer(**options, forecasts_distance=linear, reads_forecast=linear).eval()
     nn.init.normal_(model.projection.weight)  # a distance starts at 0
     model = Corrected(path(options), model) if linear else model
     arguments = batch(batch_size=3, **options)

@@ -208,3 +208,36 @@ def test_trust_multiplies_the_correction(informer, share):
     assert not torch.equal(alone, together)
     model.trust.fill_(share)
     torch.testing.assert_close(model(past, future), alone + share * (together - alone))
+
+
+@pytest.mark.parametrize("window_norm", [False, True])
+def test_a_correction_depends_on_what_it_corrects(informer, window_norm):
+    """Of the step itself and of earlier ones, of its own path and of one that is handed over."""
+    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
+    network = {"n_known": 1, "decoder_patch_len": 1, "window_norm": window_norm}
+    network = informer(**network, forecasts_distance=True, reads_forecast=True).eval()
+    torch.nn.init.normal_(network.projection.weight)
+    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
+    found = torch.randn(3, 6, 1)
+    times = [None] * 5
+    first = model(past, future, *times, found) - found
+    moved = found.clone()
+    moved[:, 3] += 1.0
+    other = model(past, future, *times, moved) - moved
+    torch.testing.assert_close(first[:, :3], other[:, :3])
+    assert (first[:, 3:] - other[:, 3:]).abs().amax(dim=(0, 2)).min() > 1e-4
+    own = model.path(past, future)
+    torch.testing.assert_close(model(past, future), model(past, future, *times, own))
+
+
+def test_a_network_of_before_reads_nothing(informer):
+    """As files have them that do not say it: their decoders learnt from zeros."""
+    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
+    network = informer(n_known=1, forecasts_distance=True).eval()
+    torch.nn.init.normal_(network.projection.weight)
+    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    past, future, found = torch.randn(3, 48, 2), torch.randn(3, 6, 2), torch.randn(3, 6, 1)
+    future[..., :1] = 0.0
+    corrected = model(past, future, *[None] * 5, found)
+    torch.testing.assert_close(corrected, found + network(past, future))

@@ -61,3 +61,26 @@ def test_statistics_are_float32_for_a_bf16_window():
         z, statistics = norm(past)
     assert {z.dtype, statistics.mean.dtype, statistics.scale.dtype} == {torch.float32}
     assert torch.equal(z, norm(past.float())[0])
+
+
+def test_a_forecast_that_is_read_is_told_by_its_window():
+    """In the window's own deviations from its mean, whatever level and spread are; others stay."""
+    past, future = torch.randn(4, 30, 3), torch.randn(4, 6, 3)
+    norm = WindowNorm(n_targets=1, n_past=1, may_miss=False)
+    z, statistics = norm(past)
+    own = norm.normalise_forecast(past[:, :6], statistics)
+    torch.testing.assert_close(own[..., :1], z[:, :6, :1])
+    before = norm.normalise_forecast(future, statistics)
+    assert torch.equal(before[..., 1:], future[..., 1:])
+    units = torch.tensor([7.0, 1.0, 1.0])
+    _, moved = norm(past * units + 40)
+    after = norm.normalise_forecast(future * units + torch.tensor([40.0, 0, 0]), moved)
+    torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-5)
+
+
+def test_a_forecast_far_from_a_window_that_stands_still_is_bounded():
+    """Its distance in deviations has no bound, and would drown whatever else is embedded."""
+    norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
+    _, statistics = norm(torch.full((2, 30, 1), 3.0))
+    future = torch.tensor([[[3.0], [4.0], [-90.0]]]).expand(2, -1, -1)
+    assert norm.normalise_forecast(future, statistics)[0].flatten().tolist() == [0.0, 10.0, -10.0]
