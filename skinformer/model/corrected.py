@@ -37,6 +37,9 @@ class Corrected(nn.Module):
     the middle one; the others keep their distances from it, since the path does not say how sure it
     is.
 
+    NOTE[DIFF]: N 1 masks all targets ahead with 0. What is written there is no truth: the path's
+    forecast, in training that of a path which has not seen the window's time.
+
     **Shape**: those of `Informer`.
 
     References

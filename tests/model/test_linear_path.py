@@ -241,3 +241,17 @@ def test_a_network_of_before_reads_nothing(informer):
     future[..., :1] = 0.0
     corrected = model(past, future, *[None] * 5, found)
     torch.testing.assert_close(corrected, found + network(past, future))
+
+
+def test_a_correction_goes_with_its_window_level_and_all(informer):
+    """A window of another level and spread, and the forecast with it: the same, in its spread."""
+    sizes = {"n_targets": 1, "n_known": 0, "n_inputs": 1, "n_groups": 1, "mixed_len": 0}
+    network = informer(window_norm=True, forecasts_distance=True, reads_forecast=True).eval()
+    torch.nn.init.normal_(network.projection.weight)
+    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    past, future, found = torch.randn(3, 48, 1), torch.zeros(3, 6, 1), torch.randn(3, 6, 1)
+    times = [None] * 5
+    first = model(past, future, *times, found) - found
+    moved = 4 * found + 3
+    other = model(4 * past + 3, future, *times, moved) - moved
+    torch.testing.assert_close(other, 4 * first, atol=1e-4, rtol=1e-4)
