@@ -168,8 +168,12 @@ def test_predictions_are_made_in_chunks_of_one_shape(n):
     np.testing.assert_allclose(out[:, 0, 0], expected)
 
 
-def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, monkeypatch):
-    """A raw 0 is 25 deviations from the mean; another mask in predict is another model."""
+@pytest.mark.parametrize("base", [None, "linear"])
+def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, monkeypatch, base):
+    """A raw 0 is 25 deviations from the mean; another mask in predict is another model.
+
+    What ridges forecast stands where the target would be, the truth nowhere.
+    """
     seen = {True: {}, False: {}}
     forward = Informer.forward
 
@@ -180,13 +184,17 @@ def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, m
 
     monkeypatch.setattr(Informer, "forward", recorded)
     df = frame(60)  # the load is about 1000, 25 deviations from 0
-    modes.fit("frame", df, early_stopping=False).predict(df)
+    modes.fit("frame", df, early_stopping=False, base=base).predict(df)
     both = seen[True].keys() & seen[False].keys()
     assert len(both) == 12  # one in four of the origins from row 12 to row 56
     for window in both:
         np.testing.assert_array_equal(seen[True][window], seen[False][window])
     futures = np.stack(list(seen[True].values()))
-    assert not futures[..., :2].any()  # load and flow
+    assert not futures[..., 1].any()  # the flow
+    assert futures[..., 0].any() == (base is not None)  # the load
+    if base is not None:
+        loads = np.concatenate([np.frombuffer(each, np.float32)[::3] for each in both])
+        assert not np.isin(futures[..., 0], loads).any()
     assert futures[..., 2].all()  # the price, which is known ahead
 
 
@@ -233,6 +241,8 @@ class Loud(Informer):
 
     def __init__(self):
         torch.nn.Module.__init__(self)
+
+    reads_forecast = False
 
     def forward(self, *_):
         raise AssertionError("the network was asked")
