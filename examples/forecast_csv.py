@@ -30,7 +30,7 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
     sizes.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
     sizes.add_argument("--test", type=int, help="rows to test on (default: 4 forecasts)")
-    sizes.add_argument("--epochs", type=int, default=10, help="of training, at most")
+    sizes.add_argument("--epochs", type=int, help="of training, at most")
     form = parser.add_argument_group("form of the file, where it does not show by itself")
     form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
     form.add_argument("--decimal", choices=[".", ","], help="sign before decimals")

@@ -30,7 +30,7 @@ LEVELS = ["quiet", "normal", "busy"]
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Forecast how crowded a street will be.")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder or file of the picture")
-    parser.add_argument("--epochs", type=int, default=10, help="of training, at most")
+    parser.add_argument("--epochs", type=int, help="of training, at most")
     args = parser.parse_args(argv)
     try:
         picture = picture_path(args.output, "crowd.png")

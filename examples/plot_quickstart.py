@@ -24,7 +24,7 @@ TEST_ROWS = 4 * WEEK
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Forecast pedestrians in Auckland.")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder or file of the picture")
-    parser.add_argument("--epochs", type=int, default=10, help="of training, at most")
+    parser.add_argument("--epochs", type=int, help="of training, at most")
     args = parser.parse_args(argv)
     try:
         picture = picture_path(args.output, "quickstart.png")
