@@ -197,6 +197,27 @@ LINKS = [
         tests=("tests/persistence/test_files.py",),
     ),
     Mutant(
+        "trees: prove themselves by few long forecasts",
+        "skinformer/estimators/tabular_path.py",
+        "sees_more or stretches.max() + 1 == _N_STRETCHES",
+        "True",
+        tests=("tests/tabular/test_proof.py",),
+    ),
+    Mutant(
+        "trees: with drivers, too, need every stretch",
+        "skinformer/estimators/tabular_path.py",
+        "sees_more = rows.sizes.n_known > 0 or",
+        "sees_more =",
+        tests=("tests/tabular/test_proof.py",),
+    ),
+    Mutant(
+        "trees: so does a regressor of the user's",
+        "skinformer/estimators/tabular_path.py",
+        " or not isinstance(settings.regressor, str)",
+        "",
+        tests=("tests/tabular/test_proof.py",),
+    ),
+    Mutant(
         "epochs of a correction",
         SETTINGS,
         "return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS",

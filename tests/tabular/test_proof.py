@@ -1,0 +1,42 @@
+"""Whether a regressor on features may prove itself, by how many forecasts the tail holds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from skinformer import InformerRegressor
+from skinformer.estimators import tabular_path
+
+SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows": 64}
+
+
+@pytest.mark.parametrize(
+    ("pred_len", "options", "judged"),
+    [
+        (12, {}, True),  # 159 origins in the tail: 13 forecasts
+        (14, {}, False),  # 157: 11
+        (24, {}, False),
+        (24, {"known_future": ["plan"]}, True),
+        (24, {"base": DecisionTreeRegressor(max_depth=3)}, True),
+    ],
+    ids=["twelve", "fewer", "six", "drivers", "own"],
+)
+def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
+    monkeypatch, pred_len, options, judged
+):
+    """A few long forecasts are of one season: 26 % were lost on the next one."""
+    asked, fit = [], tabular_path.fit_tabular_path
+    monkeypatch.setattr(
+        tabular_path, "fit_tabular_path", lambda *a, **k: asked.append(1) or fit(*a, **k)
+    )
+    n, rng = 1700, np.random.default_rng(0)
+    hours = pd.date_range("2024-01-01", periods=n, freq="h")
+    df = pd.DataFrame({"load": np.sin(np.arange(n) / 4) + rng.normal(size=n)}, index=hours)
+    if "known_future" in options:
+        df["plan"] = rng.normal(size=n)
+    model = InformerRegressor("load", **SIZES, pred_len=pred_len, random_state=0, **options).fit(df)
+    assert bool(asked) == judged
+    if not judged:
+        assert model.judged_.shares is None
+        assert "trees" not in model.base_blend_
