@@ -76,7 +76,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         `fit` and which the Informer corrects. "auto": these, and from 1500 truths on boosted trees
         (`HistGradientBoostingRegressor`) on features of each step ahead: lags, the same phase of
         four seasons of each length whatever `seq_len` is, means, the calendar, columns known ahead
-        around the step. A regressor of scikit-learn takes the trees' place, and is cloned. None:
+        around the step; one table without these last needs twelve whole forecasts in its validation
+        tail. A regressor of scikit-learn takes the trees' place, and is cloned. None:
         the Informer alone, as its authors had it. Quantiles have no trees. Panels whose median
         series holds fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer
         than 8, are forecast together with classical forecasters (smoothing, drift, Theta, seasons,
