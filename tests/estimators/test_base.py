@@ -186,7 +186,7 @@ def test_each_step_ahead_has_its_own_share():
     for t in range(1, n):
         noise[t] = 0.9 * noise[t - 1] + rng.normal()
     frame = weekly(n) + noise[:, None]
-    model = InformerRegressor("load", **P | {"pred_len": 48}).fit(frame)
+    model = InformerRegressor("load", **P | {"pred_len": 48}, validation_fraction=0.25).fit(frame)
     share = model.judged_.shares.tabular[0, :, 0]
     assert share[0] < share[-1] - 0.2
     assert share.shape == (48,)
