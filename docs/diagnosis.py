@@ -89,7 +89,7 @@ def measure(name, horizon, seed, folder):
     with Watched() as watched:
         model.fit(table[:first])
     tail, path = int(model.calibration_.tail[0]), model.calibration_.path
-    network, final = model.module_.network, model.module_.path
+    final = model.module_.path
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_
     steps = rows.steps if needs_steps(sizes) else None
@@ -101,24 +101,30 @@ def measure(name, horizon, seed, folder):
         here = final if part == "later" else path
         ahead = window_rows(origins, horizon)
         out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - predict_windows(
-            lambda past, future, *_, here=here: here(past, future), source, origins
+            lambda *inputs, here=here: here(*inputs[:4]), source, origins
         )
+        model.module_.path = here  # the network reads what it corrects
         weight = np.ones(1) if rows.weight is None else rows.weight[ahead]
         out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
         out[f"{part}_correction"] = np.array(
             [
-                [forecast(network, weights, source, origins) for weights in epoch]
+                [forecast(model.module_, weights, source, origins) for weights in epoch]
                 for epoch in watched.epochs[:N_EPOCHS]
             ]
         )
     return out
 
 
-def forecast(network, weights, source, origins):
-    """Forecast windows with some weights."""
-    for parameter, value in zip(network.parameters(), weights, strict=True):
+def forecast(module, weights, source, origins):
+    """Forecast the corrections of windows with some weights."""
+    for parameter, value in zip(module.network.parameters(), weights, strict=True):
         parameter.data.copy_(value)
-    return predict_windows(network, source, origins).astype(np.float16)
+
+    def correct(past, future, *times):
+        found = module.path(past, future, *times[:2])
+        return module.network(past, module.guide(future, found), *times)
+
+    return predict_windows(correct, source, origins).astype(np.float16)
 
 
 # --- draw -------------------------------------------------------------------------------------

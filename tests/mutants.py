@@ -190,6 +190,13 @@ LINKS = [
         tests=("tests/evaluation/test_dropout_samples.py",),
     ),
     Mutant(
+        "reads: not for attention maps",
+        "skinformer/estimators/seen_network.py",
+        "predict_windows(self._guided(recorder), self._source, some)",
+        "predict_windows(recorder, self._source, some)",
+        tests=("tests/evaluation/test_attention_maps.py",),
+    ),
+    Mutant(
         "reads: files of before, too",
         "skinformer/estimators/modules.py",
         '_BEFORE = {"reads_forecast": False}',

@@ -132,6 +132,17 @@ class Corrected(nn.Module):
         -------
         Tensor of shape (batch, pred_len, n_inputs)
             The same future with these forecasts in its target columns, if the network reads them.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from torch import nn
+        >>> from skinformer.model.corrected import Corrected
+        >>> network = nn.Identity()
+        >>> network.reads_forecast = True
+        >>> module = Corrected(nn.Identity(), network)
+        >>> module.guide(torch.tensor([[[0.0, 7.0]]]), torch.tensor([[[5.0]]])).tolist()
+        [[[5.0, 7.0]]]
         """
         if not self.network.reads_forecast:
             return future

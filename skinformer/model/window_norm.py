@@ -121,6 +121,13 @@ class WindowNorm(nn.Module):
         -------
         Tensor of shape (batch, pred_len, n_inputs), float32
             Within 10 deviations: those of a window that hardly moves tell nothing.
+
+        Examples
+        --------
+        >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
+        >>> _, statistics = norm(torch.tensor([[[10.0], [14.0]]]))
+        >>> norm.normalise_forecast(torch.tensor([[[12.0], [16.0], [99.0]]]), statistics).tolist()
+        [[[0.0], [2.0], [10.0]]]
         """
         n = self.n_targets
         distance = future[..., :n].float() - statistics.mean[..., :n]
