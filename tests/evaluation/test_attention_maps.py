@@ -263,3 +263,13 @@ def test_what_has_no_attention_is_refused(df, model):
         attention_summary([])
     with pytest.raises(ValueError, match="maps hold a str: pass what attention_maps gives"):
         attention_summary("maps")
+
+
+@pytest.mark.filterwarnings("ignore:.*network")  # its share, of which this is not
+def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
+    """As in the forecast itself; the encoder sees the window alone."""
+    model = InformerRegressor("load", **SIZES | {"base": "linear"}).fit(make_frame(400))
+    before = attention_maps(model)
+    model.module_.path.own.add_(0.1)
+    for one, other in zip(before, attention_maps(model), strict=True):
+        assert np.array_equal(one.weights, other.weights) == (one.where == "encoder")
