@@ -55,7 +55,7 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray

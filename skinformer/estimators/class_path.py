@@ -16,13 +16,13 @@ from skinformer.estimators.batches import WindowSource
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.fitting import FitBatches, FitRows
 from skinformer.estimators.head import ClassHead
-from skinformer.estimators.hybrid import best_share, cut_stretches
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.rolling import Rows
 from skinformer.estimators.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
+from skinformer.ridge.proof import best_share, cut_stretches
 from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import first_known

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.hybrid import linear_module, times_of
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline
 

@@ -17,10 +17,14 @@ from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
-from skinformer.ridge.fit import LinearFit, fit_linear_path, mixed_rows
+from skinformer.model.phase_maps import PhaseMaps
+from skinformer.ridge.fit import fit_linear_path
+from skinformer.ridge.linear_fit import LinearFit, mixed_rows
+from skinformer.ridge.linear_fit import PhaseMaps as PhaseFit
+from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
@@ -28,13 +32,10 @@ from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss
 
 __all__ = [
-    "best_share",
     "choose_trust",
-    "cut_stretches",
     "linear_fit",
     "linear_module",
     "load_linear",
-    "mean_share",
     "start_module",
     "times_of",
 ]
@@ -44,14 +45,7 @@ __all__ = [
 _MAX_WINDOWS = 100_000
 #: Rows that it looks back at most: its cost grows by their square and cube.
 _LONGEST = 2048
-#: Shares of the correction that compete.
-_TRUSTS = tuple(float(share) for share in np.linspace(0, 1, 21))
-#: Stretches of the validation tail on which a correction has to prove itself, and those by the
-#: worst of which other shares are found; fewer where they would be shorter than a forecast.
-_N_OF_TRUST, _N_STRETCHES = 12, 4
-_CALENDAR = "path.calendar."  # begins the names of its weights
-#: Standard errors by which a correction has to gain.
-_SURE = 2.0
+_FOUND = "path.calendar.", "path.phases."  # begin the names of weights that may come and go
 
 
 def linear_fit(
@@ -178,9 +172,28 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         seq_len=fit.own.shape[1],
         pred_len=sizes.pred_len,
         calendar=calendar,
+        phases=_phase_maps(fit.phases, n_inputs),
     )
     load_linear(path, fit)
     return path
+
+
+def _phase_maps(found: PhaseFit | None, n_columns: int) -> PhaseMaps | None:
+    if found is None:
+        return None
+    (seq_len, n_own), n_others = found.own.shape, found.others.shape[1]
+    n_targets, _, pred_len = found.weights.shape
+    return PhaseMaps(
+        len(found.places),
+        n_times=len(found.waves),
+        n_waves=found.waves.shape[1],
+        n_targets=n_targets,
+        n_columns=n_columns,
+        seq_len=seq_len,
+        pred_len=pred_len,
+        n_own=n_own,
+        n_others=n_others,
+    )
 
 
 def load_linear(path: LinearPath, fit: LinearFit) -> None:
@@ -198,9 +211,10 @@ def load_linear(path: LinearPath, fit: LinearFit) -> None:
     path.effect.copy_(torch.from_numpy(fit.effect))
     if fit.mixed is not None:
         path.mixed.copy_(torch.from_numpy(fit.mixed))
-    if path.calendar is not None and fit.calendar is not None:
-        for name, buffer in path.calendar.named_buffers():
-            buffer.copy_(torch.from_numpy(getattr(fit.calendar, name)))
+    for module, found in ((path.calendar, fit.calendar), (path.phases, fit.phases)):
+        if module is not None and found is not None:
+            for name, buffer in module.named_buffers():
+                buffer.copy_(torch.from_numpy(getattr(found, name)))
 
 
 def start_module(
@@ -242,7 +256,7 @@ def start_module(
     if earlier is not None:
         # Whether the calendar says anything is found anew, and may have changed.
         weights, own = (
-            {name: value for name, value in each.state_dict().items() if _CALENDAR not in name}
+            {name: x for name, x in each.state_dict().items() if not name.startswith(_FOUND)}
             for each in (earlier, module)
         )
         validation.check_same_weights(weights, own)
@@ -281,140 +295,20 @@ def choose_trust(
         See `surest_share`, with losses relative to those of the linear path alone on stretches of
         time; 0 if the rows are too few for two stretches that hold a forecast each.
     """
-    cut = cut_stretches(steps, held_out.source.pred_len, n_most=_N_OF_TRUST)
+    cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
     if cut is None:
         return 0.0
     stretches = torch.from_numpy(cut)
-    total = torch.zeros(_N_OF_TRUST, len(_TRUSTS), dtype=torch.float64)
+    total = torch.zeros(MOST_STRETCHES, len(SHARES), dtype=torch.float64)
     parts = torch.split(stretches, held_out.batch_size)
     with threads_for(held_out.batch_size * module.largest_product):
         for stretch, forecasts in zip(parts, _forecasts(module, held_out), strict=True):
             batch, alone, together = forecasts
             weight = 1.0 if batch.weight is None else batch.weight
-            for j, share in enumerate(_TRUSTS):
+            for j, share in enumerate(SHARES):
                 losses = error(torch.lerp(alone, together, share), batch.target) * weight
                 total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
-    return _TRUSTS[surest_share(total.numpy())]
-
-
-def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
-    """
-    Cut held-out windows into stretches of time, on each of which a share has to prove itself.
-
-    Parameters
-    ----------
-    steps : ndarray of int64, shape (n_windows,)
-        The time of each window.
-    pred_len : int
-        Steps of a forecast: a stretch holds a whole one at least.
-    n_most : int, default=4
-        How many at most.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,), or None
-        The stretch of each; None where there would be one alone, which proves nothing.
-
-    Examples
-    --------
-    >>> cut_stretches(np.arange(8), 4)
-    array([0, 0, 0, 0, 1, 1, 1, 1])
-    """
-    first, span = int(steps.min()), int(np.ptp(steps)) + 1
-    n_stretches = min(n_most, span // pred_len)
-    return None if n_stretches < 2 else (steps - first) * n_stretches // span
-
-
-def best_share(losses: Float64Array) -> int:
-    """
-    Find the share that does best where it does worst.
-
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
-
-    Returns
-    -------
-    int
-        The share whose loss, relative to that of none, is lowest on the stretch where it is
-        highest; 0 if any share does harm somewhere.
-
-    Examples
-    --------
-    >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
-    1
-    """
-    relative = _relative(losses)
-    return int(relative.max(axis=0).argmin()) if len(relative) else 0
-
-
-def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
-    """
-    Find the share that does best on average.
-
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
-    doubt : float, default=0.0
-        Standard errors by which a share has to gain on none; 0 where neither is the safe one.
-
-    Returns
-    -------
-    int
-        The share of the lowest mean log loss, so that no stretch counts for its size.
-
-    Examples
-    --------
-    >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
-    >>> mean_share(losses), mean_share(losses, doubt=1.0)
-    (2, 1)
-    """
-    losses = losses[losses.sum(axis=1) > 0]
-    least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
-    logs = np.log(np.maximum(losses, least))
-    if len(logs) < 2:
-        return int(logs.sum(axis=0).argmin())
-    gains = logs - logs[:, :1]
-    error = gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
-    return int((gains.mean(axis=0) + doubt * error).argmin())
-
-
-def surest_share(losses: Float64Array) -> int:
-    """
-    Find the share that does best on average, as far as that is no chance.
-
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
-
-    Returns
-    -------
-    int
-        The share whose loss relative to that of none has the lowest mean over stretches with two
-        standard errors added; 0 if those of any share are above 1.
-
-    Examples
-    --------
-    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
-    1
-    """
-    relative = _relative(losses)
-    if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
-        return 0
-    doubt = relative.std(axis=0, ddof=1) / np.sqrt(len(relative))
-    return int((relative.mean(axis=0) + _SURE * doubt).argmin())
-
-
-def _relative(losses: Float64Array) -> Float64Array:
-    """Give losses relative to those of the first share, on stretches where any has a loss."""
-    losses = losses[losses.sum(axis=1) > 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = losses / losses[:, :1]
-    # Where none has no error, any share does infinite harm.
-    return np.where(np.isnan(relative), 1.0, relative)
+    return SHARES[surest_share(total.numpy())]
 
 
 def _forecasts(

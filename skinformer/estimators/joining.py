@@ -23,7 +23,7 @@ from skinformer.estimators.tabular_path import (
 )
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.stopwatch import timed
 from skinformer.tabular.fit import TabularFit
 from skinformer.timeline.arrays import Float32Array, Float64Array

@@ -11,7 +11,7 @@ from skinformer.estimators.settings import FitSettings
 from skinformer.estimators.tabular_path import Challenger
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 
 __all__ = ["find_challenger", "join"]
 

@@ -11,6 +11,7 @@ from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.model.phase_maps import PhaseMaps
 from skinformer.persistence import Kind, ModelFileError, NotPlainError
 
 __all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
@@ -79,10 +80,13 @@ def _values(network: Informer) -> dict[str, Tensor]:
 
 def _path_apart(path: LinearPath) -> dict[str, Any]:
     buffers = {name: getattr(path, name).cpu().numpy() for name in _BUFFERS}
-    calendar = None
-    if path.calendar is not None:
-        calendar = {n: value.cpu().numpy() for n, value in path.calendar.named_buffers()}
-    return buffers | {"mixed_len": path.mixed_len, "calendar": calendar}
+    found = {
+        name: part
+        if part is None
+        else {n: value.cpu().numpy() for n, value in part.named_buffers()}
+        for name, part in (("calendar", path.calendar), ("phases", path.phases))
+    }
+    return buffers | {"mixed_len": path.mixed_len} | found
 
 
 def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarEffect:
@@ -114,12 +118,41 @@ def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarE
     return effect
 
 
+def _phases_together(given: Any, *, n_targets: int, pred_len: int) -> PhaseMaps:
+    """Build maps that read what they say, of as many columns as they have weights for."""
+    values = {name: torch.from_numpy(value) for name, value in given.items()}
+    (n_times, n_waves), (seq_len, n_own) = values["waves"].shape, values["own"].shape
+    n_others, n_read = values["others"].shape[1], values["weights"].shape[1] // max(n_waves, 1)
+    maps = PhaseMaps(
+        len(values["places"]),
+        n_times=n_times,
+        n_waves=n_waves,
+        n_targets=n_targets,
+        n_columns=(n_read - n_own - 1) // max(n_others, 1),
+        seq_len=seq_len,
+        pred_len=pred_len,
+        n_own=n_own,
+        n_others=n_others,
+    )
+    for name, own in maps.named_buffers():
+        value = values[name]
+        if own.shape != value.shape or own.dtype != value.dtype or not value.isfinite().all():
+            raise ModelFileError("its maps by the time of the day have other sizes than they say")
+        own.copy_(value)
+    if not n_times or (maps.places < 0).any():
+        raise ModelFileError("its maps by the time of the day have no such time")
+    return maps
+
+
 def _path_together(given: Any) -> LinearPath:
     own, mixed, effect = (torch.from_numpy(given[name]) for name in _BUFFERS)
     n_known, n_targets = effect.shape
     calendar = given.get("calendar")  # files of before have none
     if calendar is not None:
         calendar = _calendar_together(calendar, n_known=n_known, n_targets=n_targets)
+    phases = given.get("phases")
+    if phases is not None:
+        phases = _phases_together(phases, n_targets=n_targets, pred_len=own.shape[2])
     path = LinearPath(
         n_targets=n_targets,
         n_known=n_known,
@@ -129,6 +162,7 @@ def _path_together(given: Any) -> LinearPath:
         seq_len=0,
         pred_len=own.shape[2],
         calendar=calendar,
+        phases=phases,
     )
     path.mixed_len = int(given["mixed_len"])
     path.own, path.mixed, path.effect = own, mixed, effect

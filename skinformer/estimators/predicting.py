@@ -168,7 +168,7 @@ class _OwnMaps:
     @classmethod
     def of(cls, path: LinearPath, source: WindowSource) -> _OwnMaps | None:
         """Take a path, if it is of this kind and on a CPU."""
-        mixes = path.n_known or path.mixed_len
+        mixes = path.n_known or path.mixed_len or path.phases is not None
         long = path.calendar is not None and len(source.values) > _MOST_ROWS
         return None if mixes or long or source.values.device.type != "cpu" else cls(path, source)
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from skinformer.estimators.batches import WindowSource
 from skinformer.estimators.building import ModelSizes
 from skinformer.estimators.fitting import FitRows
-from skinformer.estimators.hybrid import cut_stretches, mean_share
 from skinformer.estimators.predicting import predict_windows
 from skinformer.estimators.settings import FitSettings
+from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, mean_share
 from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, first_known, fit_tabular
@@ -27,14 +27,8 @@ __all__ = ["Challenger", "fit_tabular_path", "forecast_windows", "judge_tabular"
 
 #: Values that are forecast to judge a long table.
 _MOST_VALUES = 20_000
-#: Shares of the forecast that compete there.
-_SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
 #: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
 _WIDTH = 0.5
-#: Stretches of the tail on which a share proves itself. Trees that see no more than ridges do need
-#: all of them: what few long forecasts say of a level holds for their season alone, and cost 26 %
-#: on ETTh1, 336 steps ahead (docs/drivers.md).
-_N_STRETCHES = 12
 #: Standard errors by which trees have to gain on ridges where they see no more than these do:
 #: without, their errors on ETTh2 were 1.074 of those (docs/drivers.md).
 _DOUBT = 1.0
@@ -137,9 +131,11 @@ def judge_tabular(
     """
     origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
     times = rows.timeline.steps_of(origins)
-    stretches = cut_stretches(times, source.pred_len, n_most=_N_STRETCHES)
+    stretches = cut_stretches(times, source.pred_len, n_most=MOST_STRETCHES)
     sees_more = rows.sizes.n_known > 0 or not isinstance(settings.regressor, str)
-    if stretches is None or not (sees_more or stretches.max() + 1 == _N_STRETCHES):
+    # Trees that see no more than ridges do need all stretches: what few long forecasts say of a
+    # level holds for their season alone, and cost 26 % on ETTh1, 336 steps ahead (docs/drivers.md).
+    if stretches is None or not (sees_more or stretches.max() + 1 == MOST_STRETCHES):
         return None
     fit = fit_tabular_path(rows, settings, before_tail=True)
     linear = predict_windows(lambda *inputs: path(*inputs[:4]), source, origins)
@@ -151,7 +147,7 @@ def judge_tabular(
     total = total @ _nearby(source.pred_len)
     doubt = 0.0 if rows.sizes.n_known else _DOUBT
     best = [mean_share(total[:, :, step], doubt=doubt) for step in range(source.pred_len)]
-    return Challenger(fit, np.array(_SHARES)[best])
+    return Challenger(fit, np.array(SHARES)[best])
 
 
 def _losses(
@@ -165,9 +161,7 @@ def _losses(
     if timeline.weight is not None:
         weight = torch.from_numpy(timeline.weight[ahead])
     start, end = torch.from_numpy(one), torch.from_numpy(other)
-    losses = [
-        (error(torch.lerp(start, end, share), truth) * weight).sum(dim=2) for share in _SHARES
-    ]
+    losses = [(error(torch.lerp(start, end, share), truth) * weight).sum(dim=2) for share in SHARES]
     return torch.stack(losses, dim=1).double().numpy()
 
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.model.calendar_effect import CalendarEffect
+from skinformer.model.phase_maps import PhaseMaps
 
 __all__ = ["KnownFuturePath", "LinearPath"]
 
@@ -30,6 +31,8 @@ class LinearPath(nn.Module):
         Last steps of a window that are seen, and steps of the forecast.
     calendar : CalendarEffect or None, default=None
         What calendar and columns known ahead do, in place of `effect`.
+    phases : PhaseMaps or None, default=None
+        What is added to the forecast by the time of the day.
 
     Attributes
     ----------
@@ -79,10 +82,11 @@ class LinearPath(nn.Module):
         seq_len: int,
         pred_len: int,
         calendar: CalendarEffect | None = None,
+        phases: PhaseMaps | None = None,
     ) -> None:
         super().__init__()
         self.n_targets, self.n_known, self.mixed_len = n_targets, n_known, mixed_len
-        self.calendar = calendar
+        self.calendar, self.phases = calendar, phases
         n_features = (mixed_len + 1) * n_inputs + 1 if mixed_len else 0
         self.register_buffer("own", torch.zeros(n_groups, seq_len, pred_len))
         self.register_buffer("mixed", torch.zeros(n_features, pred_len * n_targets))
@@ -104,7 +108,8 @@ class LinearPath(nn.Module):
         future : Tensor of shape (batch, pred_len, n_inputs)
             Standardised covariates known ahead in the last columns; the others are not read.
         past_calendar, future_calendar : Tensor of shape (batch, …, n_categories), default=None
-            Categories of both, as `Informer` takes them; read where there is a `calendar`.
+            Categories of both, as `Informer` takes them; read where there is a `calendar`, or
+            `phases`.
 
         Returns
         -------
@@ -182,6 +187,8 @@ class LinearPath(nn.Module):
             features = torch.cat([recent, last[:, 0], ones], dim=1)
             mixed = self.mixed.to(past.dtype).T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
+        if self.phases is not None and future_calendar is not None:
+            forecast = forecast + self.phases(distance, future_calendar[:, 0], one)
         added = self._effect(future, future_calendar, one)
         return forecast if added is None else forecast + added
 

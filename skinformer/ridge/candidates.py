@@ -21,7 +21,7 @@ from skinformer.ridge.sums import (
 )
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge"]
+__all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge", "affordable"]
 
 
 Floats = npt.NDArray[np.floating]
@@ -160,9 +160,23 @@ class Ridge:
         return Ridge(*(a.astype(np.float32) for a in (self.values, self.vectors, self.cross)))
 
 
-def _kind_bytes(n_gram: int, n_map: int) -> int:
-    """Estimate what a kind holds: its products of features, and what they are multiplied with."""
-    return 8 * (n_gram + 3 * n_map)
+def affordable(n_gram: int, n_map: int) -> bool:
+    """
+    Tell whether a kind of candidates may be kept in memory.
+
+    Parameters
+    ----------
+    n_gram : int
+        Products of features with features.
+    n_map : int
+        Products of features with what followed.
+
+    Returns
+    -------
+    bool
+        By the estimate of what is held beside each other, see `_KIND_BYTES`.
+    """
+    return 8 * (n_gram + 3 * n_map) <= _KIND_BYTES
 
 
 class Competition:
@@ -184,13 +198,13 @@ class Competition:
     def __init__(self, problem: Problem, *, alone: bool = False) -> None:
         n_columns, seq_len = problem.values.shape[1], problem.seq_len
         n_outputs = problem.n_targets * problem.pred_len
-        size = _kind_bytes(problem.n_targets * seq_len * seq_len, seq_len * n_outputs)
-        self.per_column = problem.n_targets > 1 and size <= _KIND_BYTES and not alone
+        fits = affordable(problem.n_targets * seq_len * seq_len, seq_len * n_outputs)
+        self.per_column = problem.n_targets > 1 and fits and not alone
         self.problem = problem
         self.columns = ColumnSums(problem, per_column=self.per_column)
         mixed = min(seq_len, _MIXED_ROWS, _MIXED_FEATURES // n_columns)
         n_features = (mixed + 1) * n_columns + 1
-        fits = _kind_bytes(n_features**2, 2 * n_features * n_outputs) <= _KIND_BYTES and not alone
+        fits = affordable(n_features**2, 2 * n_features * n_outputs) and not alone
         self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed and fits else None
         halvings = range(1 if alone else _HALVINGS)
         lengths = sorted({max(1, seq_len >> k) for k in halvings}, reverse=True)

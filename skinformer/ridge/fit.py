@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,13 +13,15 @@ from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mi
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.ridge.year import year_effect
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["LinearFit", "fit_linear_path", "mixed_rows"]
+__all__ = ["fit_linear_path"]
 
 
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
@@ -37,35 +38,6 @@ _YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
 _FARTHEST = 10.0  # times the largest value before the tail, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
-
-
-class LinearFit(NamedTuple):
-    """
-    The blend as one linear map, and how it came about.
-
-    Parameters
-    ----------
-    own : ndarray of shape (n_groups, seq_len, pred_len)
-        From a target's distances to its own future; one group is shared by all targets.
-    mixed : ndarray of shape (n_features, pred_len * n_targets), or None
-        From the last rows of all columns, their last values and 1; see `MixedSums`.
-    effect : ndarray of shape (n_known, n_targets)
-        What columns known ahead do to the targets of their own row, whatever the time.
-    blend : dict of str to float
-        Weight of each candidate.
-    apart : tuple of (int, LinearFit), default=()
-        The same blend learnt without the windows of one time each: where the time ends among the
-        windows' times, ascending, and the fit. What it forecasts of that time is honest.
-    calendar : CalendarEffect or None, default=None
-        What calendar and columns known ahead do, in place of `effect`; None for nothing.
-    """
-
-    own: Float64Array
-    mixed: Float64Array | None
-    effect: Float64Array
-    blend: dict[str, float]
-    apart: tuple[tuple[int, LinearFit], ...] = ()
-    calendar: CalendarEffect | None = None
 
 
 def fit_linear_path(
@@ -131,6 +103,7 @@ def fit_linear_path(
         training = origins[:n_training], steps[:n_training]
         apart = _fit_apart(competition, *training, n_apart, weights)
         before = before._replace(apart=apart)
+    late = origins[:0]
     if refit and n_training < len(origins):
         late = _like_before(problem, origins, n_training)
         _learn(competition, late)
@@ -139,6 +112,11 @@ def fit_linear_path(
             # The newest holiday, too.
             everything = np.append(origins[:n_training], late)
             after = after._replace(calendar=find(bare, everything).calendar)
+    if before.apart and tail is not None:
+        training, held_out = (origins[:n_training], steps[:n_training]), steps >= tail
+        within = origins[held_out], steps[held_out]
+        before, last = find_phases(problem, before, training, within, late)
+        after = after._replace(phases=last)
     return before, after
 
 
@@ -279,31 +257,6 @@ def _compete(
                 sizes.append(len(held_out))
     _learn(competition, origins[n_learnt:n_training])
     return competition, stretches, sizes
-
-
-def mixed_rows(fit: LinearFit, n_columns: int) -> int:
-    """
-    Tell over how many rows `mixed` looks.
-
-    Parameters
-    ----------
-    fit : LinearFit
-        The blend.
-    n_columns : int
-        Columns of the rows.
-
-    Returns
-    -------
-    int
-        0 where there is no such map.
-
-    Examples
-    --------
-    >>> fit = LinearFit(np.zeros((1, 8, 2)), np.zeros((3 * 4 + 3 + 1, 2)), np.zeros((0, 1)), {})
-    >>> mixed_rows(fit, n_columns=3)
-    4
-    """
-    return 0 if fit.mixed is None else (len(fit.mixed) - 1) // n_columns - 1
 
 
 def _fit_apart(

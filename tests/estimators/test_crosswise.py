@@ -11,7 +11,7 @@ from skinformer.estimators import base
 from skinformer.estimators.crosswise import HonestPath
 from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge.calendar import CalendarEffect
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 
 SEQ, PRED = 5, 2
 SIZES = SimpleNamespace(n_targets=2, n_past=0, n_known=1, pred_len=PRED)

@@ -5,7 +5,7 @@ import torch
 from skinformer.estimators.hybrid import load_linear
 from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import KnownFuturePath, LinearPath
-from skinformer.ridge.fit import LinearFit, mixed_rows
+from skinformer.ridge.linear_fit import LinearFit, mixed_rows
 
 
 def test_path_starts_at_zero_and_leaves_it_with_the_first_gradient():

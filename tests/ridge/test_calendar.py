@@ -12,7 +12,7 @@ import torch
 from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge import calendar
 from skinformer.ridge.calendar import calendar_effect
-from skinformer.ridge.fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import CalendarEffect, RowCells, calendar_cells

@@ -10,7 +10,8 @@ from skinformer.ridge import fit as fitting
 from skinformer.ridge.blend import Stretch
 from skinformer.ridge.candidates import STRENGTHS, Competition
 from skinformer.ridge.effect import known_effect
-from skinformer.ridge.fit import fit_linear_path, mixed_rows
+from skinformer.ridge.fit import fit_linear_path
+from skinformer.ridge.linear_fit import mixed_rows
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
 

@@ -1,0 +1,221 @@
+"""Maps that turn with the time of the day: what a blend that is the same at all hours leaves."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.algebra import product
+from skinformer.ridge.candidates import STRENGTHS, Ridge, affordable
+from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
+from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
+from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.windows import spread_places
+
+__all__ = ["find_phases"]
+
+#: Last rows of a target's window that its maps read one by one, and parts of the window of which
+#: they read the mean.
+_N_NEAR, _N_PARTS = 24, 28
+#: Waves of a day at most, and columns at most whose means all targets read.
+_N_WAVES, _MOST_COLUMNS = 4, 32
+#: Windows to learn from, and of each time to judge by, with so many values at most.
+_LEARNT, _JUDGED, _MOST_VALUES = 10_000, 600, 2_000_000
+#: Stretches of each time that a fit has not seen.
+_N_APART = 4
+
+
+class _Times(NamedTuple):
+    """Windows by when they are, each with the fit that has not learnt its time."""
+
+    fit: LinearFit
+    origins: IntArray
+    steps: IntArray
+
+    def some(self, n_most: int) -> _Times:
+        places = spread_places(len(self.origins), n_most)
+        return self._replace(origins=self.origins[places], steps=self.steps[places])
+
+
+def find_phases(
+    problem: Problem,
+    fit: LinearFit,
+    training: tuple[IntArray, IntArray],
+    tail: tuple[IntArray, IntArray],
+    late: IntArray,
+) -> tuple[LinearFit, PhaseMaps | None]:
+    """
+    Regress what a blend leaves of windows that it has not learnt, by the time of the day.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows, as the blend saw them, and their cells.
+    fit : LinearFit
+        The blend, fitted before the tail, with fits `apart`.
+    training, tail : tuple of ndarray of int64, shape (n_windows,)
+        Origins and times of the windows before the tail, and within it.
+    late : ndarray of int64, shape (n_windows,)
+        Windows of the tail that are learnt at last; none for nothing of it.
+
+    Returns
+    -------
+    LinearFit
+        With `phases`, as its fits `apart` have; as it was where they are not sure to help.
+    PhaseMaps or None
+        The same learnt with `late`, too.
+
+    Notes
+    -----
+    Windows of each time are corrected by maps that have learnt neither them nor their blend's
+    luck with them. By these, and by those of the tail, strength and share are chosen: several
+    seasons speak, where the tail is one. Cost: `_LEARNT` windows times the square of the features,
+    and four decompositions for each target.
+    """
+    layout = _layout(problem)
+    ends = np.array([end for end, _ in fit.apart])
+    place = np.searchsorted(ends[:-1], training[1], side="right")
+    times = [
+        _Times(other, *(part[place == number] for part in training))
+        for number, (_, other) in enumerate(fit.apart)
+    ]
+    if layout is None or not all(len(time.origins) for time in times):
+        return fit, None
+    share = _LEARNT / len(training[0])
+    sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
+    whole = _total(sums)
+    for part in sums:
+        turn_over(part, whole)
+    ridges = [Ridge.from_means(*part.means()) for part in (*sums, whole)]
+    times.append(_Times(fit, *tail))
+    best = _choose(problem, layout, times, ridges)
+    if best is None:
+        return fit, None
+    found = [_with_weights(layout, ridge, *best) for ridge in ridges]
+    apart = tuple(
+        (end, other._replace(phases=maps))
+        for (end, other), maps in zip(fit.apart, found[:-1], strict=True)
+    )
+    last = found[-1]
+    if len(late):
+        new = _Times(fit, late, late).some(int(share * len(late)) + 1)
+        both = _total([whole, _learn(problem, layout, new)])
+        last = _with_weights(layout, Ridge.from_means(*both.means()), *best)
+    return fit._replace(apart=apart, phases=found[-1]), last
+
+
+def _layout(problem: Problem) -> PhaseMaps | None:
+    """Say what is read, without weights; None where there is no cycle, or too much to read."""
+    if problem.cycle is None:
+        return None
+    cells, seq_len = problem.cycle.cells, problem.seq_len
+    n_times = cells.n_times if cells.n_times > 1 else cells.n_cells
+    length = len(np.unique(problem.cycle.of_row % n_times))  # rows of a cycle: three-hourly, 8
+    n_waves = min(_N_WAVES, (length - 1) // 2)
+    angle = 2 * np.pi * np.arange(n_times)[:, None] / n_times * np.arange(1, n_waves + 1)
+    waves = np.concatenate([np.ones((n_times, 1)), np.cos(angle), np.sin(angle)], axis=1)
+    size = max(1, seq_len // _N_PARTS)
+    n_parts = seq_len // size
+    rows = np.eye(seq_len)
+    near = rows[:, max(seq_len - _N_NEAR - 1, 0) : -1]  # the last distance is 0
+    parts = rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
+    means = [rows[:, -n:].mean(axis=1) for n in (length, seq_len) if n <= seq_len]
+    n_columns, k = problem.values.shape[1], problem.n_targets
+    others = np.stack(means, axis=1) if n_columns <= _MOST_COLUMNS else rows[:, :0]
+    maps = PhaseMaps(
+        cells.places, waves, np.concatenate([near, parts], axis=1), others, np.zeros((k, 0, 0))
+    )
+    n = _n_features(problem, maps)
+    # The sums of three times and all of them are held beside each other.
+    fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
+    return maps if n_waves and fits else None
+
+
+def _with_weights(maps: PhaseMaps, ridge: Ridge, strength: float, share: float) -> PhaseMaps:
+    weights: Float64Array = share * ridge.solve(strength).astype(np.float64)
+    return maps._replace(weights=weights)
+
+
+def _read(problem: Problem, maps: PhaseMaps, windows: Windows, origins: IntArray) -> Float64Array:
+    """Lay out what the maps of each target read of windows, (n_targets, n_windows, n_features)."""
+    assert problem.cycle is not None
+    every, n = np.ascontiguousarray(windows.past.transpose(2, 0, 1)), len(origins)
+    own = product(every[: problem.n_targets], maps.own)
+    others = product(every, maps.others).transpose(1, 0, 2).reshape(n, -1)
+    others = np.concatenate([others, np.ones((n, 1))], axis=1)
+    seen = np.concatenate([own, np.broadcast_to(others, (len(own), *others.shape))], axis=2)
+    turned = maps.waves[problem.cycle.of_row[origins] % len(maps.waves)]
+    read: Float64Array = (turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1)
+    return read
+
+
+def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> ColumnSums:
+    """Add up what the maps read, and what the fit leaves."""
+    n, begun = _n_features(problem, maps), 0
+    sums = ColumnSums(problem._replace(seq_len=n), per_column=True)
+    for windows in gather(problem, time.origins):
+        origins = time.origins[begun : begun + len(windows.last)]
+        seen = _read(problem, maps, windows, origins).transpose(1, 2, 0)
+        rest = windows.future - time.fit.blended(windows)
+        sums.add(windows._replace(past=seen, future=rest))
+        begun += len(origins)
+    return sums
+
+
+def _n_features(problem: Problem, maps: PhaseMaps) -> int:
+    n_columns, n_waves = problem.values.shape[1], maps.waves.shape[1]
+    n_others, n_own = maps.others.shape[1], maps.own.shape[1]
+    return int(n_waves * (n_own + n_columns * n_others + 1))
+
+
+def _total(sums: list[ColumnSums]) -> ColumnSums:
+    """Add sums up."""
+    out = copy(sums[0])
+    for name in ("gram", "cross", "weight"):
+        setattr(out, name, np.sum([getattr(part, name) for part in sums], axis=0))
+    return out
+
+
+def _choose(
+    problem: Problem, maps: PhaseMaps, times: list[_Times], ridges: list[Ridge]
+) -> tuple[float, float] | None:
+    """Choose strength and share by all stretches of all times, the last of which is the tail."""
+    n_most = max(_MOST_VALUES // (problem.pred_len * problem.n_targets * len(times)), 32)
+    losses = []
+    for number, (time, ridge) in enumerate(zip(times, ridges, strict=True)):
+        is_tail = number == len(times) - 1
+        some = time.some(min(_JUDGED, n_most))
+        n_stretches = MOST_STRETCHES if is_tail else _N_APART
+        stretches = cut_stretches(some.steps, problem.pred_len, n_most=n_stretches)
+        if stretches is not None:
+            losses.append(_losses(problem, maps, some, ridge, stretches))
+        elif is_tail:
+            return None
+    # The first share is none, whatever the strength.
+    best = surest_share(np.concatenate(losses))
+    strength, share = divmod(best, len(SHARES))
+    return (STRENGTHS[strength], SHARES[share]) if share else None
+
+
+def _losses(
+    problem: Problem, maps: PhaseMaps, time: _Times, ridge: Ridge, stretches: IntArray
+) -> Float64Array:
+    """Give squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
+    share = np.array(SHARES)
+    out = np.zeros((int(stretches.max()) + 1, len(STRENGTHS), len(share)))
+    ridge, begun = ridge.rounded(), 0
+    for windows in gather(problem, time.origins):
+        part = slice(begun, begun + len(windows.last))
+        seen = _read(problem, maps, windows, time.origins[part])
+        rest = (windows.future - time.fit.blended(windows)).transpose(2, 0, 1)
+        weight = windows.weight.transpose(2, 0, 1)
+        alone = (weight * rest**2).sum(axis=(0, 2))[:, None]
+        for i, added in enumerate(ridge.forecasts(seen)):
+            both = (weight * rest * added).sum(axis=(0, 2))[:, None]
+            itself = (weight * added**2).sum(axis=(0, 2))[:, None]
+            np.add.at(out[:, i], stretches[part], alone - 2 * share * both + share**2 * itself)
+        begun = part.stop
+    return out.reshape(len(out), -1)
