@@ -114,8 +114,9 @@ def measure(
     references : bool, default=True
         Whether the last value, the last day and the best ridge are measured, too.
     parts : bool, default=False
-        Whether its ridges alone, ridges and trees, ridges and network, each with its share, and a
-        network alone, in a fit of its own, are measured, too.
+        Whether its ridges alone, without and with what the time of the day adds to them, these and
+        trees, these and the network, each with its share, and a network alone, in a fit of its own,
+        are measured, too.
 
     Returns
     -------
@@ -156,7 +157,12 @@ def measure(
     facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
     rows = {name: row | facts for name, row in rows.items()}
     if parts:
-        rows |= {name: errors_of(part) for name, part in _parts(model).items()}
+        measured = {_speakers(model): rows[type(model).__name__]}
+        for name, part in _parts(model).items():
+            who = _speakers(part)
+            if who not in measured:  # trees take minutes for all windows
+                measured[who] = errors_of(part)
+            rows[name] = {key: measured[who][key] for key in ("mse", "mae")}
         alone = clone(model).set_params(base=None).fit(scaled.iloc[: split.validation])
         rows["network alone"] = errors_of(alone)
     if not references:
@@ -174,10 +180,11 @@ def measure(
 def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
     """Take forecasters out of what a fit has joined: those that are left keep their weights."""
     judged, found = model.judged_, {}
-    for name, trees, network in (
-        ("ridges alone", 0.0, 0.0),
-        ("ridges and trees", 1.0, 0.0),
-        ("ridges and network", 0.0, 1.0),
+    for name, phases, trees, network in (
+        ("ridges alone", False, 0.0, 0.0),
+        ("ridges by the hour", True, 0.0, 0.0),
+        ("ridges and trees", True, 1.0, 0.0),
+        ("ridges and network", True, 0.0, 1.0),
     ):
         part, shares = copy.copy(model), judged.shares
         if shares is not None:
@@ -187,8 +194,17 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
         part.module_ = copy.deepcopy(model.module_)
         if isinstance(part.module_, Corrected):
             part.module_.trust.mul_(network)
+            part.module_.path.phases = part.module_.path.phases if phases else None
         found[name] = part
     return found
+
+
+def _speakers(model: InformerRegressor) -> tuple[bool, ...]:
+    """Tell who takes part in forecasts: what the time of the day adds, trees and network."""
+    shares, module = model.judged_.shares, model.module_
+    phases = isinstance(module, Corrected) and module.path.phases is not None
+    trees = shares is not None and bool(shares.tabular.any())
+    return phases, trees, model.judged_.trust > 0
 
 
 def rows_of_a_day(index: pd.Index) -> int:

@@ -172,7 +172,7 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         seq_len=fit.own.shape[1],
         pred_len=sizes.pred_len,
         calendar=calendar,
-        phases=_phase_maps(fit.phases, n_inputs),
+        phases=_phase_maps(fit.phases, n_inputs - sizes.n_known),
     )
     load_linear(path, fit)
     return path

@@ -128,7 +128,7 @@ def _phases_together(given: Any, *, n_targets: int, pred_len: int) -> PhaseMaps:
         n_times=n_times,
         n_waves=n_waves,
         n_targets=n_targets,
-        n_columns=(n_read - n_own - 1) // max(n_others, 1),
+        n_columns=(n_read - n_own - 1) // n_others if n_others else n_targets,
         seq_len=seq_len,
         pred_len=pred_len,
         n_own=n_own,

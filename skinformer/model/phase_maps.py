@@ -16,7 +16,7 @@ class PhaseMaps(nn.Module):
     n_times, n_waves : int
         Cells of the cycle, mostly a day, and waves that weights go by.
     n_targets, n_columns : int
-        Numbers of targets, the first columns, and of all that are read.
+        Numbers of targets, the first columns, and of all first columns that are read.
     seq_len, pred_len : int
         Steps of a window that are seen, and steps of the forecast.
     n_own, n_others : int
@@ -75,6 +75,7 @@ class PhaseMaps(nn.Module):
         n_others: int,
     ) -> None:
         super().__init__()
+        self.n_columns = n_columns
         n_read = n_own + n_columns * n_others + 1
         self.register_buffer("places", torch.zeros(n_fields, 60, dtype=torch.int64))
         self.register_buffer("waves", torch.zeros(n_times, n_waves))
@@ -87,8 +88,8 @@ class PhaseMaps(nn.Module):
 
         Parameters
         ----------
-        distance : Tensor of shape (batch, seq_len, n_columns)
-            Windows as distances from their last values.
+        distance : Tensor of shape (batch, seq_len, n_inputs)
+            Windows as distances from their last values; columns from `n_columns` on are not read.
         categories : Tensor of shape (batch, n_categories), int64
             Calendar fields first, of the first step of the forecast.
         one : float, default=1.0
@@ -107,7 +108,7 @@ class PhaseMaps(nn.Module):
             x.to(distance.dtype).mT for x in (self.own, self.others, self.weights)
         )
         # Maps to the left, windows as columns, as in `LinearPath`.
-        every = distance[:, -own.shape[1] :].permute(2, 1, 0)
+        every = distance[:, -own.shape[1] :, : self.n_columns].permute(2, 1, 0)
         shared = (others @ every).flatten(0, 1)
         shared = torch.cat([shared, torch.full_like(every[0, :1], one)])
         read = own @ every[: len(weights)]

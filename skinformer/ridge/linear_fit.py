@@ -27,7 +27,7 @@ class PhaseMaps(NamedTuple):
     own : ndarray of shape (seq_len, n_own)
         What is read of a target's distances: by each number the share of each row.
     others : ndarray of shape (seq_len, n_others)
-        What is read of the distances of every column.
+        What is read of the distances of every column that is not known ahead.
     weights : ndarray of shape (n_targets, n_waves * (n_own + n_columns * n_others + 1), pred_len)
         From what is read, and 1, times each wave to what is added to the forecast.
     """

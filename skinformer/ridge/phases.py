@@ -123,7 +123,7 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     near = rows[:, max(seq_len - _N_NEAR - 1, 0) : -1]  # the last distance is 0
     parts = rows[:, seq_len - n_parts * size :].reshape(seq_len, n_parts, size).mean(axis=2)
     means = [rows[:, -n:].mean(axis=1) for n in (length, seq_len) if n <= seq_len]
-    n_columns, k = problem.values.shape[1], problem.n_targets
+    n_columns, k = _n_columns(problem), problem.n_targets
     others = np.stack(means, axis=1) if n_columns <= _MOST_COLUMNS else rows[:, :0]
     maps = PhaseMaps(
         cells.places, waves, np.concatenate([near, parts], axis=1), others, np.zeros((k, 0, 0))
@@ -142,7 +142,8 @@ def _with_weights(maps: PhaseMaps, ridge: Ridge, strength: float, share: float) 
 def _read(problem: Problem, maps: PhaseMaps, windows: Windows, origins: IntArray) -> Float64Array:
     """Lay out what the maps of each target read of windows, (n_targets, n_windows, n_features)."""
     assert problem.cycle is not None
-    every, n = np.ascontiguousarray(windows.past.transpose(2, 0, 1)), len(origins)
+    past, n = windows.past[..., : _n_columns(problem)], len(origins)
+    every = np.ascontiguousarray(past.transpose(2, 0, 1))
     own = product(every[: problem.n_targets], maps.own)
     others = product(every, maps.others).transpose(1, 0, 2).reshape(n, -1)
     others = np.concatenate([others, np.ones((n, 1))], axis=1)
@@ -166,9 +167,13 @@ def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> ColumnSums:
 
 
 def _n_features(problem: Problem, maps: PhaseMaps) -> int:
-    n_columns, n_waves = problem.values.shape[1], maps.waves.shape[1]
     n_others, n_own = maps.others.shape[1], maps.own.shape[1]
-    return int(n_waves * (n_own + n_columns * n_others + 1))
+    return int(maps.waves.shape[1] * (n_own + _n_columns(problem) * n_others + 1))
+
+
+def _n_columns(problem: Problem) -> int:
+    """Count those that are not known ahead: what these do is taken off."""
+    return int(problem.values.shape[1]) - len(problem.effect)
 
 
 def _total(sums: list[ColumnSums]) -> ColumnSums:

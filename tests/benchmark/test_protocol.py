@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skinformer.benchmark import load_series, measure, split_rows
 from skinformer.benchmark.__main__ import main
 from skinformer.estimators import tabular_path
+from skinformer.ridge import phases
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 
@@ -63,6 +64,7 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     monkeypatch.setattr("skinformer.estimators.simple_path._LONG", (0, 0))
     monkeypatch.setattr(tabular_path, "mean_share", lambda *_, **__: 8)
     monkeypatch.setattr("skinformer.estimators.joining.choose_trust", lambda *_, **__: 0.5)
+    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {**small, "base": DecisionTreeRegressor(max_depth=3, random_state=0)}
@@ -72,12 +74,16 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
         return table["mse"]
 
     parts = measured(trees, parts=True)
-    assert len(parts) == len(set(parts)) == 5
+    assert len(parts) == len(set(parts)) == 6
     assert parts["InformerRegressor"] == measured(trees).item()
     assert parts["network alone"] == measured({**small, "base": None}).item()
     monkeypatch.setattr("skinformer.estimators.joining.choose_trust", lambda *_, **__: 0.0)
     assert parts["ridges and trees"] == measured(trees).item()
+    assert parts["ridges by the hour"] == measured({**small, "base": "linear"}).item()
+    monkeypatch.setattr(phases, "_choose", lambda *_: None)
     assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
+    parts = measured({**small, "base": "linear"}, parts=True)
+    assert parts["ridges alone"] == parts["InformerRegressor"] != parts["network alone"]
 
 
 def test_the_ridge_is_chosen_without_the_test_rows(frame):
