@@ -476,6 +476,121 @@ YEARS = [
         tests=("tests/estimators/test_year_path.py",),
     ),
 ]
+#: What the time of the day adds to ridges, cut by hand.
+PHASES = [
+    Mutant(
+        "phases: maps have learnt the time that they are judged by",
+        "skinformer/ridge/phases.py",
+        "turn_over(part, whole)",
+        "pass",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: the hour of the last row",
+        "skinformer/ridge/phases.py",
+        "of_row[origins]",
+        "of_row[origins - 1]",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: all that follows is learnt",
+        "skinformer/ridge/phases.py",
+        "rest = windows.future - time.fit.blended(windows)",
+        "rest = windows.future",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: the blend has seen what is learnt",
+        "skinformer/ridge/phases.py",
+        "_Times(other, *(part",
+        "_Times(fit, *(part",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: judged by other times than the tail alone",
+        "skinformer/ridge/phases.py",
+        "if stretches is not None:",
+        "if stretches is not None and not is_tail:",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: judged by the tail alone",
+        "skinformer/ridge/phases.py",
+        "if stretches is not None:",
+        "if stretches is not None and is_tail:",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: a share counts once",
+        "skinformer/ridge/phases.py",
+        "share**2 * itself",
+        "share * itself",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: trusted in full",
+        "skinformer/ridge/phases.py",
+        "share * ridge.solve(strength)",
+        "ridge.solve(strength)",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: the tail stays unlearnt",
+        "skinformer/ridge/phases.py",
+        "_total([whole, _learn(problem, layout, new)])",
+        "_total([whole])",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: the network learns from maps that have seen the window",
+        "skinformer/ridge/phases.py",
+        "(end, other._replace(phases=maps))",
+        "(end, other._replace(phases=found[-1]))",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: weights of truths do not count",
+        "skinformer/ridge/phases.py",
+        "past=seen, future=rest)",
+        "past=seen, future=rest, weight=1 + 0 * rest)",
+        tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "phases: columns known ahead are read",
+        HYBRID,
+        "_phase_maps(fit.phases, n_inputs - sizes.n_known)",
+        "_phase_maps(fit.phases, n_inputs)",
+        tests=("tests/estimators/test_phase_path.py",),
+    ),
+    Mutant(
+        "phases: the last hour ahead",
+        LINEAR_PATH,
+        "future_calendar[:, 0]",
+        "future_calendar[:, -1]",
+        tests=("tests/model/test_phase_maps.py",),
+    ),
+    Mutant(
+        "phases: a constant changes with the window",
+        LINEAR_PATH,
+        "future_calendar[:, 0], one)",
+        "future_calendar[:, 0])",
+        tests=("tests/model/test_phase_maps.py",),
+    ),
+    Mutant(
+        "phases: a recursion goes without",
+        PREDICTING,
+        " or path.phases is not None",
+        "",
+        tests=("tests/estimators/test_phase_path.py",),
+    ),
+    Mutant(
+        "phases: a warm start keeps what was found",
+        HYBRID,
+        ', "path.phases."',
+        ', "path.phases.x"',
+        tests=("tests/estimators/test_phase_path.py",),
+    ),
+]
 #: What is done at less cost, cut by hand.
 COSTS = [
     Mutant(
@@ -631,7 +746,16 @@ def recipe_values():
 
 def all_mutants():
     """Give every mutant; raise if there is nothing for one of them to change."""
-    mutants = [*LINKS, *EFFECTS, *YEARS, *COSTS, *defaulted(), *block_values(), *recipe_values()]
+    mutants = [
+        *LINKS,
+        *EFFECTS,
+        *YEARS,
+        *PHASES,
+        *COSTS,
+        *defaulted(),
+        *block_values(),
+        *recipe_values(),
+    ]
     for mutant in mutants:
         mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))
     return mutants

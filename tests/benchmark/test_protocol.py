@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeRegressor
 from skinformer.benchmark import load_series, measure, split_rows
 from skinformer.benchmark.__main__ import main
 from skinformer.estimators import tabular_path
-from skinformer.ridge import phases
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
+from skinformer.ridge import phases
 
 DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
 SMALL = {"seq_len": 12, "d_model": 8, "n_heads": 2, "max_iter": 1}

@@ -1,0 +1,120 @@
+"""What the time of the day adds is read from each window alone, and linear in it."""
+
+import pytest
+import torch
+from torch.export import Dim, export
+
+from skinformer.model.linear_path import LinearPath
+from skinformer.model.phase_maps import PhaseMaps
+
+SEQ, PRED = 30, 7
+
+
+def make_path(*, n_targets=2, n_columns=3, n_known=1, n_others=2, seq_len=SEQ):
+    """Make a path whose maps turn with the hour, all with random weights."""
+    maps = PhaseMaps(
+        2,
+        n_times=24,
+        n_waves=5,
+        n_targets=n_targets,
+        n_columns=n_columns,
+        seq_len=seq_len,
+        pred_len=PRED,
+        n_own=4,
+        n_others=n_others,
+    )
+    path = LinearPath(
+        n_targets=n_targets,
+        n_known=n_known,
+        n_inputs=n_columns + n_known,
+        n_groups=n_targets,
+        mixed_len=0,
+        seq_len=seq_len,
+        pred_len=PRED,
+        phases=maps,
+    )
+    chance = torch.Generator().manual_seed(0)
+    for weight in (path.own, maps.waves, maps.own, maps.others, maps.weights):
+        weight.normal_(std=0.3, generator=chance)
+    maps.places[0, :24] = torch.arange(24)
+    maps.places[1, :7] = 24 * torch.arange(7)
+    return path
+
+
+def make_windows(n, *, n_inputs=4, seed=0):
+    """Draw windows, their hours and weekdays."""
+    chance = torch.Generator().manual_seed(seed)
+    past = torch.randn(n, SEQ, n_inputs, generator=chance)
+    future = torch.randn(n, PRED, n_inputs, generator=chance)
+    hours = torch.randint(0, 9999, (n, 1), generator=chance) + torch.arange(SEQ + PRED)
+    fields = torch.stack([hours % 24, hours // 24 % 7], dim=-1)
+    return past, future, fields[:, :SEQ], fields[:, SEQ:]
+
+
+def by_loop(maps, distance, hour):
+    """Give what is added to one window's forecast, number by number."""
+    out = torch.zeros(PRED, len(maps.weights), dtype=torch.float64)
+    distance = distance.double()[-len(maps.own) :]
+    for j, weights in enumerate(maps.weights.double()):
+        read = [*(distance[:, j] @ maps.own.double())]
+        for column in range(maps.n_columns):
+            read += [*(distance[:, column] @ maps.others.double())]
+        read = torch.stack([*read, torch.ones((), dtype=torch.float64)])
+        waves = maps.waves.double()[hour]
+        out[:, j] = (waves[:, None] * read).flatten() @ weights
+    return out
+
+
+@pytest.mark.parametrize("n_others", [0, 2])
+@pytest.mark.parametrize("seq_len", [SEQ, SEQ - 6])
+def test_what_is_added_is_that_of_the_first_hour_ahead(n_others, seq_len):
+    """Read in a window's last rows, of the columns that are not known ahead."""
+    path, windows = make_path(n_others=n_others, seq_len=seq_len), make_windows(5)
+    maps, (past, _, _, ahead) = path.phases, windows
+    both = path(*windows)
+    path.phases = None
+    alone = path(*windows)
+    for i in range(5):
+        expected = by_loop(maps, past[i] - past[i, -1], int(ahead[i, 0, 0]))
+        torch.testing.assert_close((both - alone)[i].double(), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_columns_known_ahead_and_later_hours_are_not_read():
+    path, (past, future, before, ahead) = make_path(), make_windows(3)
+    expected = path(past, future, before, ahead)
+    changed, later = past.clone(), ahead.clone()
+    changed[..., -1] += 1.0
+    later[:, 1:, 0] = 23 - later[:, 1:, 0]
+    without = path.effect.clone()
+    assert not without.any()
+    torch.testing.assert_close(path(changed, future, before, later), expected)
+    later[:, 0, 0] = (later[:, 0, 0] + 5) % 24
+    assert not torch.allclose(path(past, future, before, later), expected)
+
+
+def test_a_response_is_the_difference_of_two_forecasts():
+    """A constant has no part in it, and the hour stays."""
+    path, one, other = make_path(), make_windows(4), make_windows(4, seed=1)
+    changes = other[0] - one[0], other[1] - one[1]
+    difference = path(*other[:2], *one[2:]) - path(*one)
+    apart = path.response(*changes, *one[2:])
+    assert apart.dtype == torch.float64
+    torch.testing.assert_close(apart, difference.double(), atol=1e-4, rtol=1e-4)
+
+
+def test_a_window_is_forecast_the_same_wherever_it_stands():
+    path, windows = make_path(), make_windows(32)
+    together = path(*windows)
+    order = torch.randperm(32, generator=torch.Generator().manual_seed(3))
+    again = path(*(x[order] for x in windows))
+    assert torch.equal(again, together[order])
+
+
+def test_an_exported_path_forecasts_batches_of_any_size():
+    path = make_path().eval()
+    names = ["past", "future", "past_calendar", "future_calendar"]
+    dynamic = {name: {0: Dim("batch")} for name in names}
+    program = export(path, make_windows(3), dynamic_shapes=dynamic).module()
+    for size in (1, 2, 32):
+        windows = make_windows(size, seed=size)
+        torch.testing.assert_close(program(*windows), path(*windows))

@@ -1,0 +1,269 @@
+"""Maps that turn with the time of the day: found where there are any, and honestly judged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer.ridge import candidates, phases
+from skinformer.ridge.candidates import STRENGTHS
+from skinformer.ridge.fit import fit_linear_path
+from skinformer.ridge.sums import Problem, gather
+from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.cycle import RowCells, calendar_cells
+
+SEQ, PRED = 48, 6
+FIELDS = ("hour", "weekday")
+
+
+def cells_of(index):
+    fields = FIELDS if index[1] - index[0] < pd.Timedelta("1D") else ("weekday",)
+    values = calendar_values(index, fields)
+    cells = calendar_cells(fields, values)
+    return RowCells(cells, cells.of(values).astype(np.int16))
+
+
+def first_alone(competition):
+    return np.eye(len(competition.candidates))[1]
+
+
+def weakest(competition):
+    return np.zeros(len(competition.candidates), dtype=np.int64)
+
+
+def make_problem(values, index, *, weight=None, n_known=0, seq_len=SEQ):
+    values = np.asarray(values, dtype=float).reshape(len(index), -1)
+    k = min(values.shape[1] - n_known, 2)
+    effect = np.zeros((n_known, k))
+    return Problem(values, weight, None, k, seq_len, PRED, effect, cells_of(index))
+
+
+def turning(n=4000, *, freq="h", n_columns=2, seed=0, period=24, loud=None):
+    """Give columns of which the next value has the sign of this one by day, the other by night."""
+    chance = np.random.default_rng(seed)
+    index = pd.date_range("2024-01-01", periods=n, freq=freq)
+    noise = chance.normal(size=(n, n_columns))
+    sign = np.where(np.arange(n) % period < period / 2, 0.9, -0.9)
+    values = np.zeros((n, n_columns))
+    for t in range(1, n):
+        values[t] = sign[t] * values[t - 1] + noise[t]
+    return values, index
+
+
+def fit(problem, *, tail=None, n_apart=3, refit=False):
+    origins = np.arange(problem.seq_len, len(problem.values) - PRED + 1)
+    tail = 9 * len(problem.values) // 10 if tail is None else tail
+    options = {"tail": tail, "refit": refit, "n_apart": n_apart}
+    return fit_linear_path(problem, origins, origins, **options)
+
+
+def added(maps, problem, origins):
+    """Forecast what is added, number by number."""
+    out = np.zeros((len(origins), PRED, problem.n_targets))
+    n_columns = problem.values.shape[1] - len(problem.effect)
+    for i, origin in enumerate(origins):
+        past = problem.values[origin - problem.seq_len : origin]
+        distance = past - past[-1]
+        waves = maps.waves[problem.cycle.of_row[origin] % len(maps.waves)]
+        for j in range(problem.n_targets):
+            read = [*(maps.own.T @ distance[:, j])]
+            for column in range(n_columns):
+                read += [*(maps.others.T @ distance[:, column])]
+            features = [wave * x for wave in waves for x in [*read, 1.0]]
+            out[i, :, j] = np.array(features) @ maps.weights[j]
+    return out
+
+
+def residuals(problem, linear, origins):
+    """Give what a fit leaves, with what the time of the day adds and without."""
+    [windows] = gather(problem, origins)
+    blend = windows.future - linear.blended(windows)
+    with_phases = blend if linear.phases is None else blend - added(linear.phases, problem, origins)
+    return with_phases, blend
+
+
+def test_what_turns_with_the_hour_is_found():
+    """No map that is the same at all hours can know the sign of the next step."""
+    problem = make_problem(*turning())
+    before, after = fit(problem)
+    later = make_problem(*turning(seed=1))
+    origins = np.arange(SEQ, 300)
+    for linear in (before, after):
+        left, blend = residuals(later, linear, origins)
+        assert (left**2).mean() < 0.85 * (blend**2).mean()
+
+
+@pytest.mark.parametrize("seed", [0, 5])  # of 80 draws seven took some, this fifth one, too
+def test_noise_and_walks_have_no_hours_that_count(seed):
+    chance = np.random.default_rng(seed)
+    index = pd.date_range("2024-01-01", periods=2400, freq="h")
+    noise = chance.normal(size=(2400, 2))
+    for values in (noise, noise.cumsum(axis=0) / 30):
+        found = fit(make_problem(values[:2000], index[:2000]))[0]
+        left, blend = residuals(make_problem(values, index), found, np.arange(2000, 2390))
+        assert (left**2).mean() < 1.005 * (blend**2).mean()
+
+
+@pytest.mark.parametrize(
+    ("freq", "period", "n_times", "n_waves"),
+    [("3h", 8, 24, 7), ("D", 7, 7, 7), ("12h", 2, None, 0)],
+)
+def test_a_cycle_has_as_many_waves_as_its_rows_can_tell(freq, period, n_times, n_waves):
+    """Days have their week; of two rows a day nothing is said."""
+    values, index = turning(3000, freq=freq, period=period)
+    maps = phases._layout(make_problem(values, index))
+    assert (maps is None) == (n_times is None)
+    if maps is not None:
+        assert maps.waves.shape == (n_times, n_waves)
+        angle = 2 * np.pi * np.arange(n_times) / n_times
+        np.testing.assert_allclose(maps.waves[:, 1], np.cos(angle), atol=1e-12)
+        np.testing.assert_allclose(maps.waves[:, -1], np.sin(n_waves // 2 * angle), atol=1e-12)
+        # Means over a cycle's rows and the window's.
+        assert (maps.others > 0).sum(axis=0).tolist() == [period, SEQ]
+
+
+def test_what_is_read_is_the_last_rows_and_means_of_parts():
+    problem = make_problem(*turning(3000), seq_len=60)
+    maps = phases._layout(problem)
+    distance = np.arange(60.0)
+    read = distance @ maps.own
+    np.testing.assert_allclose(read[:24], np.arange(35.0, 59.0))  # the last distance is 0
+    np.testing.assert_allclose(read[24:], np.arange(0, 60, 2) + 0.5)  # of two rows each
+    np.testing.assert_allclose(distance @ maps.others, [np.arange(36, 60).mean(), 29.5])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch, weighted):
+    """By the sums of all other times, each corrected by the blend without it."""
+    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
+    monkeypatch.setattr(phases, "_N_NEAR", 5)
+    monkeypatch.setattr(phases, "_N_PARTS", 4)
+    values, index = turning(1500, n_columns=3)
+    weight = None
+    if weighted:
+        weight = np.ones((1500, 2))
+        weight[200:500] = 0.0
+    problem = make_problem(values, index, weight=weight, n_known=0)
+    before, after = fit(problem, refit=True)
+    training = np.arange(SEQ, 1350 - PRED + 1)
+    ends = np.array([end for end, _ in before.apart])
+    place = np.searchsorted(ends[:-1], training, side="right")
+    sums = []
+    for number, (_, apart) in enumerate([*before.apart, (0, before)]):
+        origins = training[place == number] if number < 3 else np.arange(1345, 1500 - PRED + 1)
+        [windows] = gather(problem, origins)
+        rest = windows.future - apart.blended(windows)
+        unit = np.zeros_like(before.phases.weights)
+        features = np.empty((2, len(origins), unit.shape[1]))
+        for f in range(unit.shape[1]):
+            unit[:] = 0.0
+            unit[:, f, 0] = 1.0
+            maps = before.phases._replace(weights=unit)
+            features[:, :, f] = added(maps, problem, origins)[:, 0].T
+        each = windows.weight.mean(axis=(1, 2))
+        gram = np.einsum("knf,kng,n->kfg", features, features, each)
+        cross = np.einsum("knf,nhk,nhk->kfh", features, rest, windows.weight)
+        sums.append((gram, cross, windows.weight.sum(axis=0).T))
+
+    def solved(numbers):
+        gram, cross, total = (sum(sums[i][part] for i in numbers) for part in range(3))
+        shrunk = gram / total.mean(axis=1)[:, None, None] + 0.1 * np.eye(gram.shape[1])
+        return 0.5 * np.linalg.solve(shrunk, cross / total[:, None])
+
+    for linear, numbers in (
+        (before.apart[0][1], [1, 2]),
+        (before.apart[1][1], [0, 2]),
+        (before.apart[2][1], [0, 1]),
+        (before, [0, 1, 2]),
+        (after, [0, 1, 2, 3]),
+    ):
+        np.testing.assert_allclose(linear.phases.weights, solved(numbers), atol=1e-6)
+
+
+def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_learnt(monkeypatch):
+    """By the tail and by each of three times, all stretches alike."""
+    seen = []
+    real = phases.surest_share
+    monkeypatch.setattr(phases, "surest_share", lambda losses: seen.append(losses) or real(losses))
+    problem = make_problem(*turning())
+    before, _ = fit(problem)
+    [losses] = seen
+    assert losses.shape == (3 * 4 + 12, len(STRENGTHS) * 21)
+    losses = losses.reshape(24, len(STRENGTHS), 21)
+    np.testing.assert_allclose(losses[:, 1:, 0], losses[:, :1, 0].repeat(6, axis=1))
+    best = np.unravel_index(real(losses.reshape(24, -1)), losses.shape[1:])
+    share = 0.05 * best[1]
+    origins = np.arange(3600, 4000 - PRED + 1)
+    left, blend = residuals(problem, before, origins)
+    whole = blend - (blend - left) / share
+    np.testing.assert_allclose((blend**2).sum(), losses[12:, 0, 0].sum(), rtol=1e-4)
+    np.testing.assert_allclose((whole**2).sum(), losses[12:, best[0], 20].sum(), rtol=1e-4)
+    np.testing.assert_allclose((left**2).sum(), losses[12:, best[0], best[1]].sum(), rtol=1e-4)
+    middle = np.arange(SEQ, 3600 - PRED + 1)
+    ends = [end for end, _ in before.apart]
+    for number, (_, apart) in enumerate(before.apart):
+        low = middle[0] if number == 0 else ends[number - 1]
+        every = np.arange(low, ends[number])
+        every = every[phases.spread_places(len(every), 600)]
+        left, _ = residuals(problem, apart, every)
+        stretches = losses[4 * number : 4 * number + 4, best[0], best[1]]
+        np.testing.assert_allclose((left**2).sum(), stretches.sum(), rtol=1e-4)
+
+
+def test_one_season_alone_proves_nothing():
+    """What turned in the tail alone, or in one of the times alone, may turn again."""
+    values, index = turning()
+    noise = np.random.default_rng(5).normal(size=values.shape) * values.std()
+    tail_alone, no_tail = values.copy(), values.copy()
+    tail_alone[:3600] = noise[:3600]
+    no_tail[1200:] = noise[1200:]
+    for changed in (tail_alone, no_tail):
+        assert fit(make_problem(changed, index))[0].phases is None
+
+
+def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
+    """What is judged by the tail must not have seen it."""
+    monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 1.0))
+    monkeypatch.setattr(
+        "skinformer.ridge.fit._weigh", lambda c, *_, **__: (first_alone(c), weakest(c))
+    )
+    values, index = turning()
+    changed = values.copy()
+    changed[3600:] = np.random.default_rng(3).normal(size=(400, 2))
+    (one, one_last), (other, other_last) = (
+        fit(make_problem(each, index), refit=True) for each in (values, changed)
+    )
+    np.testing.assert_array_equal(one.phases.weights, other.phases.weights)
+    assert not np.allclose(one_last.phases.weights, other_last.phases.weights)
+    assert not np.allclose(one.phases.weights, one_last.phases.weights)
+    same, last = fit(make_problem(values, index))
+    np.testing.assert_array_equal(same.phases.weights, one.phases.weights)
+    np.testing.assert_array_equal(last.phases.weights, one.phases.weights)
+
+
+def test_columns_known_ahead_are_not_read_and_many_columns_are_not_shared(monkeypatch):
+    values, index = turning(2000, n_columns=4)
+    problem = make_problem(values, index, n_known=1)
+    maps = phases._layout(problem)
+    n_own = maps.own.shape[1]
+    assert phases._n_features(problem, maps) == 9 * (n_own + 3 * 2 + 1)
+    monkeypatch.setattr(phases, "_MOST_COLUMNS", 2)
+    assert phases._layout(problem).others.shape == (SEQ, 0)
+    monkeypatch.setattr(candidates, "_KIND_BYTES", 1_000_000)
+    assert phases._layout(problem) is None
+
+
+@pytest.mark.parametrize("lacking", ["cycle", "tail", "apart"])
+def test_nothing_is_found_without_a_clock_or_anything_to_judge_by(lacking):
+    problem = make_problem(*turning())
+    if lacking == "cycle":
+        problem = problem._replace(cycle=None)
+    origins = np.arange(SEQ, len(problem.values) - PRED + 1)
+    tail = None if lacking == "tail" else 3600
+    n_apart = 0 if lacking == "apart" else 3
+    options = {"tail": tail, "refit": False, "n_apart": n_apart}
+    assert fit_linear_path(problem, origins, origins, **options)[0].phases is None
+
+
+def test_a_tail_of_one_forecast_proves_nothing():
+    problem = make_problem(*turning())
+    assert fit(problem, tail=len(problem.values) - 2 * PRED)[0].phases is None
