@@ -206,7 +206,7 @@ LINKS = [
     Mutant(
         "trees: prove themselves by few long forecasts",
         "skinformer/estimators/tabular_path.py",
-        "sees_more or stretches.max() + 1 == _N_STRETCHES",
+        "sees_more or stretches.max() + 1 == MOST_STRETCHES",
         "True",
         tests=("tests/tabular/test_proof.py",),
     ),
