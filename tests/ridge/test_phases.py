@@ -197,7 +197,9 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
     whole = blend - (blend - left) / share
     np.testing.assert_allclose((blend**2).sum(), losses[12:, 0, 0].sum(), rtol=1e-4)
     np.testing.assert_allclose((whole**2).sum(), losses[12:, best[0], 20].sum(), rtol=1e-4)
-    np.testing.assert_allclose((left**2).sum(), losses[12:, best[0], best[1]].sum(), rtol=1e-4)
+    for place in (10, best[1]):
+        some = blend + 0.05 * place * (whole - blend)
+        np.testing.assert_allclose((some**2).sum(), losses[12:, best[0], place].sum(), rtol=1e-4)
     middle = np.arange(SEQ, 3600 - PRED + 1)
     ends = [end for end, _ in before.apart]
     for number, (_, apart) in enumerate(before.apart):
