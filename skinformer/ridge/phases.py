@@ -21,7 +21,7 @@ __all__ = ["find_phases"]
 #: they read the mean.
 _N_NEAR, _N_PARTS = 24, 28
 #: Waves of a day at most, and columns at most whose means all targets read.
-_N_WAVES, _MOST_COLUMNS = 4, 32
+_N_WAVES, _MOST_COLUMNS = 4, 16
 #: Windows to learn from, and of each time to judge by, with so many values at most.
 _LEARNT, _JUDGED, _MOST_VALUES = 10_000, 600, 2_000_000
 #: Stretches of each time that a fit has not seen.
