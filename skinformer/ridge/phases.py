@@ -82,7 +82,8 @@ def find_phases(
         _Times(other, *(part[place == number] for part in training))
         for number, (_, other) in enumerate(fit.apart)
     ]
-    if layout is None or not all(len(time.origins) for time in times):
+    judges = [*times, _Times(fit, *tail)]
+    if layout is None or not all(len(time.origins) for time in judges):
         return fit, None
     share = _LEARNT / len(training[0])
     sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
@@ -90,8 +91,7 @@ def find_phases(
     for part in sums:
         turn_over(part, whole)
     ridges = [Ridge.from_means(*part.means()) for part in (*sums, whole)]
-    times.append(_Times(fit, *tail))
-    best = _choose(problem, layout, times, ridges)
+    best = _choose(problem, layout, judges, ridges)
     if best is None:
         return fit, None
     found = [_with_weights(layout, ridge, *best) for ridge in ridges]
@@ -185,13 +185,13 @@ def _total(sums: list[ColumnSums]) -> ColumnSums:
 
 
 def _choose(
-    problem: Problem, maps: PhaseMaps, times: list[_Times], ridges: list[Ridge]
+    problem: Problem, maps: PhaseMaps, judges: list[_Times], ridges: list[Ridge]
 ) -> tuple[float, float] | None:
     """Choose strength and share by all stretches of all times, the last of which is the tail."""
-    n_most = max(_MOST_VALUES // (problem.pred_len * problem.n_targets * len(times)), 32)
+    n_most = max(_MOST_VALUES // (problem.pred_len * problem.n_targets * len(judges)), 32)
     losses = []
-    for number, (time, ridge) in enumerate(zip(times, ridges, strict=True)):
-        is_tail = number == len(times) - 1
+    for number, (time, ridge) in enumerate(zip(judges, ridges, strict=True)):
+        is_tail = number == len(judges) - 1
         some = time.some(min(_JUDGED, n_most))
         n_stretches = MOST_STRETCHES if is_tail else _N_APART
         stretches = cut_stretches(some.steps, problem.pred_len, n_most=n_stretches)

@@ -266,6 +266,14 @@ def test_nothing_is_found_without_a_clock_or_anything_to_judge_by(lacking):
     assert fit_linear_path(problem, origins, origins, **options)[0].phases is None
 
 
+def test_a_tail_without_truths_proves_nothing():
+    """All its windows are left out, if there are others enough."""
+    problem = make_problem(*turning())
+    missing = np.zeros((4000, 2), dtype=bool)
+    missing[3600:] = True
+    assert fit(problem._replace(missing=missing))[0].phases is None
+
+
 def test_a_tail_of_one_forecast_proves_nothing():
     problem = make_problem(*turning())
     assert fit(problem, tail=len(problem.values) - 2 * PRED)[0].phases is None
