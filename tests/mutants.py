@@ -557,10 +557,10 @@ PHASES = [
     ),
     Mutant(
         "phases: columns known ahead are read",
-        HYBRID,
-        "_phase_maps(fit.phases, n_inputs - sizes.n_known)",
-        "_phase_maps(fit.phases, n_inputs)",
-        tests=("tests/estimators/test_phase_path.py",),
+        "skinformer/ridge/phases.py",
+        "int(problem.values.shape[1]) - len(problem.effect)",
+        "int(problem.values.shape[1])",
+        tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
         "phases: the last hour ahead",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -157,12 +158,7 @@ def measure(
     facts |= {"trust": getattr(model, "trust_", np.nan), "epochs": model.n_iter_}
     rows = {name: row | facts for name, row in rows.items()}
     if parts:
-        measured = {_speakers(model): rows[type(model).__name__]}
-        for name, part in _parts(model).items():
-            who = _speakers(part)
-            if who not in measured:  # trees take minutes for all windows
-                measured[who] = errors_of(part)
-            rows[name] = {key: measured[who][key] for key in ("mse", "mae")}
+        rows |= _errors_of_parts(model, rows[type(model).__name__], errors_of)
         alone = clone(model).set_params(base=None).fit(scaled.iloc[: split.validation])
         rows["network alone"] = errors_of(alone)
     if not references:
@@ -175,6 +171,22 @@ def measure(
     ridge, name = _best_ridge(values, scaled.to_numpy(), split, horizon)
     rows[name] = _errors(ridge, truth) | {"fit_s": time.perf_counter() - started}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _errors_of_parts(
+    model: InformerRegressor,
+    whole: dict[str, float],
+    errors_of: Callable[[InformerRegressor], dict[str, float]],
+) -> dict[str, dict[str, float]]:
+    """Measure what a fit has joined, but no forecast twice: trees take minutes for all windows."""
+    measured = {_speakers(model): {name: whole[name] for name in ("mse", "mae")}}
+    out = {}
+    for name, part in _parts(model).items():
+        who = _speakers(part)
+        if who not in measured:
+            measured[who] = errors_of(part)
+        out[name] = measured[who]
+    return out
 
 
 def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:

@@ -25,6 +25,7 @@ from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.cycle import CalendarEffect as CalendarFit
 from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
@@ -172,28 +173,10 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
         seq_len=fit.own.shape[1],
         pred_len=sizes.pred_len,
         calendar=calendar,
-        phases=_phase_maps(fit.phases, n_inputs - sizes.n_known),
+        phases=None if fit.phases is None else PhaseMaps.of_shapes(_tensors(fit.phases)),
     )
     load_linear(path, fit)
     return path
-
-
-def _phase_maps(found: PhaseFit | None, n_columns: int) -> PhaseMaps | None:
-    if found is None:
-        return None
-    (seq_len, n_own), n_others = found.own.shape, found.others.shape[1]
-    n_targets, _, pred_len = found.weights.shape
-    return PhaseMaps(
-        len(found.places),
-        n_times=len(found.waves),
-        n_waves=found.waves.shape[1],
-        n_targets=n_targets,
-        n_columns=n_columns,
-        seq_len=seq_len,
-        pred_len=pred_len,
-        n_own=n_own,
-        n_others=n_others,
-    )
 
 
 def load_linear(path: LinearPath, fit: LinearFit) -> None:
@@ -213,8 +196,15 @@ def load_linear(path: LinearPath, fit: LinearFit) -> None:
         path.mixed.copy_(torch.from_numpy(fit.mixed))
     for module, found in ((path.calendar, fit.calendar), (path.phases, fit.phases)):
         if module is not None and found is not None:
+            values = _tensors(found)
             for name, buffer in module.named_buffers():
-                buffer.copy_(torch.from_numpy(getattr(found, name)))
+                buffer.copy_(values[name])
+
+
+def _tensors(found: CalendarFit | PhaseFit) -> dict[str, Tensor]:
+    """Give the arrays of what was found in closed form."""
+    arrays = found._asdict().items()
+    return {name: torch.from_numpy(x) for name, x in arrays if isinstance(x, np.ndarray)}
 
 
 def start_module(

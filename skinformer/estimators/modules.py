@@ -121,26 +121,17 @@ def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarE
 def _phases_together(given: Any, *, n_targets: int, pred_len: int) -> PhaseMaps:
     """Build maps that read what they say, of as many columns as they have weights for."""
     values = {name: torch.from_numpy(value) for name, value in given.items()}
-    (n_times, n_waves), (seq_len, n_own) = values["waves"].shape, values["own"].shape
-    n_others, n_read = values["others"].shape[1], values["weights"].shape[1] // max(n_waves, 1)
-    maps = PhaseMaps(
-        len(values["places"]),
-        n_times=n_times,
-        n_waves=n_waves,
-        n_targets=n_targets,
-        n_columns=(n_read - n_own - 1) // n_others if n_others else n_targets,
-        seq_len=seq_len,
-        pred_len=pred_len,
-        n_own=n_own,
-        n_others=n_others,
-    )
+    maps = PhaseMaps.of_shapes(values)
     for name, own in maps.named_buffers():
         value = values[name]
         if own.shape != value.shape or own.dtype != value.dtype or not value.isfinite().all():
             raise ModelFileError("its maps by the time of the day have other sizes than they say")
         own.copy_(value)
-    if not n_times or (maps.places < 0).any():
+    if not len(maps.waves) or (maps.places < 0).any():
         raise ModelFileError("its maps by the time of the day have no such time")
+    shape = len(maps.weights), maps.weights.shape[2]
+    if shape != (n_targets, pred_len) or maps.n_columns < n_targets:
+        raise ModelFileError("its maps by the time of the day are of other targets")
     return maps
 
 

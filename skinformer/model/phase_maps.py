@@ -1,5 +1,7 @@
 """Maps whose weights turn with the time of the day, beside those that are the same at all hours."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
@@ -82,6 +84,47 @@ class PhaseMaps(nn.Module):
         self.register_buffer("own", torch.zeros(seq_len, n_own))
         self.register_buffer("others", torch.zeros(seq_len, n_others))
         self.register_buffer("weights", torch.zeros(n_targets, n_waves * n_read, pred_len))
+
+    @classmethod
+    def of_shapes(cls, values: Mapping[str, Tensor]) -> "PhaseMaps":
+        """Build maps that hold as much as some values do; all are 0.
+
+        Parameters
+        ----------
+        values : mapping of str to Tensor
+            By the names of the attributes. The width of the weights tells how many columns are
+            read.
+
+        Returns
+        -------
+        PhaseMaps
+            Of other shapes than the values only if these do not agree with each other.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from skinformer.model.phase_maps import PhaseMaps
+        >>> shapes = {"places": (2, 60), "waves": (24, 3), "own": (48, 5), "others": (48, 2)}
+        >>> values = {name: torch.zeros(shape) for name, shape in shapes.items()}
+        >>> PhaseMaps.of_shapes(values | {"weights": torch.zeros(1, 36, 6)}).n_columns
+        3
+        """
+        n_times, n_waves = values["waves"].shape
+        seq_len, n_own = values["own"].shape
+        n_targets, width, pred_len = values["weights"].shape
+        n_others = values["others"].shape[1]
+        n_of_columns = width // max(n_waves, 1) - n_own - 1
+        return cls(
+            len(values["places"]),
+            n_times=n_times,
+            n_waves=n_waves,
+            n_targets=n_targets,
+            n_columns=n_of_columns // n_others if n_others else n_targets,
+            seq_len=seq_len,
+            pred_len=pred_len,
+            n_own=n_own,
+            n_others=n_others,
+        )
 
     def forward(self, distance: Tensor, categories: Tensor, one: float = 1.0) -> Tensor:
         """Give what is added to forecasts.

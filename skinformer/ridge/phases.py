@@ -74,6 +74,22 @@ def find_phases(
     luck with them. By these, and by those of the tail, strength and share are chosen: several
     seasons speak, where the tail is one. Cost: `_LEARNT` windows times the square of the features,
     and four decompositions for each target.
+
+    Examples
+    --------
+    A day of four steps: a draw, the same once more, and its negative twice.
+
+    >>> from skinformer.ridge.fit import fit_linear_path
+    >>> from skinformer.timeline.cycle import Cells, RowCells
+    >>> draws = np.random.default_rng(0).normal(size=(500, 1))
+    >>> values = (draws * [1, 1, -1, -1]).reshape(-1, 1)
+    >>> cells = Cells((), np.zeros((0, 60), dtype=np.int64), n_times=4, n_cells=4)
+    >>> cycle = RowCells(cells, np.arange(2000) % 4)
+    >>> problem = Problem(values, None, None, 1, 8, 1, effect=np.empty((0, 1)), cycle=cycle)
+    >>> origins = np.arange(8, 2000)
+    >>> fit, _ = fit_linear_path(problem, origins, origins, tail=1800, refit=False, n_apart=3)
+    >>> fit.phases.waves.shape, fit.phases.weights.shape
+    ((4, 3), (1, 54, 1))
     """
     layout = _layout(problem)
     ends = np.array([end for end, _ in fit.apart])
@@ -101,7 +117,7 @@ def find_phases(
     )
     last = found[-1]
     if len(late):
-        new = _Times(fit, late, late).some(int(share * len(late)) + 1)
+        new = _Times(fit, late, steps=late).some(int(share * len(late)) + 1)
         both = _total([whole, _learn(problem, layout, new)])
         last = _with_weights(layout, Ridge.from_means(*both.means()), *best)
     return fit._replace(apart=apart, phases=found[-1]), last

@@ -82,7 +82,13 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     assert parts["ridges by the hour"] == measured({**small, "base": "linear"}).item()
     monkeypatch.setattr(phases, "_choose", lambda *_: None)
     assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
+    asked = []
+    monkeypatch.setattr(
+        "skinformer.benchmark.forecast_windows",
+        lambda *given: asked.append(given) or forecast_windows(*given),
+    )
     parts = measured({**small, "base": "linear"}, parts=True)
+    assert len(asked) == 2  # the fit and the network alone: all parts say the same
     assert parts["ridges alone"] == parts["InformerRegressor"] != parts["network alone"]
 
 

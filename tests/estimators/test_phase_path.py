@@ -170,6 +170,7 @@ def shorter(array):
         ("weights", lambda x: x[..., :-1]),
         ("weights", lambda x: x * np.nan),
         ("weights", lambda x: x.astype(np.float64)),
+        ("weights", lambda x: x[:, : x.shape[1] - 9 * 2]),  # of one column, but two targets
         ("waves", lambda x: x[:0]),
         ("waves", lambda x: x[:, :0]),
         ("own", shorter),
