@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -65,20 +65,23 @@ def fit_linear_path(
     refit : bool
         Whether the winners are fitted again with the tail.
     n_apart : int, default=0
-        Equal times, at least 2, that the first fit is to have a fit `apart` for each; 0 for none.
+        Equal times, at least 2, that the first fit is to have a fit `apart` for each, and by which
+        candidates are judged; 0 for none.
 
     Returns
     -------
     tuple of LinearFit
         The winners fitted before the tail, and, with `refit`, on all windows (else the same).
         Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)``
-        products, and five decompositions of each candidate. Memory: the sums and 16 MB.
+        products, and six decompositions of each candidate; with `n_apart` two passes and
+        ``2 · n_apart`` decompositions more. Memory: the sums, with `n_apart` twice, and 16 MB.
 
     Notes
     -----
     Candidates are compared on four stretches: the tail and three equal parts of the second half
     of the training rows (without a tail, four of them). Before each stretch they are solved
-    from windows whose targets end before it.
+    from windows whose targets end before it. The times of the fits `apart` judge, too, each what
+    is solved without it: the newest stretches may be of one season.
 
     Examples
     --------
@@ -97,12 +100,17 @@ def fit_linear_path(
     bare, find = problem, _find_effect(problem, origins, steps, tail)
     problem = find(bare, origins[:n_training])
     competition, stretches, sizes = _compete(problem, origins, steps, tail)
+    training = origins[:n_training], steps[:n_training]
+    ends = _ends_apart(problem, training[1], n_apart)
+    for rest, own in _apart(competition, *training, ends):
+        stretch = _compare(rest, _thinned(problem, own))
+        stretches += [] if stretch is None else [stretch]
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
-    if n_apart:
-        training = origins[:n_training], steps[:n_training]
-        apart = _fit_apart(competition, *training, n_apart, weights)
-        before = before._replace(apart=apart)
+    if len(ends):
+        # Learnt anew: the sums of all times beside each other would be several times the memory.
+        fits = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
+        before = before._replace(apart=tuple(zip(ends.tolist(), fits, strict=True)))
     late = origins[:0]
     if refit and n_training < len(origins):
         late = _like_before(problem, origins, n_training)
@@ -113,7 +121,7 @@ def fit_linear_path(
             everything = np.append(origins[:n_training], late)
             after = after._replace(calendar=find(bare, everything).calendar)
     if before.apart and tail is not None:
-        training, held_out = (origins[:n_training], steps[:n_training]), steps >= tail
+        held_out = steps >= tail
         within = origins[held_out], steps[held_out]
         before, last = find_phases(problem, before, training, within, late)
         after = after._replace(phases=last)
@@ -136,11 +144,16 @@ def _find_effect(
     some = spread_places(len(origins), _EFFECT_JUDGES)
     judged = origins[some], steps[some], tail
     tried = [(doubt, kind(problem, early)) for kind, doubt in _EFFECTS]
-    best, least = 0, math.inf
+    best, most, nothing = 0, 0.0, None
     for i, (doubt, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
         errors = None if found is None else _errors_with(found, *judged)
-        if errors is not None and errors.mean() + doubt <= least:
-            best, least = i, float(errors.mean()) + doubt
+        if errors is None:
+            continue
+        nothing = errors if nothing is None else nothing
+        gains = nothing - errors
+        gain = _sure_gain(gains) - doubt if doubt else float(gains.mean())
+        if gain >= most:
+            best, most = i, gain
     kind = _EFFECTS[best][0]
 
     def find(problem: Problem, origins: IntArray) -> Problem:
@@ -207,7 +220,7 @@ def _of_both(problem: Problem, origins: IntArray) -> Problem | None:
     return None if calendar is None else problem._replace(calendar=calendar)
 
 
-#: What is tried, the simplest first, and by what log error it has to be better.
+#: What is tried, nothing first, and by what log error it surely has to be better; 0 for on average.
 _EFFECTS = (
     (_without, 0.0),
     (_of_columns, 0.0),
@@ -240,8 +253,6 @@ def _compete(
     """Let all candidates forecast stretches, each fitted before them, and learn up to the tail."""
     n_training = _before(steps, tail, problem.pred_len)
     competition = Competition(problem, alone=alone)
-    n_compared = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
-    n_compared = min(n_compared, _WINDOWS_PER_STRETCH)
     stretches: list[Stretch] = []
     sizes: list[int] = []
     n_learnt = 0
@@ -251,7 +262,7 @@ def _compete(
         n_learnt = max(n_learnt, ready)
         held_out = np.flatnonzero((steps >= start) & (steps < end))
         if n_learnt and len(held_out):
-            stretch = _compare(competition, origins[_thinned(held_out, n_compared)])
+            stretch = _compare(competition, _thinned(problem, origins[held_out]))
             if stretch is not None:
                 stretches.append(stretch)
                 sizes.append(len(held_out))
@@ -259,30 +270,27 @@ def _compete(
     return competition, stretches, sizes
 
 
-def _fit_apart(
-    whole: Competition,
-    origins: IntArray,
-    steps: IntArray,
-    n_apart: int,
-    weights: tuple[Float64Array, IntArray],
-) -> tuple[tuple[int, LinearFit], ...]:
-    """Fit the blend without the windows of each of some times; none where they are too few.
+def _ends_apart(problem: Problem, steps: IntArray, n_apart: int) -> IntArray:
+    """Cut training windows into equal times, and say where each ends; none where they are few."""
+    if len(steps) < max(n_apart, 1) * (problem.seq_len + problem.pred_len):
+        return steps[:0]
+    places = np.linspace(0, len(steps) - 1, n_apart + 1).astype(np.int64)[1:]
+    return steps[places] + 1
+
+
+def _apart(
+    whole: Competition, origins: IntArray, steps: IntArray, ends: IntArray
+) -> Iterator[tuple[Competition, IntArray]]:
+    """Give, for each time, what has learnt all others, and the windows of that time.
 
     `whole` has learnt all of them.
     """
-    problem = whole.problem
-    if len(origins) < n_apart * (problem.seq_len + problem.pred_len):
-        return ()
-    places = np.linspace(0, len(steps) - 1, n_apart + 1).astype(np.int64)[1:]
-    ends = steps[places] + 1
     of_window = np.searchsorted(ends, steps, side="right")
-    fits = []
-    for number in range(n_apart):
-        competition = Competition(problem)
-        _learn(competition, origins[of_window == number])
-        competition.turn_over(whole)
-        fits.append(_blend(competition, *weights))
-    return tuple(zip(ends.tolist(), fits, strict=True))
+    for number in range(len(ends)):
+        own, rest = origins[of_window == number], Competition(whole.problem)
+        _learn(rest, own)
+        rest.turn_over(whole)
+        yield rest, own
 
 
 def _before(steps: IntArray, tail: int | None, pred_len: int) -> int:
@@ -330,9 +338,10 @@ def _like_before(problem: Problem, origins: IntArray, n_training: int) -> IntArr
     return origins[n_training:][near[n_training:]]
 
 
-def _thinned(rows: IntArray, n_most: int) -> IntArray:
-    """Keep at most so many, spread over all."""
-    return rows[spread_places(len(rows), n_most)]
+def _thinned(problem: Problem, origins: IntArray) -> IntArray:
+    """Keep so many that can be compared, spread over all."""
+    n_most = max(_VALUES_PER_STRETCH // (problem.n_targets * problem.pred_len), 32)
+    return origins[spread_places(len(origins), min(n_most, _WINDOWS_PER_STRETCH))]
 
 
 def _stretch_borders(

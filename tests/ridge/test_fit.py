@@ -274,6 +274,65 @@ def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
         begin = end
 
 
+@pytest.mark.parametrize("tail", [None, 170])
+def test_each_time_judges_who_has_learnt_all_others(tail, monkeypatch):
+    """Whoever has seen a time is no witness of how it would have forecast it."""
+    problem = make_problem(noisy_walk(200, 3), n_targets=2)
+    origins = origins_of(problem)
+    kept = origins if tail is None else origins[(origins <= tail - PRED) | (origins >= tail)]
+    course = Course(monkeypatch)
+    fit_linear_path(problem, kept, kept, tail=tail, refit=True, n_apart=3)
+    assert len(course.compared) == 4 + 3
+    training = kept if tail is None else kept[kept < tail]
+    monkeypatch.undo()
+    asked = [compared for _, compared in course.compared[4:]]
+    np.testing.assert_array_equal(np.concatenate(asked), training)
+    for own, sums in zip(asked, course.sums[4:], strict=True):
+        others = Competition(problem)
+        for windows in gather(problem, np.setdiff1d(training, own)):
+            others.add(windows)
+        expected = [a for s in (others.columns, others.mixed) for a in (s.gram, s.cross)]
+        for mine, his in zip(sums, expected, strict=True):
+            np.testing.assert_allclose(mine, his, rtol=1e-7, atol=1e-7)
+
+
+def test_an_early_time_has_a_say(monkeypatch):
+    """The newest stretches may be one season: what older ones say has to reach the choice."""
+    compare, weigh, said, heard = fitting._compare, fitting._weigh, [], []
+
+    def spy_compare(*args):
+        said.append(compare(*args))
+        return said[-1]
+
+    def spy_weigh(competition, stretches, *, noise):
+        heard.extend(stretches)
+        return weigh(competition, stretches, noise=noise)
+
+    monkeypatch.setattr(fitting, "_compare", spy_compare)
+    monkeypatch.setattr(fitting, "_weigh", spy_weigh)
+    fit_apart(noisy_walk(200, 2))
+    assert len(heard) == 7
+    assert all(one is other for one, other in zip(said, heard, strict=True))
+
+
+def test_of_a_long_time_some_windows_are_compared(monkeypatch):
+    """A third of a million rows must not be forecast a hundred ways."""
+    monkeypatch.setattr(fitting, "_WINDOWS_PER_STRETCH", 5)
+    course = Course(monkeypatch)
+    fit_apart(noisy_walk(400, 2))
+    assert [len(compared) for _, compared in course.compared] == [5] * 7
+
+
+def test_a_time_without_truth_does_not_vote():
+    """A gap in the truth as long as a third of all rows is no perfect forecast."""
+    values, weight = noisy_walk(300), np.ones((300, 1))
+    weight[110:205] = 0
+    problem = make_problem(values, weight=weight)
+    origins = origins_of(problem)
+    found, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    assert sum(found.blend.values()) == pytest.approx(1, abs=1e-3)
+
+
 def test_too_few_windows_are_not_parted():
     """A third of them must fill more than a window."""
     assert fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 2, 2)).apart == ()
@@ -875,6 +934,25 @@ def test_a_cycle_is_taken_where_the_error_falls_by_a_hundredth(errors, kind, mon
     values = np.column_stack([daily()[:, 0] + 3 * known, known])
     problem, given = with_hours(make_problem(values, n_known=1)), iter(errors)
     monkeypatch.setattr(fitting, "_errors_with", lambda *_: as_stretches(next(given)))
+    assert kind_of(fit(problem)[0]) == kind
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        (([0.0, 0.0], [0.1, 0.1], [-0.03, 0.004], [0.1, 0.1]), "nothing"),
+        (([0.0, 0.0], [0.1, 0.1], [-0.014, -0.012], [0.1, 0.1]), "calendar"),
+        (([0.3, 0.0], [0.4, 0.1], [0.28, -0.02], [0.4, 0.1]), "calendar"),
+        (([0.0, 0.0], [-0.03, 0.02], [0.1, 0.1], [0.1, 0.1]), "columns"),
+        (([0.0, 0.0], [-0.03, 0.02], [-0.02, -0.02], [-0.5, 0.4]), "calendar"),
+    ],
+)
+def test_a_cycle_has_to_gain_on_more_than_one_stretch(errors, kind, monkeypatch):
+    """By its mean less a standard error; columns were asked for, and need not be sure."""
+    known = np.random.default_rng(1).normal(size=480)
+    values = np.column_stack([daily()[:, 0] + 3 * known, known])
+    problem, given = with_hours(make_problem(values, n_known=1)), iter(errors)
+    monkeypatch.setattr(fitting, "_errors_with", lambda *_: np.array(next(given)))
     assert kind_of(fit(problem)[0]) == kind
 
 
