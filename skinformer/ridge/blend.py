@@ -14,8 +14,9 @@ Ints = IntArray
 
 #: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
 _TEMPERATURE = 0.1
-#: Price, in relative error, of leaving these first weights (times the relative entropy).
-_ENTROPY_PRICE = 0.1
+#: Price, in relative error, of leaving these first weights (times the relative entropy): at most,
+#: and per square of the relative error that is chance. Long stretches are worth believing.
+_MOST_PRICE, _PRICE = 0.1, 2.0
 _MAX_STEPS, _TOLERANCE = 5000, 1e-10  # of the search for the weights
 _LEAST_RATE, _GREATEST_RATE = 1e-12, 1e6
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
@@ -63,7 +64,12 @@ def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
 
 
 def choose_weights(
-    stretches: list[Stretch], chosen: Ints, n_strengths: int, *, doubts: Float64Array
+    stretches: list[Stretch],
+    chosen: Ints,
+    n_strengths: int,
+    *,
+    doubts: Float64Array,
+    noise: float = 1.0,
 ) -> Float64Array:
     """
     Weigh candidates so that their mixture errs little, and none that failed once counts much.
@@ -78,6 +84,8 @@ def choose_weights(
         Forecasts of a candidate.
     doubts : ndarray of shape (n_candidates,)
         Relative error by which a candidate has to be better to count as much as one of doubt 0.
+    noise : float, default=1.0
+        Relative error of a stretch that is chance.
 
     Returns
     -------
@@ -88,8 +96,8 @@ def choose_weights(
     -----
     The first weights are ``exp(-(e + doubt) / 0.1)``, e being the logarithm of a candidate's error
     over that of the best one, on the stretch where this is worst. The final ones minimise the
-    mixture's mean relative error over the stretches plus 0.1 times their relative entropy to
-    the first, by multiplicative steps.
+    mixture's mean relative error over the stretches plus a price times their relative entropy to
+    the first, by multiplicative steps. The price is ``2 · noise²``, 0.1 at most.
 
     Examples
     --------
@@ -106,19 +114,19 @@ def choose_weights(
     for stretch in stretches:
         between = stretch.products[np.ix_(forecasts, forecasts)]
         errors += between / (first @ between @ first + _FLOOR) / len(stretches)
-    return _descend(errors, first)
+    return _descend(errors, first, min(_PRICE * noise**2, _MOST_PRICE))
 
 
-def _descend(errors: Float64Array, first: Float64Array) -> Float64Array:
+def _descend(errors: Float64Array, first: Float64Array, price: float) -> Float64Array:
     """Minimise ``w'Ew + price · Σ w ln(w / first)`` over weights that sum to 1."""
     tiny = np.finfo(float).tiny
 
     def objective(w: Float64Array) -> float:
-        return float(w @ errors @ w + _ENTROPY_PRICE * (w @ np.log(w / first)))
+        return float(w @ errors @ w + price * (w @ np.log(w / first)))
 
     weights, best, rate = first, objective(first), 1.0
     for _ in range(_MAX_STEPS):
-        slope = 2 * (errors @ weights) + _ENTROPY_PRICE * np.log(weights / first)
+        slope = 2 * (errors @ weights) + price * np.log(weights / first)
         # Only ever downwards from the least slope, so that no exponent overflows.
         moved = weights * np.exp(-rate * (slope - slope.min()))
         moved = np.maximum(moved / moved.sum(), tiny)

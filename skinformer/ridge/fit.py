@@ -265,7 +265,8 @@ def _compete(
             stretch = _compare(competition, _thinned(problem, origins[held_out]))
             if stretch is not None:
                 stretches.append(stretch)
-                sizes.append(len(held_out))
+                # Series of a panel move together: many of one time say hardly more than one.
+                sizes.append(len(np.unique(steps[held_out])))
     _learn(competition, origins[n_learnt:n_training])
     return competition, stretches, sizes
 
@@ -395,7 +396,7 @@ def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
 
 
 def _noise(sizes: list[int], pred_len: int) -> float:
-    """Tell how much a relative error says by chance: a stretch holds so many whole forecasts."""
+    """Tell how much a relative error says by chance: a stretch has so many times of forecasts."""
     return _NOISE * math.sqrt(pred_len / max(min(sizes, default=1), 1))
 
 
@@ -410,7 +411,7 @@ def _weigh(
     chosen = choose_strengths(stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
     doubts = np.array([c.doubt + noise * (c != _FALLBACK) for c in candidates])
-    return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts), chosen
+    return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts, noise=noise), chosen
 
 
 def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:

@@ -315,6 +315,38 @@ def test_an_early_time_has_a_say(monkeypatch):
     assert all(one is other for one, other in zip(said, heard, strict=True))
 
 
+def test_many_series_of_one_time_are_no_more_times(monkeypatch):
+    """What is chance depends on how often the future was met, not on how many met it."""
+    heard, weigh = [], fitting._weigh
+
+    def spy(competition, stretches, *, noise):
+        heard.append(noise)
+        return weigh(competition, stretches, noise=noise)
+
+    monkeypatch.setattr(fitting, "_weigh", spy)
+    one = np.arange(SEQ, 97)
+    problem = make_problem(np.concatenate([noisy_walk(100, 2, seed=i) for i in range(5)]))
+    many = np.concatenate([one + 100 * i for i in range(5)])
+    fit_linear_path(problem, one, one, tail=None, refit=False)
+    fit_linear_path(problem, many, np.tile(one, 5), tail=None, refit=False)
+    assert heard[1] == pytest.approx(heard[0], rel=0.1)
+    assert heard[0] == pytest.approx(0.5 * np.sqrt(PRED / (len(one) / 8)), rel=0.1)
+
+
+def test_what_is_chance_reaches_the_weights(monkeypatch):
+    """A price that ignores how long the stretches are believes too little or too much."""
+    heard = []
+
+    def spy(*args, noise, **given):
+        heard.append(noise)
+        return choose_weights(*args, noise=noise, **given)
+
+    choose_weights = fitting.choose_weights
+    monkeypatch.setattr(fitting, "choose_weights", spy)
+    fit(make_problem(noisy_walk(400)), tail=360)
+    assert heard == [pytest.approx(0.5 * np.sqrt(PRED / (400 - 360 - PRED + 1)))]
+
+
 def test_of_a_long_time_some_windows_are_compared(monkeypatch):
     """A third of a million rows must not be forecast a hundred ways."""
     monkeypatch.setattr(fitting, "_WINDOWS_PER_STRETCH", 5)
