@@ -85,7 +85,7 @@ def choose_weights(
     doubts : ndarray of shape (n_candidates,)
         Relative error by which a candidate has to be better to count as much as one of doubt 0.
     noise : float, default=1.0
-        Relative error of a stretch that is chance.
+        Relative error of a stretch that is chance, at least 0; 1 where nothing is known of it.
 
     Returns
     -------
@@ -104,6 +104,12 @@ def choose_weights(
     >>> equal = Stretch(np.eye(2))  # two, with errors of their own
     >>> choose_weights([equal], np.zeros(2, dtype=int), 1, doubts=np.zeros(2))
     array([0.5, 0.5])
+    >>> better = Stretch(np.diag([1.0, 1.5]))  # by luck, where stretches are short
+    >>> for noise in (1.0, 0.01):
+    ...     w = choose_weights([better], np.zeros(2, dtype=int), 1, doubts=np.zeros(2), noise=noise)
+    ...     print(w.round(2))
+    [0.67 0.33]
+    [0.6 0.4]
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([stretch.errors()[forecasts] for stretch in stretches])
