@@ -445,10 +445,17 @@ EFFECTS = [
         tests=("tests/ridge/test_fit.py",),
     ),
     Mutant(
+        "blend: times judge by truths that others share",
+        RIDGE_FIT,
+        "origins[inside & ~near]",
+        "origins[inside]",
+        tests=("tests/ridge/test_fit.py",),
+    ),
+    Mutant(
         "blend: all of a long time is forecast",
         RIDGE_FIT,
-        "_compare(rest, _thinned(problem, own))",
-        "_compare(rest, own)",
+        "_compare(rest, _thinned(problem, unknown))",
+        "_compare(rest, unknown)",
         tests=("tests/ridge/test_fit.py",),
     ),
     Mutant(

@@ -102,8 +102,8 @@ def fit_linear_path(
     competition, stretches, sizes = _compete(problem, origins, steps, tail)
     training = origins[:n_training], steps[:n_training]
     ends = _ends_apart(problem, training[1], n_apart)
-    for rest, own in _apart(competition, *training, ends):
-        stretch = _compare(rest, _thinned(problem, own))
+    for rest, unknown in _apart(competition, *training, ends):
+        stretch = _compare(rest, _thinned(problem, unknown))
         stretches += [] if stretch is None else [stretch]
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
@@ -282,16 +282,18 @@ def _ends_apart(problem: Problem, steps: IntArray, n_apart: int) -> IntArray:
 def _apart(
     whole: Competition, origins: IntArray, steps: IntArray, ends: IntArray
 ) -> Iterator[tuple[Competition, IntArray]]:
-    """Give, for each time, what has learnt all others, and the windows of that time.
+    """Give, for each time, what has learnt all others, and the windows of unknown truths.
 
     `whole` has learnt all of them.
     """
     of_window = np.searchsorted(ends, steps, side="right")
+    # Windows on both sides of a border share truths.
+    near = (np.abs(steps[:, None] - ends[:-1] + 0.5) < whole.problem.pred_len - 0.5).any(axis=1)
     for number in range(len(ends)):
-        own, rest = origins[of_window == number], Competition(whole.problem)
-        _learn(rest, own)
+        inside, rest = of_window == number, Competition(whole.problem)
+        _learn(rest, origins[inside])
         rest.turn_over(whole)
-        yield rest, own
+        yield rest, origins[inside & ~near]
 
 
 def _before(steps: IntArray, tail: int | None, pred_len: int) -> int:

@@ -265,7 +265,7 @@ def test_what_has_no_attention_is_refused(df, model):
         attention_summary("maps")
 
 
-@pytest.mark.filterwarnings("ignore:the network")  # its share is 0, of which this is not
+@pytest.mark.filterwarnings("ignore:the network has no share")  # which is not what is asked here
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
     model = InformerRegressor("load", **SIZES | {"base": "linear"}).fit(make_frame(400))
