@@ -16,30 +16,7 @@ __all__ = ["MultiHeadAttention", "QKNorm", "make_kernel"]
 def make_kernel(
     attention: str, *, causal: bool, factor: float, seed: int
 ) -> DenseAttention | ProbSparseAttention:
-    """Build the attention kernel that ``attention`` names.
-
-    Parameters
-    ----------
-    attention : {"dense", "probsparse"}
-        Which kernel.
-    causal : bool
-        Whether step i sees only steps up to i.
-    factor : float
-        Sparsity factor; without effect on "dense".
-    seed : int
-        Seed of the key sampling; without effect on "dense".
-
-    Returns
-    -------
-    DenseAttention or ProbSparseAttention
-        A new kernel.
-
-    Examples
-    --------
-    >>> from skinformer.model.attention import make_kernel
-    >>> make_kernel("dense", causal=True, factor=5, seed=0)
-    DenseAttention()
-    """
+    """Build the attention kernel that ``attention`` names; "dense" ignores factor and seed."""
     if attention == "dense":
         return DenseAttention(causal=causal)
     if attention == "probsparse":
@@ -100,18 +77,7 @@ class QKNorm(nn.Module):
         self.tau = nn.Parameter(torch.full((n_heads,), math.sqrt(d_head)))
 
     def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Normalise queries and keys.
-
-        Parameters
-        ----------
-        q, k : Tensor of shape (batch, n_heads, length, d_head)
-            Queries and keys; their lengths may differ.
-
-        Returns
-        -------
-        q, k : Tensor of shape (batch, n_heads, length, d_head)
-            Queries of length τ and keys of length 1, in the type they came in.
-        """
+        """Give queries length τ and keys length 1, each (batch, n_heads, length, d_head)."""
         unit_q = F.normalize(q.float(), dim=-1) * self.tau[:, None, None]
         return unit_q.to(q.dtype), F.normalize(k.float(), dim=-1).to(k.dtype)
 
@@ -202,23 +168,10 @@ class MultiHeadAttention(nn.Module):
         keys: Tensor | None = None,
         n_last: int | None = None,
     ) -> Tensor:
-        """Attend from each step of ``x``.
+        """Attend from the last ``n_last`` steps of ``x``: (batch, n_last, d_model).
 
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            States that ask.
-        memory : Tensor of shape (batch, n_memory, d_model), default=None
-            States that are looked at; None means ``x`` itself.
-        keys : Tensor of shape (n_sampled,), default=None
-            What the kernel's ``draw_keys`` returned.
-        n_last : int, default=None
-            How many of the last steps are needed; None means all.
-
-        Returns
-        -------
-        Tensor of shape (batch, n_last, d_model)
-            What those steps found.
+        ``memory`` None means ``x`` itself, ``n_last`` None all steps; ``keys`` are those that the
+        kernel's ``draw_keys`` returned.
         """
         n_last = x.shape[1] if n_last is None else n_last
         asked = [self.query] if self.gate is None else [self.gate, self.query]

@@ -18,19 +18,19 @@ class CalendarEffect(nn.Module):
     n_known, n_targets : int
         Numbers of columns known ahead and of targets.
     year : tuple of int, default=(0, 1)
-        Days of the year that are told apart, and times of each; a number beyond `n_cells` is that
-        of its day.
+        Days of the year that are told apart, and times of each; a cell's number divided by
+        `n_cells`, rounded down, is its day.
 
     Attributes
     ----------
     places : Tensor of shape (n_fields, 60), int64
         What each value of each field adds to the number of a cell.
     level : Tensor of shape (n_cells, n_targets)
-        Of each cell.
+        Effect of each cell.
     known : Tensor of shape (n_times, n_known, n_targets)
-        Of a unit of each column at each time of a day.
+        Effect of a unit of each column at each time of a day.
     year : Tensor of shape (n_days, n_times, n_targets)
-        Of each time of each day of the year.
+        Effect of each time of each day of the year.
     bounds : Tensor of shape (2, n_known)
         Lowest and highest values that were seen, see `within`.
 
@@ -75,21 +75,11 @@ class CalendarEffect(nn.Module):
         self.register_buffer("year", torch.zeros(*year, n_targets if year[0] else 0))
 
     def forward(self, known: Tensor, categories: Tensor, level: float = 1.0) -> Tensor:
-        """Give the effect on each step.
+        """Give the effect on each step, (batch, length, n_targets).
 
-        Parameters
-        ----------
-        known : Tensor of shape (batch, length, n_known)
-            Columns known ahead, standardised, without NaN.
-        categories : Tensor of shape (batch, length, n_categories), int64
-            Calendar fields first.
-        level : float, default=1.0
-            What the cells' own part is multiplied by; 0 for the effect of changes.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, n_targets)
-            Of the type of `known`.
+        known: standardised, without NaN, (batch, length, n_known).
+        categories: calendar fields first, (batch, length, n_categories), int64.
+        level: factor of the cells' own effect; 0 gives what changes of the columns do.
         """
         cell = torch.zeros_like(categories[..., 0])
         for j, place in enumerate(self.places):
@@ -109,18 +99,7 @@ class CalendarEffect(nn.Module):
         return out
 
     def within(self, values: Tensor) -> Tensor:
-        """Put columns known ahead, the last ones, between what was seen: no effect goes on beyond.
-
-        Parameters
-        ----------
-        values : Tensor of shape (batch, length, n_inputs)
-            Standardised.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, n_inputs)
-            The others as they were.
-        """
+        """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
         n_known = self.known.shape[1]
         if not n_known:
             return values

@@ -87,25 +87,12 @@ class Corrected(nn.Module):
         trust: Tensor | None = None,
         found: Tensor | None = None,
     ) -> Tensor:
-        """Forecast a batch of windows.
+        """Forecast windows as `Informer` does, (batch, pred_len, n_targets, *outputs), float32.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs)
-            Standardised windows.
-        future : Tensor of shape (batch, pred_len, n_inputs)
-            Masked future.
-        past_calendar, future_calendar, past_time, future_time : Tensor, default=None
-            See `Informer`; the path reads the calendar, too.
-        trust : Tensor of shape (batch, n_targets), default=None
-            Each window's own share, where it is judged series by series; None takes the module's.
-        found : Tensor of shape (batch, pred_len, n_targets), default=None
-            What is corrected, where another path has forecast it; None asks the module's.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets, *outputs), float32
-            Standardised forecast.
+        trust: each window's own share, (batch, n_targets), where series are judged one by one; None
+        takes the module's.
+        found: the forecast that is corrected, (batch, pred_len, n_targets), where another path made
+        it; None asks the module's path.
         """
         times = past_calendar, future_calendar, past_time, future_time
         if found is None:
@@ -119,31 +106,7 @@ class Corrected(nn.Module):
         return match_axes(forecast, correction) + share * correction
 
     def guide(self, future: Tensor, found: Tensor) -> Tensor:
-        """Show the network what it corrects.
-
-        Parameters
-        ----------
-        future : Tensor of shape (batch, pred_len, n_inputs)
-            Masked future.
-        found : Tensor of shape (batch, pred_len, n_targets)
-            What is corrected.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_inputs)
-            The same future with these forecasts in its target columns, if the network reads them.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from torch import nn
-        >>> from skinformer.model.corrected import Corrected
-        >>> network = nn.Identity()
-        >>> network.reads_forecast = True
-        >>> module = Corrected(nn.Identity(), network)
-        >>> module.guide(torch.tensor([[[0.0, 7.0]]]), torch.tensor([[[5.0]]])).tolist()
-        [[[5.0, 7.0]]]
-        """
+        """Put the forecast into the future's target columns, if the network reads it."""
         if not self.network.reads_forecast:
             return future
         return torch.cat([found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1)

@@ -14,34 +14,13 @@ _TO_1970 = 719_468
 
 
 def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
-    """Read calendar fields off dates.
+    """Read calendar fields off wall times in microseconds since 1970: (…) int64 to (…, n_fields).
 
-    Parameters
-    ----------
-    time : Tensor of shape (…), int64
-        What the wall shows, in microseconds since 1970.
-    names : tuple of str
-        "minute", "hour", "weekday", "day", "week", "month".
-
-    Returns
-    -------
-    Tensor of shape (…, n_fields), int64
-        From 0 on, as `skinformer.timeline.calendar` counts them.
-
-    Notes
-    -----
-    Years that begin in March: the leap day is their last one, and the months before it follow
-    from the day by one line, ``(5 · day + 2) // 153`` (Hinnant, chrono-compatible date algorithms).
-    All divisions are ``//``: another rounding mode becomes a division of floats in a graph, which
-    have no place for microseconds.
-
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> from skinformer.model.dates import calendar_fields
-    >>> date = np.datetime64("2024-12-31T23:00", "us").astype("int64")
-    >>> calendar_fields(torch.tensor([date]), ("hour", "weekday", "month")).tolist()
-    [[23, 1, 11]]
+    Names are "minute", "hour", "weekday", "day", "week", "month", counted from 0 as in
+    `skinformer.timeline.calendar`. Years begin in March: the leap day is their last one, and the
+    months before it follow from the day by one line, ``(5 · day + 2) // 153`` (Hinnant,
+    chrono-compatible date algorithms). All divisions are ``//``: another rounding mode becomes a
+    division of floats in an exported graph, which is too coarse for microseconds.
     """
     minutes = time // _MINUTE
     minute_of_day = minutes % 1440

@@ -20,10 +20,6 @@ class DenseAttention(nn.Module):
     causal : bool
         Whether step i sees only steps up to i.
 
-    See Also
-    --------
-    skinformer.model.probsparse.ProbSparseAttention : Cost L ln L instead of L².
-
     Notes
     -----
     ``softmax(Q Kᵀ/√d) V``; O(n_queries · n_keys · d_head) per head.
@@ -49,15 +45,7 @@ class DenseAttention(nn.Module):
         self.causal = causal
 
     def draw_keys(self, length: int, device: torch.device) -> None:
-        """Draw nothing: all keys are used.
-
-        Parameters
-        ----------
-        length : int
-            Number of keys.
-        device : torch.device
-            Where the states live.
-        """
+        """Draw nothing: all keys are used."""
 
     def forward(
         self,
@@ -68,24 +56,7 @@ class DenseAttention(nn.Module):
         keys: Tensor | None,  # noqa: ARG002  (both kernels are called alike)
         n_last: int,
     ) -> Tensor:
-        """Attend.
-
-        Parameters
-        ----------
-        q : Tensor of shape (batch, n_heads, n_queries, d_head)
-            Queries.
-        k, v : Tensor of shape (batch, n_heads, n_keys, d_head)
-            Keys and values.
-        keys : None
-            All keys are used.
-        n_last : int
-            How many of the last queries are needed.
-
-        Returns
-        -------
-        Tensor of shape (batch, n_heads, n_last, d_head)
-            Context of those queries.
-        """
+        """Give the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head)."""
         skipped = q.shape[-2] - n_last
         if not skipped:
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
@@ -103,24 +74,7 @@ class DenseAttention(nn.Module):
         keys: Tensor | None,  # noqa: ARG002  (both kernels are called alike)
         n_last: int,
     ) -> AttentionWeights:
-        """Write out what `forward` gives to values.
-
-        Parameters
-        ----------
-        q : Tensor of shape (batch, n_heads, n_queries, d_head)
-            Queries.
-        k : Tensor of shape (batch, n_heads, n_keys, d_head)
-            Keys.
-        keys : None
-            All keys are used.
-        n_last : int
-            How many of the last queries are needed.
-
-        Returns
-        -------
-        AttentionWeights
-            Of those queries; memory grows as the square of the length.
-        """
+        """Write out the weights of the last ``n_last`` queries, in memory of length²."""
         visible = self._visible(q, k, n_last)
         weights = softmax_weights(q[:, :, q.shape[-2] - n_last :], k, visible)
         return AttentionWeights(

@@ -45,18 +45,7 @@ class Distil(nn.Module):
         self.conv = nn.Conv1d(d_model, d_model, kernel_size=3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Halve the length.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Hidden states.
-
-        Returns
-        -------
-        Tensor of shape (batch, ⌈length/2⌉, d_model), float32
-            Distilled states.
-        """
+        """Halve the length: (batch, length, d_model) to (batch, ⌈length/2⌉, d_model), float32."""
         # PERF: as one product of matrices, which has the layout of its neighbours; torch's
         # convolution reorders its input: 8 for 12 ms with the pooling, forward and backward.
         near: Tensor = _Neighbours.apply(x)  # type: ignore[no-untyped-call]
@@ -92,22 +81,9 @@ class _Neighbours(torch.autograd.Function):
 
 
 def halved_ends(ends: Tensor) -> Tensor:
-    """Tell which steps each state stands for after distilling: those of two.
+    """Give the first and last step that each state stands for after distilling, (⌈length/2⌉, 2).
 
-    A state is pooled from five around the first of these, and each of them has seen all others.
-
-    Parameters
-    ----------
-    ends : Tensor of int64, shape (length, 2)
-        The first and the last step of each state before.
-
-    Returns
-    -------
-    Tensor of int64, shape (⌈length/2⌉, 2)
-        The same after; of an odd number the last stands for one.
-
-    Examples
-    --------
+    A state is pooled from five around the first of its two, and each of them has seen all others.
     >>> halved_ends(torch.tensor([[0, 3], [4, 7], [8, 9]])).tolist()
     [[0, 7], [8, 9]]
     """

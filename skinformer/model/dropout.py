@@ -62,38 +62,15 @@ class Dropout(nn.Dropout):
         self._drawn: tuple[int, int] | None = None  # rows drawn before x's own, and rows drawn
 
     def get_extra_state(self) -> Tensor:
-        """Return the generator's state for the state dict.
-
-        Returns
-        -------
-        Tensor of shape (n_bytes,), uint8
-            State of the generator.
-        """
+        """Return the generator's state, (n_bytes,), uint8, for the state dict."""
         return self.generator.get_state()
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Put the generator back to a state from a state dict.
-
-        Parameters
-        ----------
-        state : Tensor of shape (n_bytes,), uint8
-            What `get_extra_state` returned.
-        """
+        """Put the generator back to a state from a state dict."""
         self.generator.set_state(state.cpu())
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop elements of ``x``.
-
-        Parameters
-        ----------
-        x : Tensor
-            Any states.
-
-        Returns
-        -------
-        Tensor
-            States of the same shape; ``x`` itself outside training.
-        """
+        """Drop elements of ``x``; outside training give ``x`` itself."""
         n_dropped = round(self.p * _LEVELS)
         if not self.training or n_dropped == 0:
             return x
@@ -122,21 +99,8 @@ class Dropout(nn.Dropout):
 
 @contextmanager
 def draws_of_batch(module: nn.Module, *, first: int, n: int) -> Iterator[None]:
-    """Let the dropout of a module that sees a part of a batch drop what it would in the whole.
+    """Let dropout on part of a batch, from window ``first`` of ``n`` on, drop as in the whole.
 
-    Parameters
-    ----------
-    module : nn.Module
-        Any module.
-    first : int
-        Windows of the batch before the part.
-    n : int
-        Windows of the batch.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.dropout import Dropout, draws_of_batch
     >>> whole, part = Dropout(0.5)(torch.ones(4, 100)), Dropout(0.5)
     >>> with draws_of_batch(part, first=2, n=4):
     ...     torch.equal(part(torch.ones(1, 100)), whole[2:3])
@@ -156,18 +120,9 @@ def draws_of_batch(module: nn.Module, *, first: int, n: int) -> Iterator[None]:
 def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
     """Let the dropout of a layer draw again what it drew before.
 
-    Parameters
-    ----------
-    layer : nn.Module
-        Any module.
-    states : list of Tensor
-        States of the generators; noted if the list is empty, else the draws start from them, and
-        go on afterwards as if they had not been repeated.
+    states: of the generators; noted if the list is empty, else the draws start from them, and go on
+    afterwards as if they had not been repeated.
 
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.dropout import Dropout, repeated_draws
     >>> dropout, states, masks = Dropout(0.5), [], []
     >>> for _ in range(2):
     ...     with repeated_draws(dropout, states):
@@ -191,22 +146,8 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
 
 
 def with_dropout(network: _Network) -> _Network:
-    """Copy a network so that it drops outside training, too.
+    """Copy a network, sharing its weights, so that it drops outside training, too.
 
-    Parameters
-    ----------
-    network : nn.Module
-        Any; nothing of it changes.
-
-    Returns
-    -------
-    nn.Module
-        It shares the weights. All but dropout is as it was.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.dropout import Dropout, with_dropout
     >>> network = nn.Sequential(Dropout(0.5)).eval()
     >>> with_dropout(network)(torch.ones(100)).unique(), network(torch.ones(1))
     (tensor([0., 2.]), tensor([1.]))
@@ -218,26 +159,7 @@ def with_dropout(network: _Network) -> _Network:
 
 
 def reseed(network: nn.Module, seed: int) -> None:
-    """Let the dropout of a network draw from the start of a sequence.
-
-    Parameters
-    ----------
-    network : nn.Module
-        Whose generators are replaced, each by one of its own.
-    seed : int
-        Which sequence, at least 0.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.dropout import Dropout, reseed
-    >>> network, masks = nn.Sequential(Dropout(0.5)), []
-    >>> for _ in range(2):
-    ...     reseed(network, 0)
-    ...     masks.append(network(torch.ones(100)))
-    >>> torch.equal(*masks)
-    True
-    """
+    """Give each dropout of a network a generator of its own, at the start of sequence ``seed``."""
     for i, dropout in enumerate(_dropouts(network), start=1):
         dropout.generator = make_generator(seed, i)
 

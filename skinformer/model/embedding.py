@@ -65,18 +65,7 @@ class CalendarEmbedding(nn.Module):
         table[-1] = table[:-1].mean(dim=0)
 
     def forward(self, calendar: Tensor) -> Tensor:
-        """Embed the fields.
-
-        Parameters
-        ----------
-        calendar : Tensor of shape (batch, length, n_fields), int64
-            Calendar fields of each step; further ones are not read.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model)
-            What to add to the embedded values.
-        """
+        """Embed the first fields of (batch, length, n_fields), int64: (batch, length, d_model)."""
         fields = [table(calendar[..., i]) for i, table in enumerate(self.tables)]
         embedded: Tensor = self.output(F.relu(self.hidden(torch.cat(fields, dim=-1))))
         return embedded
@@ -168,21 +157,10 @@ class StepEmbedding(nn.Module):
     def forward(
         self, values: Tensor, calendar: Tensor | None, time: Tensor | None = None
     ) -> Tensor:
-        """Embed the steps.
+        """Embed standardised values, (batch, length, n_inputs): (batch, length, d_model), float32.
 
-        Parameters
-        ----------
-        values : Tensor of shape (batch, length, n_inputs)
-            Standardised values.
-        calendar : Tensor of shape (batch, length, n_fields), int64, or None
-            Calendar fields; ignored if the module has none.
-        time : Tensor of shape (batch, length), float32, default=None
-            Time of each step; ignored unless ``position="continuous"``.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model), float32
-            Embedded steps.
+        ``calendar`` is ignored by a module without one; ``time``, (batch, length), in mean steps
+        since the origin, is read with ``position="continuous"`` alone.
         """
         # (length, d_model), with a batch in front for times; float32, and so is the sum
         code: Tensor = self.position(time)

@@ -48,10 +48,6 @@ class EncoderLayer(nn.Module):
     seed : int
         Seed of the key sampling of "probsparse".
 
-    See Also
-    --------
-    Encoder : The stack of such layers.
-
     Notes
     -----
     ``h = x + Drop(Attn(Norm(x)))``, ``y = h + Drop(FFN(Norm(h)))`` (pre-norm). Costs those of
@@ -111,35 +107,11 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = residual()
 
     def draw_keys(self, x: Tensor) -> Tensor | None:
-        """Draw the keys for one call of `forward`.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            The states that `forward` will get.
-
-        Returns
-        -------
-        Tensor of shape (n_sampled,) or None
-            Positions of the sampled keys; None for dense attention.
-        """
+        """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""
         return self.attention.kernel.draw_keys(x.shape[1], x.device)
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Run the layer.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Hidden states.
-        keys : Tensor of shape (n_sampled,) or None
-            What `draw_keys` returned.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model)
-            New hidden states.
-        """
+        """Give the new states, (batch, length, d_model); ``keys`` are those of `draw_keys`."""
         x = self.attention_residual(x, partial(self.attention, keys=keys))
         transformed: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return transformed
@@ -212,18 +184,7 @@ class Encoder(nn.Module):
         self.gradient_checkpointing = gradient_checkpointing
 
     def forward(self, x: Tensor) -> Tensor:
-        """Encode a window.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Embedded window.
-
-        Returns
-        -------
-        Tensor of shape (batch, n_memory, d_model), float32
-            What the decoder looks at.
-        """
+        """Encode an embedded window: (batch, n_memory, d_model), float32."""
         layers = cast("Iterable[EncoderLayer]", self.layers)
         for layer, gap in zip(layers, self.gaps, strict=True):
             # Keys are drawn here, once, so that a second run of the layer sees the same.

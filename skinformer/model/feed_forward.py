@@ -28,10 +28,6 @@ class FeedForward(nn.Module):
     bias : bool
         Whether the two maps have a bias.
 
-    See Also
-    --------
-    SwiGLU : The gated feed-forward of the modern block.
-
     Notes
     -----
     ``act(x W_1 + b_1) W_2 + b_2``; O(length · d_model · d_ff).
@@ -58,18 +54,7 @@ class FeedForward(nn.Module):
         self.activation = _ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Transform each step.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Hidden states.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model)
-            Transformed states.
-        """
+        """Transform each step of (batch, length, d_model)."""
         transformed: Tensor = self.outer(self.activation(self.inner(x)))
         return transformed
 
@@ -88,10 +73,6 @@ class SwiGLU(nn.Module):
         Inner width of the ungated form; the one used here is ``max(1, ⌊2·d_ff/3⌋)``.
     bias : bool
         Whether the three maps have a bias.
-
-    See Also
-    --------
-    FeedForward : The form without a gate.
 
     Notes
     -----
@@ -119,18 +100,7 @@ class SwiGLU(nn.Module):
         self.outer = ResidualOutput(width, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Transform each step.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Hidden states.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model)
-            Transformed states.
-        """
+        """Transform each step of (batch, length, d_model)."""
         gate, up = fused_linear(x, [self.gate, self.up])
         transformed: Tensor = self.outer(F.silu(gate) * up)
         return transformed
@@ -139,30 +109,7 @@ class SwiGLU(nn.Module):
 def make_feed_forward(
     activation: str, *, d_model: int, d_ff: int, bias: bool
 ) -> FeedForward | SwiGLU:
-    """Build the feed-forward sublayer that ``activation`` names.
-
-    Parameters
-    ----------
-    activation : {"gelu", "relu", "swiglu"}
-        Non-linearity.
-    d_model : int
-        Width of the states.
-    d_ff : int
-        Inner width; `SwiGLU` uses two thirds of it.
-    bias : bool
-        Whether the linear maps have a bias.
-
-    Returns
-    -------
-    FeedForward or SwiGLU
-        A new sublayer.
-
-    Examples
-    --------
-    >>> from skinformer.model.feed_forward import make_feed_forward
-    >>> make_feed_forward("swiglu", d_model=8, d_ff=32, bias=False).up.out_features
-    21
-    """
+    """Build the feed-forward sublayer that ``activation`` names; "swiglu" is two thirds as wide."""
     if activation == "swiglu":
         return SwiGLU(d_model=d_model, d_ff=d_ff, bias=bias)
     return FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, bias=bias)

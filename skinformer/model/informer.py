@@ -110,11 +110,6 @@ class Informer(nn.Module):
     seed : int
         Seed of the weights, of dropout and of the key sampling of "probsparse", at least 0.
 
-    See Also
-    --------
-    skinformer.model.optimizer_groups.parameter_groups : Which optimiser rule each parameter falls
-        under.
-
     Notes
     -----
     The decoder input is the last ``label_len`` rows of the window followed by the masked
@@ -171,18 +166,7 @@ class Informer(nn.Module):
 
     @classmethod
     def of(cls, built_from: dict[str, Any]) -> "Informer":
-        """Build a network that knows what it was built from, so that it can be built again.
-
-        Parameters
-        ----------
-        built_from : dict
-            All parameters by name.
-
-        Returns
-        -------
-        Informer
-            In training mode, with newly drawn weights.
-        """
+        """Build a network, with new weights, that knows what it was built from."""
         network = cls(**built_from)
         network.built_from = dict(built_from)
         return network
@@ -282,29 +266,15 @@ class Informer(nn.Module):
         past_time: Tensor | None = None,
         future_time: Tensor | None = None,
     ) -> Tensor:
-        """Forecast a batch of windows.
+        """Forecast windows: standardised, (batch, pred_len, n_targets, *outputs), float32.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs), float32
-            Standardised windows; NaN only in covariates, and with `null_embedding`.
-        future : Tensor of shape (batch, pred_len, n_inputs), float32
-            Masked future: 0 in the past-only columns and, but for a forecast that is read, in
-            those of the targets.
-        past_calendar : Tensor of shape (batch, seq_len, n_fields), int64, default=None
-            Calendar fields of the window; None without a calendar.
-        future_calendar : Tensor of shape (batch, pred_len, n_fields), int64, default=None
-            Calendar fields of the horizon; None without a calendar.
-        past_time : Tensor of shape (batch, seq_len), float32, default=None
-            Time of each step of the window since the first step of the horizon, in mean steps;
-            used, and then needed, with ``position="continuous"``.
-        future_time : Tensor of shape (batch, pred_len), float32, default=None
-            Time of each step of the horizon, likewise.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets, *outputs), float32
-            Standardised forecast.
+        past: standardised, (batch, seq_len, n_inputs); NaN only in covariates, with
+        `null_embedding`.
+        future: masked, (batch, pred_len, n_inputs): 0 in the past-only columns and, unless a
+        forecast is read, in those of the targets.
+        past_calendar, future_calendar: int64, (batch, length, n_fields); None without a calendar.
+        past_time, future_time: float32, (batch, length), in mean steps since the first step of the
+        horizon; needed, and read, with ``position="continuous"`` alone.
         """
         statistics: WindowStatistics | None = None
         known = future[..., future.shape[-1] - self.n_known :]

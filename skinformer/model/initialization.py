@@ -52,12 +52,6 @@ def without_draws() -> Iterator[None]:
 
     Other threads may draw from it at the same time. Weights are undefined until `initialize` draws
     them from a generator of its own.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from torch import nn
-    >>> from skinformer.model.initialization import without_draws
     >>> before = torch.get_rng_state()
     >>> with without_draws():
     ...     _ = nn.Linear(4, 4)
@@ -69,44 +63,21 @@ def without_draws() -> Iterator[None]:
 
 
 def initialize(model: nn.Module, *, init: str, seed: int) -> None:
-    """Set the initial weights of a model and seed its dropout, in place.
+    """Set the initial weights of a model and seed its dropout, in place; no global generator moves.
 
-    Norms and temperatures keep the values they are built with.
+    init: "normal", N(0, 0.02²); "xavier", Xavier uniform; "scaled", Xavier uniform with the output
+    matrix of each residual sublayer divided by the square root of the number of residual sublayers
+    of its stack (2 per encoder layer, 3 per decoder layer).
 
-    Parameters
-    ----------
-    model : nn.Module
-        The model.
-    init : {"normal", "xavier", "scaled"}
-        Rule for linear and convolution weights: N(0, 0.02²); Xavier uniform; or Xavier uniform
-        with the output matrix of each residual sublayer divided by the square root of the
-        number of residual sublayers of its stack (2 per encoder layer, 3 per decoder layer).
-    seed : int
-        Seed of the weights and of the masks of dropout, at least 0.
-
-    Notes
-    -----
-    Whatever the rule: biases are 0, embeddings N(0, 0.02²), the maps from data to the model's
-    width (`InputLinear`) Xavier uniform, the linear path of the covariates 0. No global generator
-    is read or moved.
+    It is the rule of linear and convolution weights. Whatever it is: biases are 0, embeddings
+    N(0, 0.02²), the maps from data to the model's width (`InputLinear`) Xavier uniform, the linear
+    path of the covariates 0; norms and temperatures keep the values they are built with.
 
     NOTE[DIFF]: C scales by 1/√(4·n_layers), for four residual sublayers in a layer of another
     architecture; here the sublayers are counted.
 
-    References
-    ----------
-    Note on the Informer (N), section 9.5; training configuration (C), "Weight
+    References: note on the Informer (N), section 9.5; training configuration (C), "Weight
     Initialization".
-
-    Examples
-    --------
-    >>> import torch
-    >>> from torch import nn
-    >>> from skinformer.model.initialization import initialize
-    >>> layer = nn.Linear(4, 4)
-    >>> initialize(layer, init="normal", seed=0)
-    >>> layer.bias.tolist()
-    [0.0, 0.0, 0.0, 0.0]
     """
     generator = make_generator(seed)
     xavier: _Draw = partial(nn.init.xavier_uniform_, generator=generator)

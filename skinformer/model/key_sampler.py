@@ -50,43 +50,16 @@ class KeySampler(nn.Module):
         self.generator = make_generator(seed)
 
     def get_extra_state(self) -> Tensor:
-        """Return the generator's state for the state dict.
-
-        Returns
-        -------
-        Tensor of shape (n_bytes,), uint8
-            State of the generator.
-        """
+        """Return the generator's state, (n_bytes,), uint8, for the state dict."""
         return self.generator.get_state()
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Put the generator back to a state from a state dict.
-
-        Parameters
-        ----------
-        state : Tensor of shape (n_bytes,), uint8
-            What `get_extra_state` returned.
-        """
+        """Put the generator back to a state from a state dict."""
         # A checkpoint loaded with map_location="cuda" brings the state on the wrong device.
         self.generator.set_state(state.cpu())
 
     def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:
-        """Draw key positions.
-
-        Parameters
-        ----------
-        length : int
-            Number of keys to draw from.
-        n_keys : int
-            Number of keys to draw, at most ``length``.
-        device : torch.device
-            Where the result lives.
-
-        Returns
-        -------
-        Tensor of shape (n_keys,), int64
-            Distinct positions in [0, length).
-        """
+        """Draw ``n_keys`` distinct positions in [0, length), int64."""
         generator = self.generator if self.training else make_generator(self.seed, length)
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
@@ -120,38 +93,15 @@ class FixedKeys(nn.Module):
         self.register_buffer("keys", keys)
 
     def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:  # noqa: ARG002
-        """Give the positions.
-
-        Parameters
-        ----------
-        length, n_keys : int
-            As for `KeySampler`; not looked at.
-        device : torch.device
-            Not looked at: a buffer is where its module is.
-
-        Returns
-        -------
-        Tensor of shape (n_keys,), int64
-            Distinct positions in [0, length).
-        """
+        """Give the positions, whatever is asked for."""
         return self.keys
 
 
 def fix_keys(module: nn.Module, *inputs: Tensor | None) -> None:
-    """Replace the samplers of a module by what they draw in evaluation, which is always the same.
+    """Replace the samplers of a module in evaluation mode by the keys that they draw.
 
-    Parameters
-    ----------
-    module : nn.Module
-        In evaluation mode; it changes.
-    *inputs : Tensor or None
-        One call's, of any batch: how many keys there are to draw from goes by the lengths alone.
+    inputs: those of one call, of any batch; the number of keys goes by the lengths alone.
 
-    Examples
-    --------
-    >>> import torch
-    >>> from torch import nn
-    >>> from skinformer.model.key_sampler import KeySampler, fix_keys
     >>> class Drawing(nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -182,21 +132,8 @@ def fix_keys(module: nn.Module, *inputs: Tensor | None) -> None:
 
 
 def make_generator(*entropy: int) -> torch.Generator:
-    """Make a generator on the CPU from several numbers.
+    """Make a generator on the CPU from several numbers, at least 0; any others give other draws.
 
-    Parameters
-    ----------
-    *entropy : int
-        At least 0 each; any other numbers give other draws.
-
-    Returns
-    -------
-    torch.Generator
-        Freshly seeded.
-
-    Examples
-    --------
-    >>> from skinformer.model.key_sampler import make_generator
     >>> make_generator(0, 1).initial_seed() == make_generator(0, 2).initial_seed()
     False
     """

@@ -99,40 +99,18 @@ class LinearPath(nn.Module):
         past_calendar: Tensor | None = None,
         future_calendar: Tensor | None = None,
     ) -> Tensor:
-        """Forecast a batch of windows.
+        """Forecast windows, (batch, pred_len, n_targets), float32; NaN counts as the mean.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs)
-            Standardised windows; NaN counts as the mean.
-        future : Tensor of shape (batch, pred_len, n_inputs)
-            Standardised covariates known ahead in the last columns; the others are not read.
-        past_calendar, future_calendar : Tensor of shape (batch, …, n_categories), default=None
-            Categories of both, as `Informer` takes them; read where there is a `calendar`, or
-            `phases`.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets), float32
-            The forecast.
+        past, future: standardised, (batch, length, n_inputs); of the future only columns known
+        ahead, the last ones, are read.
+        past_calendar, future_calendar: as of `Informer`, for `calendar` and `phases`.
         """
         with torch.autocast(past.device.type, enabled=False):
             past, future = (self.seen(x.float().nan_to_num()) for x in (past, future))
             return self._mapped(past, future, past_calendar, future_calendar, 1.0)
 
     def seen(self, values: Tensor) -> Tensor:
-        """Give values as the path reads them.
-
-        Parameters
-        ----------
-        values : Tensor of shape (batch, length, n_inputs)
-            Standardised.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, n_inputs)
-            Columns known ahead of a `calendar` within what it has seen.
-        """
+        """Clip columns known ahead to what a `calendar` has seen."""
         return values if self.calendar is None else self.calendar.within(values)
 
     def response(
@@ -142,21 +120,9 @@ class LinearPath(nn.Module):
         past_calendar: Tensor | None = None,
         future_calendar: Tensor | None = None,
     ) -> Tensor:
-        """Tell how much a change of windows changes their forecasts: the map without its constant.
+        """Give changes of forecasts for changes of windows: the map without its constant.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs)
-            Changes of standardised windows.
-        future : Tensor of shape (batch, pred_len, n_inputs)
-            Changes of covariates known ahead in the last columns; the others are not read.
-        past_calendar, future_calendar : Tensor of shape (batch, …, n_categories), default=None
-            As for `forward`: these do not change.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets), float64
-            Changes of the forecast.
+        (batch, pred_len, n_targets), float64; the calendar does not change.
         """
         return self._mapped(past.double(), future.double(), past_calendar, future_calendar, 0.0)
 
@@ -255,18 +221,7 @@ class KnownFuturePath(nn.Linear):
         nn.init.zeros_(self.weight)
 
     def forward(self, known: Tensor) -> Tensor:
-        """Compute the linear effect of the covariates.
-
-        Parameters
-        ----------
-        known : Tensor of shape (batch, pred_len, n_known)
-            Covariates of the forecast steps, standardised.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets), float32
-            What to add to the forecast.
-        """
+        """Give the effect of known covariates, (batch, pred_len, n_known), on targets."""
         # In float32 also under autocast: bf16 keeps three digits of a covariate.
         with torch.autocast(known.device.type, enabled=False):
             return super().forward(known.float())

@@ -20,10 +20,6 @@ class FloatLayerNorm(nn.LayerNorm):
     d_model : int
         Width of the states.
 
-    See Also
-    --------
-    ZeroCentredRMSNorm : The norm of the modern block.
-
     Notes
     -----
     ``(x - mean) / √(var + 1e-5) · γ + β``, mean and variance over the last axis;
@@ -47,18 +43,7 @@ class FloatLayerNorm(nn.LayerNorm):
         super().__init__(d_model, eps=_EPS)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each step.
-
-        Parameters
-        ----------
-        x : Tensor of shape (..., d_model)
-            Hidden states.
-
-        Returns
-        -------
-        Tensor of shape (..., d_model), float32
-            Normalised states.
-        """
+        """Normalise each step of (..., d_model), in float32."""
         # CPU autocast would otherwise keep the statistics of a bf16 input in bf16.
         return F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -78,10 +63,6 @@ class ZeroCentredRMSNorm(nn.Module):
     ----------
     gamma : nn.Parameter of shape (d_model,)
         Gain minus one, 0 at the start.
-
-    See Also
-    --------
-    FloatLayerNorm : The norm of the note.
 
     Notes
     -----
@@ -106,42 +87,12 @@ class ZeroCentredRMSNorm(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each step.
-
-        Parameters
-        ----------
-        x : Tensor of shape (..., d_model)
-            Hidden states.
-
-        Returns
-        -------
-        Tensor of shape (..., d_model), float32
-            Normalised states.
-        """
+        """Normalise each step of (..., d_model), in float32."""
         return F.rms_norm(x.float(), self.gamma.shape, 1 + self.gamma, _EPS)
 
 
 def make_norm(norm: str, *, d_model: int) -> FloatLayerNorm | ZeroCentredRMSNorm:
-    """Build the norm that ``norm`` names.
-
-    Parameters
-    ----------
-    norm : {"layer", "zc_rms"}
-        Layer normalisation, or the zero-centred root-mean-square norm.
-    d_model : int
-        Width of the states.
-
-    Returns
-    -------
-    FloatLayerNorm or ZeroCentredRMSNorm
-        A new norm.
-
-    Examples
-    --------
-    >>> from skinformer.model.norm import make_norm
-    >>> make_norm("zc_rms", d_model=8)
-    ZeroCentredRMSNorm()
-    """
+    """Build the norm that ``norm`` names: "layer" or "zc_rms"."""
     norms: dict[str, type[FloatLayerNorm | ZeroCentredRMSNorm]] = {
         "layer": FloatLayerNorm,
         "zc_rms": ZeroCentredRMSNorm,

@@ -21,23 +21,12 @@ __all__ = ["AttentionRecorder", "LayerAttention"]
 
 
 class LayerAttention(NamedTuple):
-    """
-    What one attention of a network did for some windows.
+    """What one attention of a network did for some windows.
 
-    Parameters
-    ----------
-    where : {"encoder", "decoder", "cross"}
-        Self-attention of the encoder, that of the decoder, or the decoder's to the encoder.
-    layer : int
-        Of the encoder or decoder, from 0.
-    weights : Tensor of shape (n, n_heads, n_queries, n_keys), float32
-        Each query's share of each value.
-    selected : Tensor of bool, shape (n, n_heads, n_queries)
-        Which queries look at keys at all.
-    visible : Tensor of bool, shape (n_queries, n_keys)
-        Which keys each query may see.
-    queries, keys : Tensor of int64, shape (n_queries, 2) and (n_keys, 2)
-        The first and the last step of each token, counted from the origin.
+    where: "encoder", "decoder" (self-attention), or "cross" (the decoder's to the encoder).
+    layer: of the encoder or decoder, from 0.
+    weights, selected, visible: as of `AttentionWeights`, (n, n_heads, n_queries, n_keys), …
+    queries, keys: first and last step of each token, from the origin, (n_queries, 2), (n_keys, 2).
     """
 
     where: str
@@ -54,23 +43,12 @@ class LayerAttention(NamedTuple):
 
 
 class AttentionRecorder:
-    """
-    Forecast as a network does, and keep its attention.
+    """Forecast as a network does, and keep its attention for the first ``n_kept`` windows.
 
-    Parameters
-    ----------
-    network : Informer
-        In evaluation mode; it is copied, but for its weights, and nothing of it changes.
-    n_kept : int
-        Windows whose attention is kept, the first ones that come.
+    The network, in evaluation mode, is copied, but for its weights. Each kernel writes out its
+    weights from the queries and keys of its forward pass: n_heads · n_queries · n_keys numbers of
+    each layer for each window kept.
 
-    Notes
-    -----
-    Weights are written out by each kernel from the queries and keys that its forward pass gets.
-    For each window kept n_heads · n_queries · n_keys numbers of each layer.
-
-    Examples
-    --------
     >>> from skinformer import InformerRegressor
     >>> sizes = {"seq_len": 16, "pred_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
     >>> model = InformerRegressor(base=None, patch_len=4, **sizes).fit(torch.rand(90, 1).numpy())
@@ -93,35 +71,14 @@ class AttentionRecorder:
             self._watch(decoder.cross_attention, "cross", i)
 
     def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
-        """
-        Forecast windows.
-
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs)
-            Standardised windows.
-        *inputs : Tensor or None
-            The rest of what `Informer` takes.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets, *outputs)
-            What the network says.
-        """
+        """Forecast windows as `Informer` does."""
         output: Tensor = self.network(past, *inputs)
         self._n_lacking -= min(self._n_lacking, len(past))
         self._seq_len = past.shape[1]
         return output
 
     def kept(self) -> list[LayerAttention]:
-        """
-        Give the attention of the windows so far.
-
-        Returns
-        -------
-        list of LayerAttention
-            In the order of the forward pass.
-        """
+        """Give the attention of the windows so far, in the order of the forward pass."""
         spans = self._spans()
         out = []
         for (where, layer), parts in self._found.items():

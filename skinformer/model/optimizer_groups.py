@@ -8,37 +8,17 @@ __all__ = ["parameter_groups"]
 
 
 def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
-    """Sort the parameters of a module by the rule that optimises them.
+    """Sort the parameters of a module by the rule that optimises them, each into one group.
 
-    Parameters
-    ----------
-    module : nn.Module
-        The model.
+    "matrix": attention, feed-forward and gate matrices, all two-dimensional (Muon or AdamW, with
+    decay). "decayed": other weights of linear maps and convolutions (AdamW with decay). "plain":
+    biases, norms, embeddings, temperatures (AdamW without decay).
 
-    Returns
-    -------
-    dict of str to list of nn.Parameter
-        Every parameter in exactly one of: "matrix", the attention, feed-forward and gate
-        matrices, all two-dimensional (Muon or AdamW, with decay); "decayed", the other
-        weights of linear maps and convolutions (AdamW with decay); "plain", biases, norms,
-        embeddings, temperatures (AdamW without decay).
-
-    Notes
-    -----
     NOTE[DIFF]: N 9.2 decays every parameter of two or more dimensions, embedding tables
     included; here they are left out, as C lists them beside norms and biases.
 
-    References
-    ----------
-    Note on the Informer (N), section 9.2; training configuration (C), "Optimizer: Muon +
-    AdamW".
-
-    Examples
-    --------
-    >>> from torch import nn
-    >>> from skinformer.model.optimizer_groups import parameter_groups
-    >>> {name: len(group) for name, group in parameter_groups(nn.Linear(2, 3)).items()}
-    {'matrix': 0, 'decayed': 1, 'plain': 1}
+    References: note on the Informer (N), section 9.2; training configuration (C), "Optimizer:
+    Muon + AdamW".
     """
     groups: dict[str, list[nn.Parameter]] = {"matrix": [], "decayed": [], "plain": []}
     for owner in module.modules():

@@ -6,22 +6,8 @@ __all__ = ["match_axes"]
 
 
 def match_axes(values: Tensor, outputs: Tensor) -> Tensor:
-    """Give values of steps and targets the axes that outputs have behind these.
+    """Give values, (batch, length, n_targets), axes of length 1 for those that outputs have behind.
 
-    Parameters
-    ----------
-    values : Tensor of shape (batch, length, n_targets)
-        One value of each step and target.
-    outputs : Tensor of shape (batch, length, n_targets, …)
-        What they are to be added to, or multiplied by.
-
-    Returns
-    -------
-    Tensor of shape (batch, length, n_targets, 1, …)
-        The same values.
-
-    Examples
-    --------
     >>> import torch
     >>> match_axes(torch.zeros(2, 24, 7), torch.zeros(2, 24, 7, 3)).shape
     torch.Size([2, 24, 7, 1])

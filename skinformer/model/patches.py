@@ -8,51 +8,18 @@ __all__ = ["merge_steps", "n_patches", "patch_ends", "split_steps", "starts"]
 
 
 def n_patches(length: int, patch_len: int) -> int:
-    """Count the patches that cover some steps.
-
-    Parameters
-    ----------
-    length : int
-        Steps.
-    patch_len : int
-        Steps in a patch.
-
-    Returns
-    -------
-    int
-        ``⌈length / patch_len⌉``.
-    """
+    """Count the patches that cover some steps."""
     return -(-length // patch_len)
 
 
 def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
-    """Put the values of neighbouring steps side by side.
+    """Put the values of neighbouring steps side by side, step by step within each token.
 
-    Attention then runs over ``⌈length / patch_len⌉`` tokens: its cost falls by the square, and a
-    token holds a shape instead of a number.
-
-    Parameters
-    ----------
-    x : Tensor of shape (batch, length, n_inputs)
-        Values.
-    patch_len : int
-        Steps in a patch; 1 changes nothing.
-    pad_front : bool
-        Whether a remainder is filled up with zeros at the front (a past, which ends at the
-        origin) or at the end (a future, which starts there).
-
-    Returns
-    -------
-    Tensor of shape (batch, ⌈length / patch_len⌉, patch_len · n_inputs)
-        Step by step within each token.
-
-    References
-    ----------
-    Nie et al. (2023), A Time Series is Worth 64 Words: Long-term Forecasting with Transformers,
-    ICLR, section 3.1 (there each column by itself).
-
-    Examples
-    --------
+    (batch, length, n_inputs) to (batch, ⌈length / patch_len⌉, patch_len · n_inputs). A remainder is
+    filled up with zeros at the front (a past, which ends at the origin) or at the end (a future).
+    Attention over tokens costs less by the square of ``patch_len``, and a token holds a shape
+    instead of a number (Nie et al. 2023, A Time Series is Worth 64 Words: Long-term Forecasting
+    with Transformers, ICLR, section 3.1; there each column by itself).
     >>> merge_steps(torch.arange(1.0, 6.0)[None, :, None], 2, pad_front=True)[0].tolist()
     [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     """
@@ -65,50 +32,14 @@ def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
 
 
 def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
-    """Undo `merge_steps` for a future.
-
-    Parameters
-    ----------
-    x : Tensor of shape (batch, n_tokens, patch_len · n_outputs)
-        Tokens.
-    patch_len : int
-        Steps in a patch.
-    length : int
-        Steps wanted, the first ones.
-
-    Returns
-    -------
-    Tensor of shape (batch, length, n_outputs)
-        Steps.
-
-    Examples
-    --------
-    >>> split_steps(torch.arange(4.0).reshape(1, 2, 2), 2, length=3).flatten().tolist()
-    [0.0, 1.0, 2.0]
-    """
+    """Undo `merge_steps` for a future: the first ``length`` steps, (batch, length, n_outputs)."""
     steps = x.reshape(x.shape[0], x.shape[1] * patch_len, x.shape[2] // patch_len)
     return steps[:, :length]
 
 
 def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | None:
-    """Take what belongs to each patch's first step: its calendar, its time.
+    """Take what belongs to each patch's first real step: its calendar, its time.
 
-    Parameters
-    ----------
-    x : Tensor of shape (batch, length, …), or None
-        One entry a step.
-    patch_len : int
-        Steps in a patch.
-    pad_front : bool
-        As in `merge_steps`; of a patch that is filled up at the front, its first real step.
-
-    Returns
-    -------
-    Tensor of shape (batch, ⌈length / patch_len⌉, …), or None
-        One entry a patch.
-
-    Examples
-    --------
     >>> starts(torch.arange(5)[None], 2, pad_front=True).tolist()
     [[0, 1, 3]]
     """
@@ -121,24 +52,8 @@ def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | Non
 
 
 def patch_ends(length: int, patch_len: int, *, pad_front: bool) -> Tensor:
-    """Tell which steps each patch holds.
+    """Give the first and last real step of each patch, (⌈length / patch_len⌉, 2), int64.
 
-    Parameters
-    ----------
-    length : int
-        Steps.
-    patch_len : int
-        Steps in a patch.
-    pad_front : bool
-        As in `merge_steps`; steps that fill up a patch do not count.
-
-    Returns
-    -------
-    Tensor of int64, shape (⌈length / patch_len⌉, 2)
-        The first and the last step of each.
-
-    Examples
-    --------
     >>> patch_ends(5, 2, pad_front=True).tolist()
     [[0, 0], [1, 2], [3, 4]]
     """

@@ -87,23 +87,11 @@ class PhaseMaps(nn.Module):
 
     @classmethod
     def of_shapes(cls, values: Mapping[str, Tensor]) -> "PhaseMaps":
-        """Build maps that hold as much as some values do; all are 0.
+        """Build maps, all 0, of the shapes of some values, by the names of the attributes.
 
-        Parameters
-        ----------
-        values : mapping of str to Tensor
-            By the names of the attributes. The width of the weights tells how many columns are
-            read.
+        The width of the weights tells how many columns are read. The shapes differ from those of
+        the values only if these do not agree with each other.
 
-        Returns
-        -------
-        PhaseMaps
-            Of other shapes than the values only if these do not agree with each other.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from skinformer.model.phase_maps import PhaseMaps
         >>> shapes = {"places": (2, 60), "waves": (24, 3), "own": (48, 5), "others": (48, 2)}
         >>> values = {name: torch.zeros(shape) for name, shape in shapes.items()}
         >>> PhaseMaps.of_shapes(values | {"weights": torch.zeros(1, 36, 6)}).n_columns
@@ -127,21 +115,11 @@ class PhaseMaps(nn.Module):
         )
 
     def forward(self, distance: Tensor, categories: Tensor, one: float = 1.0) -> Tensor:
-        """Give what is added to forecasts.
+        """Give what is added to forecasts, (batch, pred_len, n_targets).
 
-        Parameters
-        ----------
-        distance : Tensor of shape (batch, seq_len, n_inputs)
-            Windows as distances from their last values; columns from `n_columns` on are not read.
-        categories : Tensor of shape (batch, n_categories), int64
-            Calendar fields first, of the first step of the forecast.
-        one : float, default=1.0
-            The constant among what is read; 0 for the effect of changes.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets)
-            Of the type of `distance`.
+        distance: windows less their last values, (batch, seq_len, n_inputs).
+        categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
+        one: the constant among what is read; 0 for the effect of changes.
         """
         cell = torch.zeros_like(categories[:, 0])
         for j, place in enumerate(self.places):

@@ -15,30 +15,7 @@ __all__ = [
 def make_position(
     position: str, *, length: int, origin: int, d_model: int
 ) -> "SinusoidalPosition | ContinuousPosition | LearnedPosition":
-    """Build the position code that ``position`` names.
-
-    Parameters
-    ----------
-    position : {"sinusoidal", "continuous", "learned"}
-        Which code.
-    length : int
-        Number of positions; without effect on "continuous".
-    origin : int
-        Position of time 0; without effect but on "continuous".
-    d_model : int
-        Width.
-
-    Returns
-    -------
-    SinusoidalPosition, ContinuousPosition or LearnedPosition
-        A new code.
-
-    Examples
-    --------
-    >>> from skinformer.model.position import make_position
-    >>> make_position("learned", length=96, origin=96, d_model=64)
-    LearnedPosition(96, 64)
-    """
+    """Build the position code that ``position`` names; ``origin`` is for "continuous" alone."""
     if position == "continuous":
         return ContinuousPosition(origin=origin, d_model=d_model)
     positions: dict[str, type[SinusoidalPosition | LearnedPosition]] = {
@@ -49,23 +26,8 @@ def make_position(
 
 
 def sinusoid(length: int, d_model: int) -> Tensor:
-    """Return the sinusoidal position code.
+    """Return the sinusoidal code, (length, d_model): sin(p / 10000^(2i/d)), and cos, in turn.
 
-    Parameters
-    ----------
-    length : int
-        Number of positions.
-    d_model : int
-        Width; if odd, there is one sine more than cosines.
-
-    Returns
-    -------
-    Tensor of shape (length, d_model), float32
-        ``sin(p / 10000^(2i/d))`` in column 2i and ``cos`` of the same in column 2i + 1.
-
-    Examples
-    --------
-    >>> from skinformer.model.position import sinusoid
     >>> sinusoid(2, 4)
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
@@ -103,11 +65,6 @@ class SinusoidalPosition(nn.Module):
     weight : Tensor of shape (length, d_model), float32
         The code.
 
-    See Also
-    --------
-    ContinuousPosition : The same code at times instead of step numbers.
-    LearnedPosition : A code that is trained.
-
     Notes
     -----
     ``PE(p, 2i) = sin(p/10000^(2i/d))``, ``PE(p, 2i+1) = cos(p/10000^(2i/d))``.
@@ -135,18 +92,7 @@ class SinusoidalPosition(nn.Module):
         self.register_buffer("weight", sinusoid(length, d_model), persistent=False)
 
     def forward(self, time: Tensor | None) -> Tensor:  # noqa: ARG002  (codes are called alike)
-        """Return the code of each step.
-
-        Parameters
-        ----------
-        time : Tensor or None
-            Without effect.
-
-        Returns
-        -------
-        Tensor of shape (length, d_model), float32
-            The code, the same for all windows.
-        """
+        """Return the code, (length, d_model), the same for all windows."""
         return self.weight
 
 
@@ -168,10 +114,6 @@ class ContinuousPosition(nn.Module):
     ----------
     frequency : Tensor of shape (⌈d_model/2⌉,), float32
         Angle per unit of time of each pair of columns.
-
-    See Also
-    --------
-    SinusoidalPosition : The code of step numbers.
 
     Notes
     -----
@@ -206,23 +148,7 @@ class ContinuousPosition(nn.Module):
         self.register_buffer("frequency", _frequencies(d_model).float(), persistent=False)
 
     def forward(self, time: Tensor | None) -> Tensor:
-        """Return the code of each step.
-
-        Parameters
-        ----------
-        time : Tensor of shape (batch, length)
-            Time of each step, in mean steps.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, d_model), float32
-            The code of each window.
-
-        Raises
-        ------
-        ValueError
-            If ``time`` is None.
-        """
+        """Return the code of each window's times, (batch, length, d_model); None is an error."""
         if time is None:
             raise ValueError(
                 "time=None must be the time of each step with position='continuous', which has "
@@ -249,11 +175,6 @@ class LearnedPosition(nn.Embedding):
     weight : nn.Parameter of shape (length, d_model)
         The code.
 
-    See Also
-    --------
-    SinusoidalPosition : A fixed code.
-    ContinuousPosition : A fixed code of times.
-
     Notes
     -----
     **Shape**: ``weight`` is ``(length, d_model)``.
@@ -273,16 +194,5 @@ class LearnedPosition(nn.Embedding):
         super().__init__(length, d_model)
 
     def forward(self, time: Tensor | None) -> Tensor:  # noqa: ARG002  (codes are called alike)
-        """Return the code of each step.
-
-        Parameters
-        ----------
-        time : Tensor or None
-            Without effect.
-
-        Returns
-        -------
-        Tensor of shape (length, d_model)
-            The code, the same for all windows.
-        """
+        """Return the code, (length, d_model), the same for all windows."""
         return self.weight

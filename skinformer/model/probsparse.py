@@ -14,81 +14,21 @@ __all__ = ["ProbSparseAttention", "n_sampled_keys", "n_top_queries", "sparsity"]
 
 
 def n_sampled_keys(length: int, factor: float) -> int:
-    """Return how many keys are sampled to rank the queries.
-
-    Parameters
-    ----------
-    length : int
-        Number of keys, at least 1.
-    factor : float
-        Sparsity factor α.
-
-    Returns
-    -------
-    int
-        ``min(length, max(2, ⌊α ln length⌋))``; from a single key every query looks uniform.
-
-    Examples
-    --------
-    >>> from skinformer.model.probsparse import n_sampled_keys
-    >>> [n_sampled_keys(length, 5) for length in (1, 2, 8, 96)]
-    [1, 2, 8, 22]
-    """
+    """Return how many keys are sampled to rank the queries; from one every query looks uniform."""
     return min(length, max(2, math.floor(factor * math.log(length))))
 
 
 def n_top_queries(length: int, factor: float) -> int:
-    """Return how many queries attend to all keys.
-
-    Parameters
-    ----------
-    length : int
-        Number of queries, at least 1.
-    factor : float
-        Sparsity factor α.
-
-    Returns
-    -------
-    int
-        ``min(length, max(1, ⌊α ln length⌋))``.
-
-    Examples
-    --------
-    >>> from skinformer.model.probsparse import n_top_queries
-    >>> [n_top_queries(length, 5) for length in (1, 2, 8, 96)]
-    [1, 2, 8, 22]
-    """
+    """Return how many queries attend to all keys."""
     return min(length, max(1, math.floor(factor * math.log(length))))
 
 
 @torch.no_grad()
 def sparsity(q: Tensor, k: Tensor, keys: Tensor, *, causal: bool) -> Tensor:
-    """Measure how far each query's attention is from uniform, on a sample of the keys.
+    """Measure how far each query's attention is from uniform, (batch, n_heads, n_queries), float32.
 
-    Parameters
-    ----------
-    q : Tensor of shape (batch, n_heads, n_queries, d_head)
-        Queries.
-    k : Tensor of shape (batch, n_heads, n_keys, d_head)
-        All keys.
-    keys : Tensor of shape (n_sampled,), int64
-        Positions of the sampled keys.
-    causal : bool
-        Whether query i sees only the keys at positions up to i.
-
-    Returns
-    -------
-    Tensor of shape (batch, n_heads, n_queries), float32
-        Measure of each query: logsumexp - mean of its sampled scores; less ln(number of visible
-        sampled keys) if ``causal``, and 0 where none is visible.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.probsparse import sparsity
-    >>> q, k = torch.zeros(1, 1, 4, 8), torch.zeros(1, 1, 4, 8)
-    >>> sparsity(q, k, torch.tensor([0, 3]), causal=True).flatten().tolist()
-    [0.0, 0.0, 0.0, 0.0]
+    logsumexp - mean of its scores at the sampled keys; less ln(number of visible sampled keys) if
+    ``causal``, and 0 where none is visible.
     """
     # Explicit float32: under autocast bf16 scores collapse onto a few values, and so would
     # the ranking.
@@ -130,10 +70,6 @@ class ProbSparseAttention(nn.Module):
         Sparsity factor α; more keys sampled and more queries selected.
     seed : int
         Seed of the key sampling.
-
-    See Also
-    --------
-    skinformer.model.dense.DenseAttention : Every query attends to every key.
 
     Notes
     -----
@@ -180,41 +116,13 @@ class ProbSparseAttention(nn.Module):
         self.sampler = KeySampler(seed=seed)
 
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
-        """Draw the keys for one call of `forward`.
-
-        Parameters
-        ----------
-        length : int
-            Number of keys.
-        device : torch.device
-            Where the states live.
-
-        Returns
-        -------
-        Tensor of shape (n_sampled,), int64
-            Positions of the sampled keys.
-        """
+        """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
         n_keys = n_sampled_keys(length, self.factor)
         keys: Tensor = self.sampler(length=length, n_keys=n_keys, device=device)
         return keys
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int) -> Tensor:
-        """Attend.
-
-        Parameters
-        ----------
-        q, k, v : Tensor of shape (batch, n_heads, length, d_head)
-            Queries, keys and values of the same steps.
-        keys : Tensor of shape (n_sampled,), int64
-            What `draw_keys` returned.
-        n_last : int
-            How many of the last steps are needed; all steps are ranked all the same.
-
-        Returns
-        -------
-        Tensor of shape (batch, n_heads, n_last, d_head)
-            Context of those steps.
-        """
+        """Give the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
         index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
         attended = F.scaled_dot_product_attention(
@@ -231,22 +139,9 @@ class ProbSparseAttention(nn.Module):
         return context[:, :, n_dropped:] if n_dropped else context
 
     def weights(self, q: Tensor, k: Tensor, *, keys: Tensor, n_last: int) -> AttentionWeights:
-        """Write out what `forward` gives to values.
+        """Write out the weights of the last ``n_last`` steps, in memory of length².
 
-        Parameters
-        ----------
-        q, k : Tensor of shape (batch, n_heads, length, d_head)
-            Queries and keys of the same steps.
-        keys : Tensor of shape (n_sampled,), int64
-            What `draw_keys` returned.
-        n_last : int
-            How many of the last steps are needed.
-
-        Returns
-        -------
-        AttentionWeights
-            Of those steps; queries that are not selected give all visible values the same.
-            Memory grows as the square of the length.
+        Queries that are not selected give all visible values the same.
         """
         length = q.shape[-2]
         top = self._select(q, k, keys)

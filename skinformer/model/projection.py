@@ -28,10 +28,6 @@ class InputLinear(nn.Linear):
     bias : bool
         Whether a bias is added.
 
-    See Also
-    --------
-    HiddenLinear : Maps between hidden states.
-
     Notes
     -----
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
@@ -67,10 +63,6 @@ class HiddenLinear(nn.Linear):
         Width of the output.
     bias : bool
         Whether a bias is added.
-
-    See Also
-    --------
-    ResidualOutput : The last map of a residual sublayer.
 
     Notes
     -----
@@ -122,30 +114,10 @@ class ResidualOutput(HiddenLinear):
 
 
 def fused_linear(x: Tensor, layers: Sequence[nn.Linear]) -> Sequence[Tensor]:
-    """Apply several linear layers to one input with a single matrix product.
+    """Apply linear layers, all with or all without a bias, to one input by a single product.
 
-    Each layer keeps its own parameter, so that Xavier's bounds and Muon's orthogonalisation
-    see one projection at a time, as C lists them.
-
-    Parameters
-    ----------
-    x : Tensor of shape (..., in_features)
-        The common input.
-    layers : sequence of nn.Linear
-        Layers of the same ``in_features``, all with or all without a bias.
-
-    Returns
-    -------
-    sequence of Tensor, each of shape (..., out_features of the layer)
-        Views of one product, in the order of ``layers``.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from skinformer.model.projection import HiddenLinear, fused_linear
-    >>> pair = [HiddenLinear(8, 8, bias=False), HiddenLinear(8, 4, bias=False)]
-    >>> [part.shape[-1] for part in fused_linear(torch.zeros(2, 5, 8), pair)]
-    [8, 4]
+    The outputs, (..., out_features) each, are views of it. Each layer keeps its own parameter, so
+    that Xavier's bounds and Muon's orthogonalisation see one projection at a time, as C lists them.
     """
     # PERF: joining the weights copies 3·d² numbers; one product over a wide matrix keeps both
     # threads busy and reads x once.

@@ -58,21 +58,7 @@ class Residual(nn.Module):
         self.norm_first = norm_first
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Run the sublayer inside the residual.
-
-        Parameters
-        ----------
-        x : Tensor of shape (batch, length, d_model)
-            Hidden states.
-        sublayer : callable
-            Maps a tensor of that shape to one of shape (batch, n_last, d_model), which belongs
-            to the last steps.
-
-        Returns
-        -------
-        Tensor of shape (batch, n_last, d_model)
-            New hidden states of the steps that the sublayer returned.
-        """
+        """Run a sublayer, which may return only the last steps, inside the residual."""
         branch = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
         # PERF: torch's way back through a slice fills and copies, even where it is the whole.
         n_dropped = x.shape[1] - branch.shape[1]

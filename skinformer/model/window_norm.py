@@ -15,15 +15,7 @@ _FARTHEST = 10.0
 
 
 class WindowStatistics(NamedTuple):
-    """Location and scale of the normalised columns of each window.
-
-    Parameters
-    ----------
-    mean : Tensor of shape (batch, 1, n_columns)
-        Mean over the window's rows, in the units of the input.
-    scale : Tensor of shape (batch, 1, n_columns)
-        Deviation over the window's rows (divisor: the number of rows), at least 1e-5.
-    """
+    """Mean and deviation (at least 1e-5) of the columns of windows, (batch, 1, n_columns)."""
 
     mean: Tensor
     scale: Tensor
@@ -78,20 +70,10 @@ class WindowNorm(nn.Module):
         self.n_columns = n_targets + n_past
 
     def forward(self, past: Tensor) -> tuple[Tensor, WindowStatistics]:
-        """Normalise a batch of windows.
+        """Normalise windows, (batch, seq_len, n_inputs): float32, and what `undo` needs.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_inputs)
-            Windows, columns in the order targets, past-only, known ahead. NaN, if there
-            may be any, stays NaN and does not count.
-
-        Returns
-        -------
-        normalised : Tensor of shape (batch, seq_len, n_inputs), float32
-            The windows with targets and past-only columns normalised.
-        statistics : WindowStatistics
-            What `undo` needs.
+        Columns are targets, past-only, known ahead; NaN, if there may be any, stays and does not
+        count.
         """
         values = past[..., : self.n_columns].float()
         # Distances from the last row are exact for a constant window, whatever its level, so
@@ -108,22 +90,9 @@ class WindowNorm(nn.Module):
         return normalised, WindowStatistics(last + centre, scale)
 
     def normalise_forecast(self, future: Tensor, statistics: WindowStatistics) -> Tensor:
-        """Normalise a forecast of the targets by the window that it follows.
+        """Normalise a forecast of the targets, the first columns, by its window.
 
-        Parameters
-        ----------
-        future : Tensor of shape (batch, pred_len, n_inputs)
-            Forecasts of the targets, then other columns, which stay.
-        statistics : WindowStatistics
-            What `forward` returned for the same windows.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_inputs), float32
-            Within 10 deviations: those of a window that hardly moves tell nothing.
-
-        Examples
-        --------
+        It is clipped to 10 deviations: those of a window that hardly moves tell nothing.
         >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
         >>> _, statistics = norm(torch.tensor([[[10.0], [14.0]]]))
         >>> norm.normalise_forecast(torch.tensor([[[12.0], [16.0], [99.0]]]), statistics).tolist()
@@ -143,21 +112,9 @@ class WindowNorm(nn.Module):
     def undo(
         self, forecast: Tensor, statistics: WindowStatistics, *, centre: bool = True
     ) -> Tensor:
-        """Put a forecast of the targets back on the scale of its window.
+        """Put a forecast, (batch, pred_len, n_targets, …), on the scale of its window.
 
-        Parameters
-        ----------
-        forecast : Tensor of shape (batch, pred_len, n_targets, …)
-            Forecast in the window's own units.
-        statistics : WindowStatistics
-            What `forward` returned for the same windows.
-        centre : bool, default=True
-            Whether the mean is added; a correction of another forecast has none.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets, …), float32
-            The forecast on the scale of the input.
+        Without ``centre`` the mean is not added: a correction of another forecast has none.
         """
         mean = match_axes(statistics.mean[..., : self.n_targets], forecast)
         scale = match_axes(statistics.scale[..., : self.n_targets], forecast)
