@@ -19,36 +19,12 @@ class _Bare(Optimizer):
 
 
 class BareAdamW(_Bare, AdamW):
-    """
-    AdamW; parameters, attributes and results are those of `torch.optim.AdamW`.
-
-    It steps without gradients: not ``differentiable``.
-
-    Examples
-    --------
-    >>> import torch
-    >>> p = torch.nn.Parameter(torch.tensor([1.0]))
-    >>> p.grad = torch.tensor([8.0])
-    >>> BareAdamW([p], lr=0.5, weight_decay=0.0).step()
-    >>> p.data
-    tensor([0.5000])
-    """
+    """Steps as `torch.optim.AdamW` does, without gradients: not ``differentiable``."""
 
     step: Any = no_grad()(unwrap(AdamW.step))
 
 
 class BareMuon(_Bare, Muon):
-    """
-    Muon; parameters, attributes and results are those of `torch.optim.Muon`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> p = torch.nn.Parameter(torch.eye(2))
-    >>> p.grad = torch.eye(2)
-    >>> BareMuon([p], lr=0.5, weight_decay=0.0).step()
-    >>> bool((p < 1).diagonal().all())
-    True
-    """
+    """Steps as `torch.optim.Muon` does."""
 
     step: Any = no_grad()(unwrap(Muon.step))

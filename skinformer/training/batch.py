@@ -9,21 +9,11 @@ from torch import Tensor, device
 class Batch(NamedTuple):
     """Windows that one forward pass sees together.
 
-    Attributes
-    ----------
-    inputs : tuple of (Tensor or None)
-        Positional arguments of the module: ``module(*inputs)`` gives the forecasts.
-    target : Tensor of shape (batch, pred_len, n_targets)
-        True values, standardised. Missing values are filled with any finite number.
-    weight : Tensor of shape (batch, pred_len, n_targets) or None
-        0 where the target is missing, else the sample weight (>= 0). None means 1 everywhere.
-
-    Examples
-    --------
-    >>> import torch
-    >>> batch = Batch((torch.zeros(32, 96, 7), None), torch.zeros(32, 24, 1), None)
-    >>> batch.target.shape
-    torch.Size([32, 24, 1])
+    inputs: positional arguments of the module: ``module(*inputs)`` gives the forecasts.
+    target: true values, standardised, (batch, pred_len, n_targets); missing ones are filled with
+    any finite number.
+    weight: of the target's shape; 0 where it is missing, else the sample weight (>= 0). None means
+    1.
     """
 
     inputs: tuple[Tensor | None, ...]
@@ -32,21 +22,7 @@ class Batch(NamedTuple):
 
 
 class Batches(Protocol):
-    """A sized iterable of `Batch`; a training one shuffles anew in each iteration.
-
-    See Also
-    --------
-    ShuffledBatches : Batches that a resumed fit sees again.
-
-    Examples
-    --------
-    A list is enough where nothing shuffles:
-
-    >>> import torch
-    >>> validation: Batches = [Batch((torch.zeros(2, 5),), torch.zeros(2, 3, 1), None)]
-    >>> len(validation)
-    1
-    """
+    """A sized iterable of `Batch`; a training one shuffles anew in each iteration."""
 
     def __len__(self) -> int:
         """Return the number of batches in one iteration."""
@@ -57,10 +33,7 @@ class Batches(Protocol):
 
 @runtime_checkable
 class ShuffledBatches(Batches, Protocol):
-    """Batches with a generator whose state a checkpoint stores.
-
-    A resumed fit then sees the batches that an uninterrupted one would have seen.
-    """
+    """Batches whose generator's state a checkpoint stores: a resumed fit sees the same ones."""
 
     def get_state(self) -> Any:
         """Give the state of the generator, in tensors and plain Python values."""
@@ -70,27 +43,7 @@ class ShuffledBatches(Batches, Protocol):
 
 
 def to_device(batch: Batch, *, device: device) -> Batch:
-    """Move a batch to a device.
-
-    Parameters
-    ----------
-    batch : Batch
-        Any batch.
-    device : torch.device
-        Where the module lives.
-
-    Returns
-    -------
-    Batch
-        The same values there.
-
-    Examples
-    --------
-    >>> import torch
-    >>> batch = Batch((torch.zeros(2, 5), None), torch.zeros(2, 3, 1), None)
-    >>> to_device(batch, device=torch.device("meta")).target.device
-    device(type='meta')
-    """
+    """Move a batch to a device."""
     # PERF: non_blocking overlaps the copy with the previous step when the batch is in pinned
     # memory; where the batch is on the device already, `to` returns the tensor itself.
     return Batch(

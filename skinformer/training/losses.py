@@ -14,69 +14,17 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def squared_error(output: Tensor, target: Tensor) -> Tensor:
-    """Return ``(output - target)**2``; its mean is minimised by the conditional mean.
-
-    Parameters
-    ----------
-    output : Tensor of shape (batch, pred_len, n_targets)
-        Forecasts, in standard deviations of the target.
-    target : Tensor of shape (batch, pred_len, n_targets)
-        True values.
-
-    Returns
-    -------
-    Tensor of shape (batch, pred_len, n_targets)
-        Errors, float32.
-
-    Examples
-    --------
-    >>> squared_error(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
-    tensor([0., 4.])
-    """
+    """Return ``(output - target)**2``; its mean is minimised by the conditional mean."""
     return (output.float() - target.float()).square()
 
 
 def absolute_error(output: Tensor, target: Tensor) -> Tensor:
-    """Return ``|output - target|``; its mean is minimised by the conditional median.
-
-    Parameters
-    ----------
-    output : Tensor of shape (batch, pred_len, n_targets)
-        Forecasts, in standard deviations of the target.
-    target : Tensor of shape (batch, pred_len, n_targets)
-        True values.
-
-    Returns
-    -------
-    Tensor of shape (batch, pred_len, n_targets)
-        Errors, float32.
-
-    Examples
-    --------
-    >>> absolute_error(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
-    tensor([0., 2.])
-    """
+    """Return ``|output - target|``; its mean is minimised by the conditional median."""
     return (output.float() - target.float()).abs()
 
 
 def huber_error(*, delta: float) -> Loss:
-    """Build the Huber loss: squared near 0, straight beyond `delta`.
-
-    Parameters
-    ----------
-    delta : float > 0
-        Where the parabola ends, in standard deviations of the target.
-
-    Returns
-    -------
-    Loss
-        ``e**2 / 2`` if ``|e| <= delta``, else ``delta * (|e| - delta / 2)``.
-
-    Examples
-    --------
-    >>> huber_error(delta=1.0)(torch.tensor([1.0, 4.0]), torch.zeros(2))
-    tensor([0.5000, 3.5000])
-    """
+    """Build the Huber loss: ``e**2 / 2`` up to `delta`, then ``delta * (|e| - delta / 2)``."""
 
     def _errors(output: Tensor, target: Tensor) -> Tensor:
         return functional.huber_loss(output.float(), target.float(), reduction="none", delta=delta)
@@ -85,31 +33,11 @@ def huber_error(*, delta: float) -> Loss:
 
 
 def quantile_error(*, levels: Sequence[float]) -> Loss:
-    """Build the quantile (pinball) loss of several levels at once.
+    """Build the mean over levels of the quantile (pinball) loss; levels are the output's last axis.
 
-    Parameters
-    ----------
-    levels : sequence of float in (0, 1)
-        Quantile levels, in the order of the output's last axis.
-
-    Returns
-    -------
-    Loss
-        Takes `output` of shape ``(*target.shape, n_levels)``; gives the mean over the levels of
-        ``max(tau * (y - q), (tau - 1) * (y - q))``.
-
-    Notes
-    -----
-    NOTE[DIFF]: the time-series chapter prints the branches the other way round, so that its
-    level 0.9 learns the 10 % quantile.
-
-    Examples
-    --------
-    A forecast that is too low is nine times as bad as one too high, at level 0.9:
-
-    >>> loss = quantile_error(levels=[0.9])
-    >>> loss(torch.tensor([[0.0], [2.0]]), torch.tensor([1.0, 1.0]))
-    tensor([0.9000, 0.1000])
+    ``max(tau * (y - q), (tau - 1) * (y - q))``: at level 0.9 a forecast that is too low is nine
+    times as bad as one too high. NOTE[DIFF]: the time-series chapter prints the branches the other
+    way round, so that its level 0.9 learns the 10 % quantile.
     """
     fixed = tuple(levels)
 
@@ -122,53 +50,20 @@ def quantile_error(*, levels: Sequence[float]) -> Loss:
 
 
 def level_error(*, level: float) -> Loss:
-    """Build the quantile loss of one level, for an output of the target's shape.
-
-    Parameters
-    ----------
-    level : float in (0, 1)
-        Share of the truth that shall lie below the forecast.
-
-    Returns
-    -------
-    Loss
-        `quantile_error` without the axis of levels.
-
-    Examples
-    --------
-    >>> level_error(level=0.9)(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
-    tensor([0.9000, 0.1000])
-    """
+    """Build the quantile loss of one level, for an output of the target's shape."""
     errors = quantile_error(levels=[level])
     return lambda output, target: errors(output.unsqueeze(-1), target)
 
 
 def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
-    """Build the cross-entropy of classes, with label smoothing and the z-loss.
+    """Build the cross-entropy of logits, (*target.shape, K), with label smoothing and the z-loss.
 
-    Parameters
-    ----------
-    label_smoothing : float in [0, 1)
-        Probability taken from the true class and shared equally by the ``K - 1`` others.
-    z_weight : float >= 0
-        Weight of ``logsumexp(logits)**2``, which keeps the logits from drifting; 1e-4 is usual.
+    label_smoothing: eps, probability taken from the true class and shared equally by the others.
+    z_weight: weight of ``logsumexp(logits)**2``, which keeps logits from drifting; 1e-4 is usual.
 
-    Returns
-    -------
-    Loss
-        Takes `output` (logits) of shape ``(*target.shape, K)`` and integer class numbers.
-
-    Notes
-    -----
     ``z_weight * logsumexp**2 - (1 - eps) * log p_true - eps / (K - 1) * sum(log p_other)``.
     torch's own ``label_smoothing`` is another distribution: it spreads ``eps / K`` over all
     classes, the true one included. Never smooth a continuous target.
-
-    Examples
-    --------
-    >>> loss = cross_entropy(label_smoothing=0.0, z_weight=0.0)
-    >>> loss(torch.zeros(2, 4), torch.tensor([0, 3]))
-    tensor([1.3863, 1.3863])
     """
 
     def _errors(output: Tensor, target: Tensor) -> Tensor:
@@ -191,28 +86,7 @@ LOSSES: dict[str, Loss] = {
 
 
 def as_loss(loss: str | Loss) -> Loss:
-    """Return the loss function of a name; a function is returned as it is.
-
-    Parameters
-    ----------
-    loss : {"mse", "mae", "huber"} or callable
-        "huber" bends at one standard deviation.
-
-    Returns
-    -------
-    Loss
-        The function.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-
-    Examples
-    --------
-    >>> as_loss("mae").__name__
-    'absolute_error'
-    """
+    """Return the loss function of a name; a function is returned as it is."""
     if callable(loss):
         return loss
     if loss not in LOSSES:
@@ -221,25 +95,7 @@ def as_loss(loss: str | Loss) -> Loss:
 
 
 def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
-    """Return the sum of the weights of a batch: the denominator of its mean.
-
-    Parameters
-    ----------
-    target : Tensor
-        True values; gives the number of values and the device.
-    weight : Tensor of the target's shape or None
-        0 where missing; None means 1 everywhere.
-
-    Returns
-    -------
-    Tensor of shape ()
-        Float32.
-
-    Examples
-    --------
-    >>> total_weight(torch.zeros(2, 3, 1), weight=None)
-    tensor(6.)
-    """
+    """Return the sum of the weights (None: 1 everywhere), the denominator of a mean."""
     if weight is None:
         return torch.full((), float(target.numel()), device=target.device)
     return weight.sum(dtype=torch.float32)
@@ -248,25 +104,7 @@ def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
 def weighted_mean(errors: Tensor, *, weight: Tensor | None, total: Tensor) -> Tensor:
     """Return ``sum(weight * errors) / total``, or 0 where nothing is present.
 
-    Parameters
-    ----------
-    errors : Tensor
-        From a loss.
-    weight : Tensor of the same shape or None
-        0 where the target is missing; None means 1 everywhere.
-    total : Tensor of shape ()
-        Sum of the weights of all batches that share the mean (more than one with accumulation).
-
-    Returns
-    -------
-    Tensor of shape ()
-        Float32.
-
-    Examples
-    --------
-    >>> weight = torch.tensor([1.0, 0.0, 3.0])
-    >>> weighted_mean(torch.tensor([4.0, 100.0, 8.0]), weight=weight, total=weight.sum())
-    tensor(7.)
+    total: sum of the weights of all batches that share the mean (several with accumulation).
     """
     if weight is not None:
         errors = errors * weight

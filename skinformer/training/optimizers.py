@@ -18,29 +18,7 @@ ParameterGroups = Mapping[str, Sequence[nn.Parameter]]
 
 
 def check_partition(module: nn.Module, *, groups: ParameterGroups) -> None:
-    """Check that each trainable parameter of a module is in exactly one group.
-
-    Parameters
-    ----------
-    module : Module
-        The module that is trained.
-    groups : mapping of str to sequence of Parameter
-        Keys "matrix", "decayed" and "plain".
-
-    Raises
-    ------
-    ValueError
-        If a parameter has no group (it would never be trained) or several (it would be stepped
-        twice).
-
-    Examples
-    --------
-    >>> linear = nn.Linear(2, 2)
-    >>> check_partition(linear, groups={"matrix": [linear.weight], "plain": []})
-    Traceback (most recent call last):
-    ...
-    ValueError: each trainable parameter needs exactly one role; wrong counts: bias (0).
-    """
+    """Raise unless each trainable parameter is in one group: in none it is never trained."""
     held = [id(p) for group in groups.values() for p in group]
     counts = {name: held.count(id(p)) for name, p in module.named_parameters() if p.requires_grad}
     wrong = [f"{name} ({count})" for name, count in counts.items() if count != 1]
@@ -60,32 +38,10 @@ def make_optimizers(
 ) -> list[Optimizer]:
     """Build the optimisers of a fit; each group keeps its peak rate as ``initial_lr``.
 
-    Parameters
-    ----------
-    groups : mapping of str to sequence of Parameter
-        "matrix" (attention, feed-forward and gate matrices: Muon), "decayed" (other matrices) and
-        "plain" (biases, norms, embeddings, temperatures: never decayed).
-    optimizer : {"adamw", "muon"}
-        "adamw" steps everything by AdamW; "muon" steps the group "matrix" by Muon.
-    learning_rate : float
-        Peak learning rate of AdamW.
-    muon_learning_rate : float
-        Peak learning rate of Muon; without effect with "adamw".
-    weight_decay : float
-        Decoupled decay: matrices shrink by ``learning_rate * weight_decay`` a step.
+    groups: "matrix" (attention, feed-forward and gate matrices, which "muon" steps by Muon),
+    "decayed" (other matrices) and "plain" (biases, norms, embeddings, temperatures: no decay).
+    weight_decay: decoupled; matrices shrink by ``learning_rate * weight_decay`` a step.
 
-    Returns
-    -------
-    list of Optimizer
-        One or two; none of them is empty.
-
-    Raises
-    ------
-    ValueError
-        If `optimizer` is unknown.
-
-    Notes
-    -----
     AdamW: ``m = b1 m + (1 - b1) g``, ``v = b2 v + (1 - b2) g**2``, then
     ``theta -= lr * (m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + eps) + decay * theta)`` with
     ``b1 = 0.9``, ``b2 = 0.95``, ``eps = 1e-8``. NOTE[DIFF]: the transformer notes leave out the
@@ -94,15 +50,6 @@ def make_optimizers(
     NOTE[DIFF]: the training configuration gives Muon no decay of its own. Its learning rate is
     some 70 times AdamW's, so the same factor would decay matrices 70 times faster; Muon gets
     ``weight_decay * learning_rate / muon_learning_rate``, the same shrinkage per step.
-
-    Examples
-    --------
-    >>> linear = nn.Linear(2, 2)
-    >>> groups = {"matrix": [linear.weight], "decayed": [], "plain": [linear.bias]}
-    >>> made = make_optimizers(groups, optimizer="muon", learning_rate=3e-4,
-    ...                        muon_learning_rate=0.02, weight_decay=0.1)
-    >>> [type(optimizer).__name__ for optimizer in made]
-    ['BareMuon', 'BareAdamW']
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer={optimizer!r}: must be one of {', '.join(OPTIMIZERS)}.")
@@ -138,53 +85,15 @@ def make_optimizers(
 
 
 def set_learning_rates(optimizers: Iterable[Optimizer], *, multiplier: float) -> None:
-    """Set every group to `multiplier` times its peak learning rate.
-
-    Parameters
-    ----------
-    optimizers : iterable of Optimizer
-        From `make_optimizers`.
-    multiplier : float in [0, 1]
-        From `learning_rate_multiplier`.
-
-    Examples
-    --------
-    >>> optimizer = BareAdamW([{"params": [nn.Parameter(torch.ones(1))], "initial_lr": 0.01}])
-    >>> set_learning_rates([optimizer], multiplier=0.5)
-    >>> optimizer.param_groups[0]["lr"]
-    0.005
-    """
+    """Set every group to `multiplier` times its peak learning rate."""
     for group in _groups(optimizers):
         group["lr"] = group["initial_lr"] * multiplier
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], *, max_norm: float | None) -> Tensor:
-    """Clip the gradients to a global norm and return the norm before clipping.
+    """Clip gradients, float32 and unscaled, to a global norm in place; return the norm before.
 
-    Parameters
-    ----------
-    parameters : iterable of Parameter
-        Their gradients, float32, already unscaled, are changed in place.
-    max_norm : float or None
-        Upper bound of the norm; None only measures.
-
-    Returns
-    -------
-    Tensor of shape ()
-        Euclidean norm of all gradients together; not finite if one of them is not.
-
-    Notes
-    -----
-    ``g *= min(1, max_norm / (norm + 1e-6))``; the 1e-6 is torch's, the note has none.
-
-    Examples
-    --------
-    >>> p = nn.Parameter(torch.zeros(2))
-    >>> p.grad = torch.tensor([3.0, 4.0])
-    >>> float(clip_gradients([p], max_norm=1.0))
-    5.0
-    >>> p.grad
-    tensor([0.6000, 0.8000])
+    ``g *= min(1, max_norm / (norm + 1e-6))``, the 1e-6 is torch's; None only measures.
     """
     if max_norm is None:
         return nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
@@ -193,27 +102,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], *, max_norm: float | None
 
 
 def step_if_finite(optimizers: Iterable[Optimizer], *, norm: Tensor) -> None:
-    """Take one step with each optimiser, or none if the gradient norm is not finite.
-
-    Parameters
-    ----------
-    optimizers : iterable of Optimizer
-        From `make_optimizers`.
-    norm : Tensor of shape ()
-        From `clip_gradients`.
-
-    Notes
-    -----
-    A skipped step leaves the parameters, the moments and the step counts as they were.
-
-    Examples
-    --------
-    >>> p = nn.Parameter(torch.ones(1))
-    >>> p.grad = torch.tensor([float("nan")])
-    >>> step_if_finite([BareAdamW([p])], norm=torch.tensor(float("nan")))
-    >>> p.data
-    tensor([1.])
-    """
+    """Take one step with each optimiser; none, all state as it was, if the norm is not finite."""
     if reading_is_free(norm.device):
         if bool(torch.isfinite(norm)):
             for optimizer in optimizers:
@@ -224,44 +113,12 @@ def step_if_finite(optimizers: Iterable[Optimizer], *, norm: Tensor) -> None:
 
 
 def reading_is_free(device: torch.device) -> bool:
-    """Return whether a tensor's value can be read at once.
-
-    Parameters
-    ----------
-    device : torch.device
-        Where the tensor lives.
-
-    Returns
-    -------
-    bool
-        False on CUDA, where a read waits until all that is queued has been computed.
-
-    Examples
-    --------
-    >>> reading_is_free(torch.device("cpu"))
-    True
-    """
+    """Return False on CUDA, where reading a value waits until all that is queued is computed."""
     return device.type != "cuda"
 
 
 def step_without_reading(optimizer: Optimizer, *, norm: Tensor) -> None:
-    """Take one step or none without waiting for the device to know the norm.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Fused AdamW or Muon.
-    norm : Tensor of shape ()
-        From `clip_gradients`.
-
-    Examples
-    --------
-    >>> p = nn.Parameter(torch.ones(1))
-    >>> p.grad = torch.tensor([float("nan")])
-    >>> step_without_reading(BareAdamW([p], fused=True), norm=torch.tensor(float("nan")))
-    >>> p.data
-    tensor([1.])
-    """
+    """Take one step, or none, with a fused AdamW or Muon without waiting to know the norm."""
     skip = ~torch.isfinite(norm)
     # PERF: the fused kernels leave parameters, moments and step counts alone where `found_inf`
     # is 1 - what torch.amp.GradScaler hands them; it costs nothing.

@@ -23,27 +23,10 @@ __all__ = ["add_up_gradients", "own_windows", "share_state"]
 
 @contextmanager
 def own_windows(module: nn.Module, batch: Batch) -> Iterator[Batch]:
-    """Give this rank's windows of a batch, and let dropout draw those of all.
+    """Give this rank's windows of a batch, and let dropout draw those of all inside the context.
 
-    Parameters
-    ----------
-    module : Module
-        What they are given to, forwards and backwards, inside the context.
-    batch : Batch
-        The same on all ranks.
-
-    Yields
-    ------
-    Batch
-        The batch itself where nobody shares it. A rank for which there is no window gets the
-        first one with weight 0: it has to draw what all draw.
-
-    Examples
-    --------
-    >>> batch = Batch((torch.zeros(3, 5),), torch.zeros(3, 2, 1), None)
-    >>> with own_windows(nn.Identity(), batch) as own:
-    ...     own is batch
-    True
+    A rank for which there is no window gets the first one with weight 0: it has to draw what all
+    draw.
     """
     if ranks.size() == 1:
         yield batch
@@ -67,42 +50,14 @@ def _rows(batch: Batch, rows: slice) -> Batch:
 
 
 def add_up_gradients(module: nn.Module, mean: Tensor) -> Tensor:
-    """Replace gradients and a loss, each a rank's part, by those of the whole batch.
-
-    Parameters
-    ----------
-    module : Module
-        With gradients.
-    mean : Tensor of shape ()
-        This rank's part of the mean loss.
-
-    Returns
-    -------
-    Tensor of shape ()
-        The mean loss.
-
-    Examples
-    --------
-    >>> add_up_gradients(nn.Linear(1, 1), torch.tensor(2.0))
-    tensor(2.)
-    """
+    """Replace gradients, and the mean loss that is returned, by those of the whole batch."""
     gradients = [p.grad for p in module.parameters() if p.grad is not None]
     ranks.add_up([mean, *gradients])
     return mean
 
 
 def share_state(module: nn.Module) -> None:
-    """Let all ranks start from the first one's weights and generators.
-
-    Parameters
-    ----------
-    module : Module
-        The same kind on all ranks.
-
-    Examples
-    --------
-    >>> share_state(nn.Linear(1, 1))
-    """
+    """Let all ranks start from the first one's weights and generators."""
     if ranks.size() > 1:
         state = ranks.from_first(
             lambda: {

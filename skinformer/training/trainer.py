@@ -57,66 +57,23 @@ def train(
     epochs and ends with the last weights. The module ends in evaluation mode. What it draws must
     come from generators whose states are part of its state dict, or a resumed fit will not repeat.
 
-    Parameters
-    ----------
-    module : Module
-        ``module(*batch.inputs)`` gives the forecasts; on the device where it shall be trained.
-    training : Batches
-        Shuffled anew in each iteration.
-    validation : Batches or None
-        Later than all training targets. None switches early stopping off.
-    settings : TrainerSettings
-        How to train.
-    groups : mapping of str to sequence of Parameter
-        See `make_optimizers`.
-    on_epoch : callable or None
-        Called as ``on_epoch(record, module)`` after each epoch, the module in evaluation mode; True
-        stops the fit. The record holds the epochs so far, those of the checkpoint too, the loss of
-        the module's weights, and why it was the last epoch if it was.
-    checkpoint : path-like or None
-        File written after each epoch. If it exists, the fit continues from it, with the same
-        result, bit for bit, as if it had never been stopped; or it is refused, and the module
-        stays as it is.
-    fingerprint : mapping of str to str
-        Hashes of data and parameters by name; a checkpoint with others is refused.
+    training: shuffled anew in each iteration.
+    validation: later than all training targets; None switches early stopping off.
+    groups: see `make_optimizers`.
+    on_epoch: called as ``on_epoch(record, module)`` after each epoch, the module in evaluation
+    mode; True stops the fit. The record holds the epochs so far, those of the checkpoint too, the
+    loss of the module's weights, and why it was the last epoch if it was.
+    checkpoint: file written after each epoch. If it exists, the fit continues from it, with the
+    same result, bit for bit, as if it had never been stopped; or it is refused, and the module
+    stays.
+    fingerprint: hashes of data and parameters by name; a checkpoint with others is refused.
 
-    Returns
-    -------
-    TrainingRecord
-        The epochs, the best of them and why the fit stopped.
-
-    Raises
-    ------
-    FloatingPointError
-        If a loss is not finite, or the gradients of several steps in a row are not. The module
-        then has its best weights so far.
-    ValueError
-        If a setting is unknown or impossible on the device, a parameter has no group, or the
-        checkpoint is damaged or belongs to another fit.
-    KeyboardInterrupt
-        After Ctrl-C before an epoch has ended, or at any time where ranks share the fit. The
-        module then has its best weights so far, or those it came with.
-
-    Warns
-    -----
-    UserWarning
-        After Ctrl-C in a later epoch; the record is returned. The best weights so far are kept,
-        or without validation the current ones. Once, if the checkpoint cannot be written.
-
-    Examples
-    --------
-    >>> inputs = torch.linspace(-1, 1, 8).reshape(8, 1, 1)
-    >>> module = nn.Linear(1, 1)
-    >>> groups = {"matrix": [], "decayed": [module.weight], "plain": [module.bias]}
-    >>> settings = TrainerSettings(
-    ...     max_iter=200, n_iter_no_change=5, tol=1e-4, learning_rate=0.1,
-    ...     muon_learning_rate=0.02, weight_decay=0.0, optimizer="adamw", schedule="cosine",
-    ...     warmup_fraction=0.05, max_grad_norm=1.0, accumulate=1, precision="fp32", loss="mse")
-    >>> record = train(
-    ...     module, training=[Batch((inputs,), 3 * inputs + 1, None)], validation=None,
-    ...     settings=settings, groups=groups, on_epoch=None, checkpoint=None, fingerprint={})
-    >>> record.stopped, round(module.weight.item(), 2), round(module.bias.item(), 2)
-    ('max_iter', 3.0, 1.0)
+    A loss that is not finite, or gradients of several steps in a row that are not, raise
+    FloatingPointError; the module then has its best weights so far. Ctrl-C before an epoch has
+    ended, or at any time where ranks share the fit, raises KeyboardInterrupt, with the best weights
+    or those the module came with. Later it warns and returns the record; the best weights so far
+    are kept, or without validation the current ones. A checkpoint that cannot be written warns
+    once.
     """
     share_state(module)
     fit = _Fit(module, training=training, settings=settings, groups=groups)
