@@ -43,33 +43,10 @@ class Split(NamedTuple):
 
 
 def split_rows(name: str, n_rows: int, shares: tuple[float, float] = (0.7, 0.2)) -> Split:
-    """
-    Give the borders that published tables use.
+    """Give the borders that published tables use, or raise if a part has no rows.
 
-    Parameters
-    ----------
-    name : str
-        Name of the series: ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others
-        shares of their rows.
-    n_rows : int
-        Rows in all.
-    shares : tuple of float, default=(0.7, 0.2)
-        Of training and test rows; the validation rows lie between them.
-
-    Returns
-    -------
-    Split
-        Row numbers.
-
-    Raises
-    ------
-    ValueError
-        If the shares leave a part without rows, or the series is too short for its borders.
-
-    Examples
-    --------
-    >>> split_rows("ETTh1", 17420)
-    Split(train=8640, validation=11520, test=14400)
+    ETTh* and ETTm* have 12, 4 and 4 months of 30 days; all others ``shares`` of training and of
+    test rows, between which the validation rows lie.
     """
     if name.startswith("ETT"):
         month = _MONTH * (4 if name.startswith("ETTm") else 1)
@@ -99,37 +76,15 @@ def measure(
     references: bool = True,
     parts: bool = False,
 ) -> pd.DataFrame:
-    """
-    Fit on the training rows, stop early on the validation rows, and measure on the test rows.
+    """Fit on the training rows, stop early on the validation rows, and measure on the test rows.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        All columns are forecast.
-    split : Split
-        Borders of the rows.
-    horizon : int
-        Steps of a forecast.
-    parameters : dict
-        Parameters of `InformerRegressor`.
-    references : bool, default=True
-        Whether the last value, the last day and the best ridge are measured, too.
-    parts : bool, default=False
-        Whether its ridges alone, without and with what the time of the day adds to them, these and
-        trees, these and the network, each with its share, and a network alone, in a fit of its own,
-        are measured, too.
+    All columns of the frame are forecast ``horizon`` steps ahead. One row per method: mse and mae
+    (standardised units), and of the model the seconds of fit and of all forecasts, the process's
+    peak memory so far in MB, the network's share and its epochs.
 
-    Returns
-    -------
-    DataFrame
-        One row per method: mse and mae (standardised units), and of the model the seconds of fit
-        and of all forecasts, the process's peak memory so far in MB, how far the Informer was
-        trusted and how many epochs it had.
-
-    Raises
-    ------
-    ValueError
-        If a part of the rows is too short, or holds no values.
+    references: whether the last value, the last day and the best ridge are measured, too.
+    parts: whether these are, too, each with its share: ridges alone, without and with what the time
+    of the day adds to them; these and trees; these and the network; a network alone, fitted anew.
     """
     day = rows_of_a_day(frame.index)
     _check_parts(frame, split, horizon, day if references else None)
@@ -220,21 +175,8 @@ def _speakers(model: InformerRegressor) -> tuple[bool, ...]:
 
 
 def rows_of_a_day(index: pd.Index) -> int:
-    """
-    Count the rows of a day.
+    """Count the rows of a day: 24 without dates, 7 where a row is a day or longer.
 
-    Parameters
-    ----------
-    index : Index of shape (n_rows,)
-        Labels of the rows.
-
-    Returns
-    -------
-    int
-        24 for hourly rows and where the index has no dates; 7 where a row is a day or longer.
-
-    Examples
-    --------
     >>> rows_of_a_day(pd.date_range("2024-01-01", periods=9, freq="15min"))
     96
     """

@@ -21,19 +21,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """
-    Run the benchmark from the command line.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Command line; None takes the process's own.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
+    """Run the benchmark from the command line; None takes the process's own."""
     arguments = sys.argv[1:] if arguments is None else arguments
     given = {argument.split("=")[0] for argument in arguments}
     kind = next((kind for kind in _KINDS if f"--{kind}" in given), "data")

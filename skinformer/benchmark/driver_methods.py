@@ -41,54 +41,18 @@ _STRENGTHS = tuple(np.logspace(-1, 4, 11))
 
 
 def forecast_weekly_naive(driven: Driven) -> Float64Array:
-    """
-    Repeat the last week.
-
-    Parameters
-    ----------
-    driven : Driven
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_origins, 48)
-        Forecasts; NaN where that value is missing.
-    """
+    """Repeat the last week: (n_origins, 48), NaN where that value is missing."""
     values: Float64Array = driven.frame.iloc[:, 0].to_numpy()[driven.ahead - _WEEK]
     return values
 
 
 def forecast_boosting(driven: Driven) -> Float64Array:
-    """
-    Forecast by 300 boosted trees on lags, the calendar and the drivers of each hour.
-
-    Parameters
-    ----------
-    driven : Driven
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_origins, 48)
-        Forecasts.
-    """
+    """Forecast by 300 boosted trees on lags, the calendar and the drivers of each hour."""
     return _forecast_by(driven, HistGradientBoostingRegressor(max_iter=300, random_state=0))
 
 
 def forecast_ridge(driven: Driven) -> Float64Array:
-    """
-    Forecast by a ridge on the same, hours and weekdays as columns of their own.
-
-    Parameters
-    ----------
-    driven : Driven
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_origins, 48)
-        Forecasts. Its strength is chosen by leaving out training rows.
-    """
+    """Forecast by a ridge on the same, hours and weekdays as columns; strength by leave-one-out."""
     classes = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["hour", "weekday", "hour of week"]),
         remainder=make_pipeline(SimpleImputer(), StandardScaler()),
@@ -99,19 +63,7 @@ def forecast_ridge(driven: Driven) -> Float64Array:
 
 
 def forecast_tabular(driven: Driven) -> Float64Array:
-    """
-    Forecast by the estimator's regressor on window features alone.
-
-    Parameters
-    ----------
-    driven : Driven
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_origins, 48)
-        Forecasts.
-    """
+    """Forecast by the estimator's regressor on window features alone."""
     frame, origins = driven.frame, driven.origins
     columns = [frame[name].to_numpy() for name in frame.columns]
     start, stop = np.zeros(1, dtype=np.int64), np.array([driven.n_train])
@@ -134,19 +86,7 @@ def forecast_tabular(driven: Driven) -> Float64Array:
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
-    """
-    Make a function that fits the estimator and forecasts.
-
-    Parameters
-    ----------
-    parameters : dict
-        Parameters of `InformerRegressor`, but for `target`, `pred_len` and `known_future`.
-
-    Returns
-    -------
-    callable
-        From a series to forecasts of shape (n_origins, 48).
-    """
+    """Make a function that fits the estimator and forecasts a series, (n_origins, 48)."""
     return partial(_forecast_by_estimator, parameters=parameters)
 
 

@@ -47,17 +47,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Driven:
-    """
-    A series with columns that are known ahead, parted into training rows and those to forecast.
+    """A series with columns that are known ahead.
 
-    Parameters
-    ----------
-    name : str
-        Name of the series.
-    frame : DataFrame of shape (n_rows, 1 + n_known)
-        Hourly rows under their time: the target first, then what is known ahead.
-    n_train : int
-        Rows to fit to; the rest is forecast.
+    frame: hourly rows under their time: the target first, then what is known ahead.
+    n_train: rows to fit to; the rest is forecast.
     """
 
     name: str
@@ -82,32 +75,11 @@ Forecaster: TypeAlias = Callable[[Driven], Float64Array]
 def load_driven(
     name: str, folder: str | Path, *, development: bool = False, drivers: bool = True
 ) -> Driven:
-    """
-    Read a series with drivers.
+    """Read a series with drivers, from its first whole day to its last one.
 
-    Parameters
-    ----------
-    name : str
-        Name of its file, without ending. But for the two of the protocol its columns are time,
-        the target and, where they are numbers, drivers.
-    folder : path-like
-        Where it is.
-    development : bool, default=False
-        Whether the test rows are cut off first.
-    drivers : bool, default=True
-        Whether anything but the target is kept.
-
-    Returns
-    -------
-    Driven
-        From its first whole day to its last one.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is too short, or its first column is no time.
+    But for the two of the protocol its columns are time, the target and, where they are numbers,
+    drivers. ``development`` cuts off the test rows first; without ``drivers`` only the target is
+    kept.
     """
     rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", index_col=0)
     numbers = [str(column) for column in rows.select_dtypes("number").columns]
@@ -128,21 +100,10 @@ def load_driven(
 
 
 def measure_driven(driven: Driven, forecasters: Mapping[str, Forecaster]) -> pd.DataFrame:
-    """
-    Measure any forecasters beside the first of them.
+    """Measure forecasters, which give (n_origins, 48), beside the first of them.
 
-    Parameters
-    ----------
-    driven : Driven
-        Any.
-    forecasters : mapping of str to callable
-        From a series to forecasts of shape (n_origins, 48); the first is the yardstick.
-
-    Returns
-    -------
-    DataFrame
-        One row each: MAE and RMSE in the target's units, MAE over the first one's, seconds, and
-        the process's peak memory so far in MB. Truths that are missing are left out.
+    One row each: MAE and RMSE in the target's units, MAE over the first one's, seconds, and the
+    process's peak memory so far in MB. Truths that are missing are left out.
     """
     truth = driven.frame.iloc[:, 0].to_numpy()[driven.ahead]
     rows = {}

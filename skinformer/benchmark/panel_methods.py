@@ -23,19 +23,7 @@ __all__ = [
 
 
 def forecast_seasonal_naive(panel: Panel) -> Float64Array:
-    """
-    Repeat the last season.
-
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series, horizon)
-        Forecasts.
-    """
+    """Repeat the last season, (n_series, horizon)."""
     steps = np.arange(panel.horizon)
     return np.stack(
         [_last_season(rows, panel.period)[steps % panel.period] for rows in panel.filled]
@@ -43,19 +31,10 @@ def forecast_seasonal_naive(panel: Panel) -> Float64Array:
 
 
 def forecast_naive2(panel: Panel) -> Float64Array:
-    """
-    Repeat the last value of the seasonally adjusted rows, by which OWA is measured.
+    """Repeat the last value of the seasonally adjusted rows, by which OWA is measured.
 
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series, horizon)
-        Forecasts. Effects multiply, by classical decomposition, where the autocorrelation at the
-        lag of a season is significant at 90 % and all rows are positive.
+    Effects multiply, by classical decomposition, where the autocorrelation at the lag of a season
+    is significant at 90 % and all rows are positive.
     """
     steps = np.arange(panel.horizon)
     out = []
@@ -67,21 +46,7 @@ def forecast_naive2(panel: Panel) -> Float64Array:
 
 
 def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
-    """
-    Forecast by the classical blend alone.
-
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-    seq_len : int, default=96
-        Longest look-back.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series, horizon)
-        Forecasts.
-    """
+    """Forecast by the classical blend alone."""
     filled = panel.filled
     values, first_row = np.concatenate(filled), np.cumsum([0, *map(len, filled)])
     fit = fit_classical(
@@ -92,19 +57,7 @@ def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
-    """
-    Make a function that fits the estimator and forecasts.
-
-    Parameters
-    ----------
-    parameters : dict
-        Parameters of `InformerRegressor`, but for `target` and `pred_len`.
-
-    Returns
-    -------
-    callable
-        From a panel to forecasts of shape (n_series, horizon).
-    """
+    """Make a function that fits the estimator and forecasts a panel, (n_series, horizon)."""
     return partial(_forecast_by_estimator, parameters=parameters)
 
 

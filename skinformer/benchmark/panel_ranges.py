@@ -41,38 +41,12 @@ QuantileForecaster: TypeAlias = Callable[[Panel, tuple[float, ...]], Float64Arra
 
 
 def make_quantile_forecaster(parameters: dict[str, Any]) -> QuantileForecaster:
-    """
-    Make a function that fits the estimator and forecasts quantiles.
-
-    Parameters
-    ----------
-    parameters : dict
-        Parameters of `InformerRegressor`, but for `target` and `pred_len`.
-
-    Returns
-    -------
-    callable
-        From a panel and levels to forecasts of shape (n_series, horizon, n_levels).
-    """
+    """Make a function that fits the estimator and forecasts (n_series, horizon, n_levels)."""
     return partial(_by_estimator, parameters=parameters)
 
 
 def repeat_last_season(panel: Panel, levels: tuple[float, ...]) -> Float64Array:
-    """
-    Repeat the last season, sure of it.
-
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-    levels : tuple of float
-        Of quantiles, which are all the same.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series, horizon, n_levels)
-        Forecasts.
-    """
+    """Repeat the last season at all levels, (n_series, horizon, n_levels)."""
     steps = np.arange(panel.horizon)
     rows = [part[-panel.period :] for part in panel.filled]
     forecast = np.stack([part[steps % len(part)] for part in rows])
@@ -82,21 +56,10 @@ def repeat_last_season(panel: Panel, levels: tuple[float, ...]) -> Float64Array:
 def measure_panel_ranges(
     panel: Panel, forecasters: Mapping[str, QuantileForecaster]
 ) -> pd.DataFrame:
-    """
-    Measure quantiles of any forecasters.
+    """Measure quantiles of forecasters, which give (n_series, horizon, n_levels).
 
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-    forecasters : mapping of str to callable
-        From a panel and levels to forecasts of shape (n_series, horizon, n_levels).
-
-    Returns
-    -------
-    DataFrame
-        One row each: WQL, what the intervals of 80 and 95 % cover, on average and at the steps
-        ahead where it is least and most, and seconds.
+    One row each: WQL, what the intervals of 80 and 95 % cover, on average and at the steps ahead
+    where it is least and most, and seconds.
     """
     rows = {}
     for name, forecaster in forecasters.items():
@@ -108,21 +71,7 @@ def measure_panel_ranges(
 
 
 def published_losses(name: str, folder: str | Path) -> pd.DataFrame:
-    """
-    Read the losses that others reached on a panel's test part, from the table beside it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the panel.
-    folder : path-like
-        Where the table is; none gives no rows.
-
-    Returns
-    -------
-    DataFrame
-        One row per method: WQL.
-    """
+    """Read the WQL of others on a panel's test part, from the table beside it, if any."""
     losses = {
         str(method).removesuffix("_WQL"): {"WQL": value}
         for method, value in published_table(folder, "chronos_zero_shot", name).items()

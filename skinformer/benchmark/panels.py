@@ -39,23 +39,13 @@ _LEAST_ROWS = 2  # a series with fewer training rows is left out
 
 @dataclass(frozen=True)
 class Panel:
-    """
-    Series of one kind, parted into training rows and truth.
+    """Series of one kind, parted into training rows and truth.
 
-    Parameters
-    ----------
-    name : str
-        Name of the panel.
-    series : list of str
-        Names of the series.
-    train : list of ndarray of float64
-        Training rows of each series; NaN is missing.
-    truth : ndarray of float64, shape (n_series, horizon)
-        What followed; NaN where it is missing or a series' own horizon is shorter.
-    period : int
-        Rows of a season; 1 for none.
-    times : list of Index of dates
-        When the training rows were.
+    train: training rows of each series; NaN is missing.
+    truth: what followed, (n_series, horizon); NaN where it is missing or a series' horizon is
+    shorter.
+    period: rows of a season; 1 for none.
+    times: when the training rows were.
     """
 
     name: str
@@ -83,31 +73,10 @@ Forecaster: TypeAlias = Callable[[Panel], Float64Array]
 def load_panel(
     name: str, folder: str | Path, *, development: bool = False, one_horizon: bool = False
 ) -> Panel:
-    """
-    Read a panel.
+    """Read a panel, without series that have fewer than two training rows, or none that is known.
 
-    Parameters
-    ----------
-    name : str
-        Name of its files, without endings.
-    folder : path-like
-        Where they are.
-    development : bool, default=False
-        Whether the last rows of each series, the test part, are cut off first.
-    one_horizon : bool, default=False
-        Whether all series are forecast as far as the one with the longest horizon.
-
-    Returns
-    -------
-    Panel
-        A series with fewer than two training rows, or none that is known, is left out.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    ValueError
-        If no series is left.
+    development: whether the last rows of each series, the test part, are cut off first.
+    one_horizon: whether all series are forecast as far as the one with the longest horizon.
     """
     rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
     facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
@@ -129,19 +98,7 @@ def load_panel(
 
 
 def panel_frame(panel: Panel) -> pd.DataFrame:
-    """
-    Make the frame that a user would have.
-
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, 1)
-        Column "y" under an index of series and time.
-    """
+    """Make the frame that a user would have: column "y" under an index of series and time."""
     frame = pd.DataFrame(
         {
             "series": np.repeat(panel.series, [len(rows) for rows in panel.train]),
@@ -155,25 +112,12 @@ def panel_frame(panel: Panel) -> pd.DataFrame:
 def measure_panel(
     panel: Panel, forecasters: Mapping[str, Forecaster], *, naive2: Forecaster
 ) -> pd.DataFrame:
-    """
-    Measure any forecasters beside the first of them.
+    """Measure forecasters, which give (n_series, horizon), beside the first of them.
 
-    Parameters
-    ----------
-    panel : Panel
-        Any.
-    forecasters : mapping of str to callable
-        From a panel to forecasts of shape (n_series, horizon); the first is the yardstick.
-    naive2 : callable
-        By which OWA is measured.
-
-    Returns
-    -------
-    DataFrame
-        One row each: MASE (mean over series of the mean absolute error over the mean absolute
-        seasonal change of the training rows; a series that never changes is left out), sMAPE in
-        percent, OWA (the mean of both over Naive2's), MASE over the first one's, seconds,
-        and the process's peak memory so far in MB.
+    One row each: MASE (mean over series of the mean absolute error over the mean absolute seasonal
+    change of the training rows; a series that never changes is left out), sMAPE in percent, OWA
+    (the mean of both over Naive2's), MASE over the first one's, seconds, and the process's peak
+    memory so far in MB.
     """
     reference = _errors(panel, naive2(panel))
     rows = {}
@@ -190,21 +134,7 @@ def measure_panel(
 
 
 def published_errors(name: str, folder: str | Path) -> pd.DataFrame:
-    """
-    Read what others reached on a panel's test part, from the tables beside it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the panel.
-    folder : path-like
-        Where the tables are; one that is missing gives no rows.
-
-    Returns
-    -------
-    DataFrame
-        One row per method: MASE and sMAPE.
-    """
+    """Read MASE and sMAPE of others on a panel's test part, from the tables beside it, if any."""
     rows: dict[str, dict[str, float]] = {}
     for error, file in (("MASE", "monash_mean_mase"), ("sMAPE", "monash_mean_smape")):
         for method, value in published_table(folder, file, name).items():
@@ -216,23 +146,7 @@ def published_errors(name: str, folder: str | Path) -> pd.DataFrame:
 
 
 def published_table(folder: str | Path, file: str, name: str) -> pd.Series:
-    """
-    Read a panel's row of a table of published results.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where the table is.
-    file : str
-        Its name, without ending.
-    name : str
-        Name of the panel.
-
-    Returns
-    -------
-    Series
-        By the table's columns; empty without the table or the row.
-    """
+    """Read a panel's row of a table of published results; empty without the table or the row."""
     path = Path(folder) / f"{file}.csv"
     if not path.exists():
         return pd.Series(dtype=np.float64)

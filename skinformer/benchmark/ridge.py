@@ -34,33 +34,10 @@ class NormalEquations(NamedTuple):
 def normal_equations(
     values: Float64Array, origins: IntArray, *, seq_len: int, pred_len: int, shared: bool
 ) -> NormalEquations:
-    """
-    Add up what the ridge needs of windows.
+    """Add up what the ridge needs of windows, which have their first forecast step at ``origins``.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        Standardised series without NaN.
-    origins : ndarray of int64, shape (n_windows,)
-        The row of each window's first forecast step.
-    seq_len, pred_len : int
-        Rows before and from an origin.
-    shared : bool
-        Whether all columns share one map; else each has its own.
-
-    Returns
-    -------
-    NormalEquations
-        Cost: n_windows · n_columns · seq_len · (seq_len + pred_len) products; memory for 2048
-        windows of one column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ramp = np.arange(9.0)[:, None]
-    >>> normal_equations(ramp, np.array([2, 3]), seq_len=2, pred_len=1, shared=True).gram[0]
-    array([[2., 0.],
-           [0., 0.]])
+    n_windows · n_columns · seq_len · (seq_len + pred_len) products; memory for 2048 windows of one
+    column. With ``shared`` all columns have one map, else each its own.
     """
     n_columns = values.shape[1]
     n_groups = 1 if shared else n_columns
@@ -79,29 +56,9 @@ def normal_equations(
 
 
 def solve_ridge(equations: NormalEquations, *, alpha: float) -> Float64Array:
-    """
-    Solve for the linear map of least squared error plus ``alpha`` times its squared size.
+    """Solve for the maps of least squared error plus ``alpha`` times their squared size.
 
-    Parameters
-    ----------
-    equations : NormalEquations
-        Sums over the training windows.
-    alpha : float
-        Strength of the ridge, above 0: the last distance of each window is 0.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, seq_len, pred_len)
-        The maps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ramp = np.arange(9.0)[:, None]
-    >>> sums = normal_equations(ramp, np.arange(2, 9), seq_len=2, pred_len=1, shared=True)
-    >>> solve_ridge(sums, alpha=1e-9).round(3)
-    array([[[-1.],
-            [ 0.]]])
+    (n_groups, seq_len, pred_len); alpha has to be above 0, as the last distance of a window is 0.
     """
     penalty = alpha * np.eye(equations.gram.shape[1])
     maps = np.linalg.solve(equations.gram + penalty, equations.cross)
@@ -109,30 +66,7 @@ def solve_ridge(equations: NormalEquations, *, alpha: float) -> Float64Array:
 
 
 def forecast_ridge(maps: Float64Array, values: Float64Array, origins: IntArray) -> Float64Array:
-    """
-    Forecast windows by linear maps.
-
-    Parameters
-    ----------
-    maps : ndarray of shape (n_groups, seq_len, pred_len)
-        One for all columns, or one for each.
-    values : ndarray of shape (n_rows, n_columns)
-        Standardised series without NaN.
-    origins : ndarray of int64, shape (n_windows,)
-        The row of each window's first forecast step.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_windows, pred_len, n_columns)
-        The last value plus the mapped distances from it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ramp = np.arange(9.0)[:, None]
-    >>> forecast_ridge(np.array([[[-1.0], [0.0]]]), ramp, np.array([4])).ravel()
-    array([4.])
-    """
+    """Forecast windows, (n_windows, pred_len, n_columns): last values plus the mapped distances."""
     seq_len = maps.shape[1]
     out = np.empty((len(origins), maps.shape[2], values.shape[1]))
     for start in range(0, len(origins), _CHUNK):

@@ -15,26 +15,7 @@ __all__ = ["load_series", "read_times"]
 
 
 def load_series(path: str | Path) -> pd.DataFrame:
-    """
-    Read a series from a CSV file whose first column is its time.
-
-    Parameters
-    ----------
-    path : path-like
-        File, may be compressed.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Under a DatetimeIndex.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it holds no rows, or anything but times in order and numbers.
-    """
+    """Read a series of numbers from a CSV file whose first column is its time."""
     try:
         frame = pd.read_csv(path, index_col=0)
     except pd.errors.EmptyDataError:
@@ -53,26 +34,7 @@ def load_series(path: str | Path) -> pd.DataFrame:
 
 
 def read_times(labels: pd.Index, name: Any) -> pd.Index:
-    """
-    Read times, each a step after the one before it.
-
-    Parameters
-    ----------
-    labels : Index of str, shape (n,)
-        Times as they are written.
-    name : Any
-        Name of the index.
-
-    Returns
-    -------
-    Index of shape (n,)
-        Dates; in UTC where their offsets change.
-
-    Raises
-    ------
-    ValueError
-        If a label is no time, or does not follow the one before it by a step.
-    """
+    """Read times, in UTC where their offsets change; raise unless each is a step after the last."""
     if guess_datetime_format(labels[0]) is None:
         raise ValueError(f"the first column must be time, {labels[0]!r} is no date.")
     try:

@@ -22,30 +22,14 @@ TEMPERATURES = np.exp(
 def mixture_weights(
     likelihood: Float64Array, weight: Float64Array, n_truths: float, believed: Float64Array
 ) -> Float64Array:
-    """
-    Find the convex weights of forecasters at each step ahead.
+    """Find convex weights of forecasters at each step ahead, (pred_len, n_forecasters).
 
-    Parameters
-    ----------
-    likelihood : ndarray of shape (n_forecasters, n_windows, pred_len)
-        Probability of each of what came.
-    weight : ndarray of shape (n_windows, pred_len)
-        Of each truth; 0 where it is missing.
-    n_truths : float
-        How many different truths there are: windows overlap.
-    believed : ndarray of shape (n_forecasters,)
-        The weights without any truth, of sum 1; they count as two hundred.
+    By expectation maximisation, which never raises the log loss.
 
-    Returns
-    -------
-    ndarray of shape (pred_len, n_forecasters)
-        Of sum 1: by expectation maximisation, which never raises the log loss.
-
-    Examples
-    --------
-    >>> one, other = np.full((50, 1), 0.9), np.full((50, 1), 0.3)
-    >>> mixture_weights(np.stack([one, other]), np.ones((50, 1)), 5000.0, np.full(2, 0.5)).round(1)
-    array([[1., 0.]])
+    likelihood: probability of each of what came, (n_forecasters, n_windows, pred_len).
+    weight: of each truth, (n_windows, pred_len); 0 where it is missing.
+    n_truths: how many different truths there are: windows overlap.
+    believed: the weights without any truth, of sum 1; they count as two hundred truths.
     """
     pred_len = likelihood.shape[2]
     nearby = _nearby(pred_len)
@@ -63,32 +47,10 @@ def mixture_weights(
 def temperature_losses(
     logits: Float64Array, truth: Float64Array, weight: Float64Array, groups: list[slice]
 ) -> Float64Array:
-    """
-    Give the log loss of each window with logits divided by each temperature.
+    """Give the log loss of windows with logits divided by each of `TEMPERATURES`.
 
-    Parameters
-    ----------
-    logits : ndarray of shape (n, pred_len, n_columns)
-        Forecasts.
-    truth : ndarray of shape (n, pred_len, n_columns)
-        1 for the class that came.
-    weight : ndarray of shape (n, pred_len, n_columns)
-        Of each truth; 0 where it is missing.
-    groups : list of slice
-        The classes of each target.
-
-    Returns
-    -------
-    ndarray of shape (n, n_temperatures)
-        In the order of `TEMPERATURES`, the first of which is 1.
-
-    Examples
-    --------
-    >>> truth = np.eye(2)[np.arange(100) % 10 // 9][:, None]  # nine of ten
-    >>> logits = np.tile(np.log([0.99, 0.01]), (100, 1, 1))
-    >>> losses = temperature_losses(logits, truth, np.ones((100, 1, 2)), [slice(0, 2)])
-    >>> round(float(TEMPERATURES[losses.sum(axis=0).argmin()]), 1)
-    2.0
+    (n, n_temperatures); logits, truth (1 for the class that came) and weight (0 where it is
+    missing) are (n, pred_len, n_columns); ``groups`` are the classes of each target.
     """
     losses = np.zeros((len(logits), len(TEMPERATURES)))
     for group in groups:

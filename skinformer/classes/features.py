@@ -29,19 +29,12 @@ _CHUNK = 8192  # pairs whose features are made at a time
 
 @dataclass(frozen=True)
 class ClassFeatures:
-    """
-    Make the features of pairs for one target.
+    """Make the features of pairs for one target.
 
-    Parameters
-    ----------
-    rich : tuple of int
-        Columns whose own past is seen closely: the target's classes first.
-    other : tuple of int
-        Other columns that are not known ahead.
-    known : tuple of int
-        Columns known ahead, the static ones last.
-    maker : FeatureMaker
-        Of one rich column, the others and those known ahead.
+    rich: columns whose own past is seen closely: the target's classes first.
+    other: other columns that are not known ahead.
+    known: columns known ahead, the static ones last.
+    maker: of one rich column, the others and those known ahead.
     """
 
     rich: tuple[int, ...]
@@ -55,23 +48,7 @@ class ClassFeatures:
         return self.maker.look_back
 
     def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
-        """
-        Make the features of some pairs.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            Rows as a timeline holds them.
-        pairs : Pairs
-            Any number; their target is 0.
-        clock : Clock
-            What their steps count.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_features)
-            NaN where nothing is known.
-        """
+        """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first = [self.rich[0], *self.other, *self.known]
         columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])
         alone = self._own_maker()
@@ -90,23 +67,7 @@ class ClassFeatures:
 
 
 def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
-    """
-    Choose what is seen of each column.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    columns : Columns
-        What they hold; its targets are classes.
-    group : slice
-        The columns of the target's classes.
-
-    Returns
-    -------
-    ClassFeatures
-        For this target.
-    """
+    """Choose what is seen of each column for the target whose classes are in ``group``."""
     n_before = columns.n_targets + columns.n_past
     own = list(range(group.start, group.stop))
     if len(own) == 2:
@@ -133,28 +94,12 @@ def draw_pairs(
     n_most: int | None,
     seed: int,
 ) -> Pairs:
-    """
-    Draw truths, spread over all, and how far ahead of its origin each of them is.
+    """Draw truths, spread over all, and how far ahead of its origin each of them is.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    begin : ndarray of int64, shape (n_series,)
-        The first row of each series with a known class.
-    usable : ndarray of bool, shape (n_rows,)
-        Rows whose class may be learnt.
-    pred_len : int
-        Steps ahead.
-    n_most : int or None
-        Pairs at most; None is 60,000.
-    seed : int
-        Of the draw.
+    Two pairs of each truth, or ``n_most`` (None is 60,000) where that is fewer.
 
-    Returns
-    -------
-    Pairs
-        Two of each truth where that is fewer.
+    begin: the first row of each series with a known class.
+    usable: rows whose class may be learnt.
     """
     rows = np.flatnonzero(usable)
     rows = rows[rows > begin[timeline.series_of(rows)]]

@@ -39,14 +39,7 @@ _CHUNK = 8192  # pairs that are forecast at a time
 
 
 def default_classifier() -> HistGradientBoostingClassifier:
-    """
-    Give the boosted trees that are fitted where the user names nothing else.
-
-    Returns
-    -------
-    HistGradientBoostingClassifier
-        Slow to learn, small, and with large leaves: log loss punishes who is sure and wrong.
-    """
+    """Give slow, small boosted trees with large leaves: log loss punishes who is sure and wrong."""
     return HistGradientBoostingClassifier(
         max_iter=100,
         learning_rate=0.06,
@@ -60,21 +53,12 @@ def default_classifier() -> HistGradientBoostingClassifier:
 
 @dataclass(frozen=True)
 class TargetFit:
-    """
-    What forecasts the classes of one target.
+    """What forecasts the classes of one target, the columns of ``group``.
 
-    Parameters
-    ----------
-    group : slice
-        Their columns.
-    season, transitions, logistic : Frequencies, Transitions, Logistic or None
-        None where there are too few truths to fit one.
-    classifier : fitted classifier or None
-        On the same features.
-    seen : ndarray of int64
-        The classes that it has seen.
-    features : ClassFeatures
-        What both see.
+    season, transitions, logistic: None where there are too few truths to fit one.
+    classifier: fitted on the same features as ``logistic``, or None.
+    seen: numbers of the classes that the classifier has seen.
+    features: what both see.
     """
 
     group: slice
@@ -120,18 +104,7 @@ class TargetFit:
 
 @dataclass(frozen=True)
 class ClassFit:
-    """
-    What forecasts classes without a network.
-
-    Parameters
-    ----------
-    targets : tuple of TargetFit
-        One for each.
-    names : tuple of str
-        Of those that forecast, in their order.
-    pred_len : int
-        Steps ahead.
-    """
+    """What forecasts classes without a network: a fit a target, and the forecasters' names."""
 
     targets: tuple[TargetFit, ...]
     names: tuple[str, ...]
@@ -157,24 +130,14 @@ class ClassFit:
         steps: IntArray,
         clock: Clock,
     ) -> Float64Array:
-        """
-        Forecast windows by each in turn.
+        """Forecast windows by each forecaster.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            Rows, up to the end of each window.
-        begin, series : ndarray of int64, shape (n,)
-            The first row of each window's series, and its number.
-        origins, steps : ndarray of int64, shape (n,)
-            The row of each window's first forecast step, and its step on the clock.
-        clock : Clock
-            What the steps count.
+        (n_forecasters, n, pred_len, n_columns_of_classes), probabilities. Each window is forecast
+        the same whatever others are asked for.
 
-        Returns
-        -------
-        ndarray of shape (n_forecasters, n, pred_len, n_columns_of_classes)
-            Probabilities; each the same whatever others are asked for.
+        values: rows as a timeline holds them, up to the end of each window.
+        begin, series: the first row of each window's series, and its number.
+        origins, steps: the row of each window's first forecast step, and its step on the clock.
         """
         n_columns = self.targets[-1].group.stop
         out = np.empty((len(self.names), len(origins), self.pred_len, n_columns))
@@ -203,30 +166,14 @@ def fit_classes(
     classifier: Any,
     random_state: int,
 ) -> ClassFit:
-    """
-    Fit frequencies, transitions, a logistic map and a classifier.
+    """Fit frequencies, transitions, a logistic map and a classifier.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    columns : Columns
-        What they hold; its targets are classes.
-    groups : list of slice
-        The classes of each target.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where truths were missing; None for nowhere.
-    stop : ndarray of int64, shape (n_series,), or None
-        The row of each series from which on no truth is read; None for its end.
-    classifier : classifier, or None
-        Any of scikit-learn that has probabilities, which is cloned; None for none.
-    random_state : int
-        Of the pairs that are drawn, and of the classifier where it has one.
+    Cost: at most 60,000 pairs of an origin and a step for each target, whatever the rows.
 
-    Returns
-    -------
-    ClassFit
-        Cost: at most 60,000 pairs a target, whatever the rows.
+    groups: the columns of the classes of each target.
+    missing: where truths were missing, (n_rows, n_targets); None for nowhere.
+    stop: the row of each series from which on no truth is read; None for its end.
+    classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
     fits = [
         _fit_target(timeline, columns, group, missing, stop, classifier, random_state)

@@ -26,18 +26,14 @@ _DAY, _WEEK = 1440, 7 * 1440  # minutes
 
 @dataclass(frozen=True)
 class Frequencies:
-    """
-    Probabilities of classes by the phase of a season, and by series.
+    """Probabilities of classes by the phase of a season, and by series.
 
-    Parameters
-    ----------
-    name : str
-        Of the phase that was chosen, such as "hour and weekday".
-    table : ndarray of shape (n_blocks + 1, n_cells, n_classes)
-        Probabilities of each phase, without the truths of each block of time and last with all; the
-        last cell is that of phases that training did not hold.
-    level : ndarray of shape (n_series + 1, n_classes)
-        How much likelier than in all series each class is in one; 1 for a new one.
+    name: of the phase that was chosen, such as "hour and weekday".
+    table: probabilities of each phase, (n_blocks + 1, n_cells, n_classes), without the truths of
+    each block of time and last with all; the last cell is that of phases that training did not
+    hold.
+    level: how much likelier than in all series each class is in one, (n_series + 1, n_classes); 1
+    for a new one.
     """
 
     name: str
@@ -47,23 +43,7 @@ class Frequencies:
     def probabilities(
         self, steps: IntArray, series: IntArray, clock: Clock, block: IntArray | int = -1
     ) -> Float64Array:
-        """
-        Forecast steps.
-
-        Parameters
-        ----------
-        steps, series : ndarray of int64, shape (n,)
-            On the clock, and whose.
-        clock : Clock
-            What the steps count.
-        block : ndarray of int64, shape (n,), or int, default=-1
-            The block of time whose truths are left out of each; -1 for none.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Of sum 1.
-        """
+        """Forecast steps, (n, n_classes), without the truths of a block; -1 for with all."""
         cells = np.minimum(phases(self.name, steps, clock), self.table.shape[1] - 1)
         level = self.level[np.minimum(series, len(self.level) - 1)]
         out = self.table[block, cells] * level
@@ -71,24 +51,7 @@ class Frequencies:
 
 
 def time_blocks(steps: IntArray) -> IntArray:
-    """
-    Cut time into blocks of equal length.
-
-    Parameters
-    ----------
-    steps : ndarray of int64, shape (n,)
-        Steps of all truths that are to be learnt.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The block of each, from 0.
-
-    Examples
-    --------
-    >>> time_blocks(np.arange(12))
-    array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
-    """
+    """Cut time into blocks of equal length, and number the block of each step from 0."""
     first, span = int(steps.min()), int(np.ptp(steps)) + 1
     return np.asarray((steps - first) * _N_BLOCKS // span)
 
@@ -104,40 +67,10 @@ def fit_frequencies(
     n_classes: int,
     n_series: int,
 ) -> Frequencies:
-    """
-    Count classes by the phases that tell most of them.
+    """Count classes by the phase whose counts forecast best what they do not hold.
 
-    Parameters
-    ----------
-    truth : ndarray of int64, shape (n,)
-        Classes that came.
-    weight : ndarray of float64, shape (n,)
-        Of each; all above 0.
-    steps, series : ndarray of int64, shape (n,)
-        When, and whose.
-    clock : Clock
-        What the steps count.
-    seasons : tuple of int
-        Rows of those that may matter.
-    n_classes, n_series : int
-        Their numbers.
-
-    Returns
-    -------
-    Frequencies
-        Of the phase whose counts forecast best what they do not hold: each block of time by the
-        others. One truth left out would leave its neighbours in, which tell it.
-
-    Examples
-    --------
-    >>> from skinformer.timeline.clock import RowClock
-    >>> truth = np.arange(40) % 4 // 2
-    >>> rows = np.arange(40), np.zeros(40, dtype=int)
-    >>> found = fit_frequencies(
-    ...     truth, np.ones(40), *rows, RowClock(), (4, 7), n_classes=2, n_series=1
-    ... )
-    >>> found.name, found.table[-1].round(1).tolist()
-    ('4', [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9], [0.5, 0.5]])
+    Each block of time is forecast by the others: one truth left out would leave its neighbours in,
+    which tell it. ``weight`` is above 0; ``seasons`` are the rows of those that may matter.
     """
     block = time_blocks(steps)
     each = np.zeros((_N_BLOCKS, n_classes))
@@ -203,22 +136,9 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[tuple[str, str]]
 
 
 def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
-    """
-    Give the phases of steps their numbers.
+    """Give phases of steps numbers from 0: cells of fields of the wall clock, or rows of a season.
 
-    Parameters
-    ----------
-    name : str
-        What of them counts: fields of the wall clock, or the rows of a season.
-    steps : ndarray of int64, shape (n,)
-        Steps.
-    clock : Clock
-        What they count.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        From 0; "hour" is the minute of the day.
+    ``name`` says which; its "hour" is the minute of the day.
     """
     if name in ("", "all rows"):
         return np.zeros(len(steps), dtype=np.int64)
@@ -242,32 +162,18 @@ def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
 
 @dataclass(frozen=True)
 class Transitions:
-    """
-    Probabilities of classes so many steps after each class.
+    """Probabilities of classes by steps ahead and last class, (pred_len, n_classes + 1, n_classes).
 
-    Parameters
-    ----------
-    table : ndarray of shape (pred_len, n_classes + 1, n_classes)
-        By rows ahead of the origin and by the class before it; the last is for none known.
+    The last but one axis ends with the row for no known class.
     """
 
     table: Float64Array
 
     def probabilities(self, last: Float64Array, ahead: IntArray) -> Float64Array:
-        """
-        Forecast steps.
+        """Forecast steps ``ahead`` (from 0) of the last row: (n, n_classes), of sum 1.
 
-        Parameters
-        ----------
-        last : ndarray of shape (n, n_classes)
-            The row before the origin: 1 for its class, or probabilities; 0 or NaN for none known.
-        ahead : ndarray of int64, shape (n,)
-            Rows from the origin, from 0.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Of sum 1.
+        last: the row before the origin, (n, n_classes): 1 for its class, or probabilities; 0 or NaN
+        for none known.
         """
         last = np.nan_to_num(last)
         rest = np.maximum(1.0 - last.sum(axis=1, keepdims=True), 0.0)
@@ -279,35 +185,11 @@ class Transitions:
 def fit_transitions(
     columns: Float64Array, weight: Float64Array, known: BoolArray, begin: IntArray, pred_len: int
 ) -> Transitions:
-    """
-    Count classes by the class so many rows before.
+    """Count classes by the class so many rows before, smoothed toward the frequency of all rows.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_rows, n_classes)
-        1 for the class that came.
-    weight : ndarray of float64, shape (n_rows,)
-        Of each row's truth; 0 where it is not to be learnt.
-    known : ndarray of bool, shape (n_rows,)
-        Whether the class of a row is known.
-    begin : ndarray of int64, shape (n_rows,)
-        The first row of each row's series.
-    pred_len : int
-        Rows ahead.
-
-    Returns
-    -------
-    Transitions
-        Smoothed toward the frequency of all rows, and from four truths on its own.
-
-    Examples
-    --------
-    >>> columns = np.eye(2)[np.arange(100) // 10 % 2]
-    >>> found = fit_transitions(
-    ...     columns, np.ones(100), np.ones(100, dtype=bool), np.zeros(100, dtype=int), 2
-    ... )
-    >>> found.table[:, 0].round(2).tolist()
-    [[0.87, 0.13], [0.78, 0.22]]
+    That frequency counts as four truths. ``columns`` are 1 for the class that came, (n_rows,
+    n_classes); ``weight`` is 0 where a truth is not to be learnt; ``begin`` is the first row of
+    each row's series.
     """
     n_rows, n_classes = columns.shape
     whole = (columns * weight[:, None]).sum(axis=0)
@@ -326,21 +208,7 @@ def fit_transitions(
 
 
 def last_rows(columns: npt.NDArray[np.floating], pairs: Pairs) -> Float64Array:
-    """
-    Read the row before each origin.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_rows, n_classes)
-        Of classes.
-    pairs : Pairs
-        Origins.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        NaN where the series has none.
-    """
+    """Read the row before each origin, (n, n_classes); NaN where the series has none."""
     rows = pairs.origin - 1
     read = columns[np.maximum(rows, 0)].astype(np.float64)
     return np.where((rows >= pairs.begin)[:, None], read, np.nan)

@@ -23,17 +23,10 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Logistic:
-    """
-    Logits as a linear map of features.
+    """Logits as a linear map of standardised features.
 
-    Parameters
-    ----------
-    mean, scale : ndarray of shape (n_features,)
-        How features are standardised; one that never varied has the scale infinity.
-    slope : ndarray of shape (n_classes, n_features)
-        Of logits.
-    intercept : ndarray of shape (n_classes,)
-        Of logits.
+    mean, scale: of features; one that never varied has the scale infinity.
+    slope, intercept: of logits, (n_classes, n_features) and (n_classes,).
     """
 
     mean: Float64Array
@@ -42,19 +35,7 @@ class Logistic:
     intercept: Float64Array
 
     def probabilities(self, features: Float64Array) -> Float64Array:
-        """
-        Forecast.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            NaN counts as the mean.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Each row the same whatever others are asked for.
-        """
+        """Forecast, (n, n_classes); a NaN counts as the mean, and no row depends on others."""
         ready = _standard(features, self.mean, self.scale)
         # Not by a matrix product, which rounds by its shape.
         logits = np.stack([(ready * slope).sum(axis=1) for slope in self.slope], axis=1)
@@ -71,45 +52,16 @@ def fit_logistic(
     n_free: int,
     late: BoolArray,
 ) -> Logistic:
-    """
-    Fit a multinomial logistic map.
+    """Fit a multinomial logistic map; NaN counts as the mean.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, n_features)
-        NaN counts as the mean.
-    truth : ndarray of int64, shape (n,)
-        Classes that came.
-    weight : ndarray of float64, shape (n,)
-        Of each.
-    n_classes : int
-        How many there are.
-    n_free : int
-        How many of the features, the last ones, are forecasts by themselves: their slopes are held
-        back a hundred times less, so that what is left without the others is a blend of them.
-    late : ndarray of bool, shape (n,)
-        The truths by which the penalty of slopes is chosen; those of it are learnt at last.
+    Böhning's bound: the Hessian is nowhere above ``(I - 11ᵀ/K)/2 ⊗ FᵀWF``, so each step is one and
+    the same ridge of the errors left, momentum on top (Böhning 1992, Multinomial logistic
+    regression algorithm, Annals of the Institute of Statistical Mathematics 44). Cost: one product
+    of the features with themselves, two with K columns a step.
 
-    Returns
-    -------
-    Logistic
-        Böhning's bound: the Hessian is nowhere above ``(I - 11ᵀ/K)/2 ⊗ FᵀWF``, so each step is one
-        and the same ridge of the errors left, momentum on top. Cost: one product of the features
-        with themselves, two with K columns a step.
-
-    References
-    ----------
-    Böhning (1992), Multinomial logistic regression algorithm, Annals of the Institute of
-    Statistical Mathematics 44.
-
-    Examples
-    --------
-    >>> features = np.linspace(-1, 1, 100)[:, None]
-    >>> truth = (features[:, 0] > 0).astype(int)
-    >>> late = np.arange(100) % 5 == 0
-    >>> fit = fit_logistic(features, truth, np.ones(100), n_classes=2, n_free=0, late=late)
-    >>> fit.probabilities(np.array([[-1.0], [0.0], [1.0]])).argmax(axis=1)
-    array([0, 0, 1])
+    n_free: how many of the features, the last ones, are forecasts by themselves: their slopes are
+    held back a hundred times less, so that what is left without the others is a blend of them.
+    late: the truths by which the penalty of slopes is chosen; in the end these are learnt, too.
     """
     known = ~np.isnan(features)
     count = np.maximum(known.sum(axis=0), 1)
@@ -179,19 +131,7 @@ def _best_penalty(problem: _Problem, late: BoolArray) -> float:
 
 
 def log_softmax(logits: Float64Array) -> Float64Array:
-    """
-    Give logarithms of probabilities.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (…, n_classes)
-        Any.
-
-    Returns
-    -------
-    ndarray of shape (…, n_classes)
-        Their exponentials have the sum 1.
-    """
+    """Give logarithms of probabilities, along the last axis."""
     logits = logits - logits.max(axis=-1, keepdims=True)
     out: Float64Array = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     return out
