@@ -276,24 +276,7 @@ def _hatch(ax: Axes, left: float, right: float, top: float, bottom: float) -> No
 
 
 def token_number(time: Any) -> float:
-    """
-    Give the place of a time on an axis.
-
-    Parameters
-    ----------
-    time : label of time
-        Of any clock.
-
-    Returns
-    -------
-    float
-        Of dates the days since 1970, as matplotlib counts them.
-
-    Examples
-    --------
-    >>> token_number(pd.Timestamp("1970-01-03 12:00", tz="UTC")), token_number(7)
-    (2.5, 7.0)
-    """
+    """Give the place of a time on an axis: of dates the days since 1970, as in matplotlib."""
     index = timestamps(pd.Index([time]))
     if not is_dated(index):
         return float(index[0])
@@ -303,24 +286,7 @@ def token_number(time: Any) -> float:
 
 
 def token_borders(times: pd.DataFrame) -> Float64Array:
-    """
-    Give the borders of tokens on an axis of time.
-
-    Parameters
-    ----------
-    times : DataFrame of shape (n, 2)
-        The ``first`` and the ``last`` row of each.
-
-    Returns
-    -------
-    ndarray of float64, shape (n + 1,)
-        A token ends where the next one begins; the last one a row after its last.
-
-    Examples
-    --------
-    >>> token_borders(pd.DataFrame({"first": [0, 4], "last": [3, 5]}))
-    array([0., 4., 6.])
-    """
+    """Give (n + 1,) borders: a token ends where the next begins, the last one a row later."""
     first = np.array([token_number(time) for time in times["first"]])
     last = np.array([token_number(time) for time in times["last"]])
     row = first[1] - last[0] if len(first) > 1 else (last[0] - first[0] or 1.0)

@@ -16,29 +16,7 @@ LETTER = 0.55
 
 
 def load_pyplot(picture: Any) -> Any:
-    """
-    Load matplotlib when a picture is drawn.
-
-    Parameters
-    ----------
-    picture : object or str
-        Who draws, or its name.
-
-    Returns
-    -------
-    module
-        ``matplotlib.pyplot``.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-
-    Examples
-    --------
-    >>> load_pyplot(None).__name__
-    'matplotlib.pyplot'
-    """
+    """Load ``matplotlib.pyplot`` for a picture, an object or a name, which an error tells."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -50,30 +28,7 @@ def load_pyplot(picture: Any) -> Any:
 
 
 def take_axes(picture: Any, ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """
-    Give the axes to draw on.
-
-    Parameters
-    ----------
-    picture : object
-        Who draws.
-    ax : matplotlib Axes or None
-        Those of the user; None makes a figure.
-    size : tuple of float
-        Width and height of a new figure, in inches.
-
-    Returns
-    -------
-    matplotlib Axes
-        Where to draw.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> take_axes(None, ax, (10, 4)) is ax
-    True
-    """
+    """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
     plt = load_pyplot(picture)
     if ax is not None:
         return ax
@@ -82,21 +37,8 @@ def take_axes(picture: Any, ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """
-    Give the whole figure that axes are in, whatever lies between.
+    """Give the whole figure that axes are in, not a subfigure.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Any.
-
-    Returns
-    -------
-    matplotlib Figure
-        Not a subfigure.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> figure = Figure()
     >>> figure_of(figure.subfigures().subplots()) is figure
@@ -106,23 +48,8 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def with_unit(label: Any, unit: str | None) -> str:
-    """
-    Put the unit behind what an axis shows.
+    """Put the unit behind what an axis shows; None is "value".
 
-    Parameters
-    ----------
-    label : object
-        What it shows; None is "value".
-    unit : str or None
-        Of the target.
-
-    Returns
-    -------
-    str
-        The label of the axis.
-
-    Examples
-    --------
     >>> with_unit("load", "MW")
     'load (MW)'
     """
@@ -131,18 +58,8 @@ def with_unit(label: Any, unit: str | None) -> str:
 
 
 def label_side(ax: Axes, text: str) -> None:
-    r"""
-    Label the axis at the side, in as many lines as its height asks for.
+    r"""Label the axis at the side, in as many lines as its height asks for.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Whose.
-    text : str
-        What is measured, and its unit.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure(figsize=(4, 2)).subplots()
     >>> label_side(ax, "mean absolute error of the load")

@@ -30,21 +30,8 @@ _MARKED = 50
 
 
 def group_label(name: Any) -> str:
-    """
-    Say what groups are.
+    """Give the label of an axis for groups that `summary` calls by this name.
 
-    Parameters
-    ----------
-    name : object
-        What `summary` calls them.
-
-    Returns
-    -------
-    str
-        The label of the axis.
-
-    Examples
-    --------
     >>> group_label("ahead")
     'steps ahead'
     """
@@ -54,29 +41,10 @@ def group_label(name: Any) -> str:
 def draw_groups(
     ax: Axes, table: pd.DataFrame, label: str, groups: str, *, zero: bool = False
 ) -> list[Line2D]:
-    """
-    Draw a line for each column: over numbers, or, as points, below one another.
+    """Draw a line for each column: over numbers, or, as points, below one another.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    table : DataFrame of shape (n_groups, n_lines)
-        Values; a single column needs no legend.
-    label : str
-        What they are.
-    groups : str
-        What the groups are.
-    zero : bool, default=False
-        Whether the axis begins at zero, or shows it.
+    A single column needs no legend. ``zero`` says whether the axis begins at zero, or shows it.
 
-    Returns
-    -------
-    list of matplotlib Line2D
-        A line a column.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> table = pd.DataFrame({"mae": [1.0, 3.0]}, index=[1, 2])
     >>> draw_groups(Figure().subplots(), table, "error", "steps ahead")[0].get_ydata()

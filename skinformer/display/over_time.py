@@ -26,20 +26,8 @@ _DATE = 5
 
 
 def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> None:
-    """
-    Label the time axis: local dates, each day with its month, the year once at the end.
+    """Label the time axis: local dates, each day with its month, the year once at the end.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where lines over time are drawn.
-    index : Index
-        Their labels of time.
-    axis : {"x", "y"}, default="x"
-        Where time runs.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> ax = Figure().subplots()
     >>> time_axis(ax, pd.date_range("2024-01-01", periods=3, tz="Asia/Tokyo"))
@@ -74,26 +62,7 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
 
 
 def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Array]:
-    """
-    Break lines where rows are missing, as they are where their values are.
-
-    Parameters
-    ----------
-    index : Index of shape (n,)
-        Times, ascending.
-    values : ndarray of float64, shape (n,) or (n, n_lines)
-        At these times.
-
-    Returns
-    -------
-    tuple of Index and ndarray
-        With a NaN in each hole.
-
-    Examples
-    --------
-    >>> broken(pd.Index([0, 1, 2, 9]), np.arange(4.0))[1]
-    array([ 0.,  1.,  2., nan,  3.])
-    """
+    """Break lines, (n,) or (n, n_lines), by a NaN where rows are missing from ascending times."""
     time = timestamps(index)
     gaps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
     usual = np.median(gaps) if len(gaps) else 0
@@ -103,29 +72,7 @@ def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Arra
 
 
 def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
-    """
-    Draw a line; a point alone, which a line does not show, is marked.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    line : Series of shape (n,)
-        Values by time, ascending.
-    **style : Any
-        Of `Axes.plot`.
-
-    Returns
-    -------
-    matplotlib Line2D
-        What was drawn.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> draw_line(Figure().subplots(), pd.Series([1.0, 3.0])).get_ydata()
-    array([1., 3.])
-    """
+    """Draw a line over time; a point alone, which a line does not show, is marked."""
     time, values = broken(line.index, line.to_numpy())
     known = np.pad(~np.isnan(values), 1)
     alone = known[1:-1] & ~known[:-2] & ~known[2:]
@@ -134,25 +81,11 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
 
 
 def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetweenPolyCollection]:
-    """
-    Fill between the lowest and the highest quantile, then between the next ones, on top.
+    """Fill between the lowest and the highest quantile, then between the next ones, on top.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    quantiles : DataFrame of shape (n, n_levels)
-        By time and level, both ascending; a level in the middle is a line.
-    colour : str
-        Of which bands are the lighter, the wider they are.
+    Quantiles, (n, n_levels), ascend by time and level; one in the middle is a line. The wider a
+    band, the lighter it is; the widest comes first.
 
-    Returns
-    -------
-    list of matplotlib FillBetweenPolyCollection
-        The widest first.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> bounds = pd.DataFrame({0.1: [1.0, 2.0], 0.9: [3.0, 5.0]})
     >>> [band.get_label() for band in draw_bands(Figure().subplots(), bounds, "blue")]

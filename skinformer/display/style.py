@@ -21,70 +21,18 @@ _MOST_ABOVE = 3
 
 
 def mark(i: int) -> str:
-    """
-    Give the marker of a line.
-
-    Parameters
-    ----------
-    i : int
-        Its place among the lines.
-
-    Returns
-    -------
-    str
-        Another one for each of eight neighbours.
-
-    Examples
-    --------
-    >>> mark(0), mark(8)
-    ('o', 'o')
-    """
+    """Give the marker of a line by its place; eight neighbours have different ones."""
     return _MARKERS[i % len(_MARKERS)]
 
 
 def ink(ax: Axes) -> Any:
-    """
-    Give the colour of the axes' texts: dark on light styles, light on dark ones.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Made in some style, which may have ended since.
-
-    Returns
-    -------
-    colour
-        Whatever matplotlib takes as one.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ink(Figure().subplots())
-    'black'
-    """
+    """Give the colour of the axes' texts: dark on light styles, light on dark ones."""
     return ax.xaxis.label.get_color()
 
 
 def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
-    """
-    Mix a colour with the ground of the axes, so that what lies upon another does not add up.
+    """Mix a colour with the ground of the axes, so that what lies upon another does not add up.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where it is drawn.
-    colour : colour
-        Any of matplotlib's.
-    share : float
-        Of the colour; the rest is ground.
-
-    Returns
-    -------
-    tuple of float
-        Red, green and blue.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> shade(Figure().subplots(), "black", 0.25)
     (0.75, 0.75, 0.75)
@@ -99,28 +47,9 @@ def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
 
 
 def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
-    """
-    Explain the lines above the axes: inside, it would cover a peak.
+    """Explain the lines of axes and of others, such as a twin, above them: inside it covers a peak.
 
     Many lines of narrow axes are explained beside them.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Whose lines to explain, in as many columns as there is room for.
-    *others : matplotlib Axes
-        More of them, such as a twin.
-    **options : Any
-        Of `Axes.legend`.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> _ = ax.plot([1, 2], label="load")
-    >>> legend_above(ax)
-    >>> ax.get_legend().get_texts()[0].get_text()
-    'load'
     """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
@@ -147,16 +76,8 @@ def _columns(widths: list[float], room: float) -> int:
 
 
 def show_percent(axis: Axis) -> None:
-    """
-    Show shares in percent.
+    """Show shares in percent.
 
-    Parameters
-    ----------
-    axis : matplotlib Axis
-        Whose ticks.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> axis = Figure().subplots().xaxis
     >>> show_percent(axis)

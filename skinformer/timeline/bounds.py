@@ -13,24 +13,12 @@ __all__ = ["find_bounds"]
 def find_bounds(
     values: npt.NDArray[np.floating], n_targets: int
 ) -> tuple[Float64Array, Float64Array]:
-    """
-    Find how far out values of covariates are believed: a rain gauge once says 9831.
+    """Find how far out values of covariates are believed: a rain gauge once says 9831.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        Training rows; NaN is unknown.
-    n_targets : int
-        Number of first columns, which have no bounds: they may rise for ever.
+    Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
+    rows, one at least, keep to at either end as that is wide. Targets, the first columns, have no
+    bounds: they may rise for ever.
 
-    Returns
-    -------
-    tuple of ndarray, shape (n_columns,)
-        Lowest and highest values: as far beyond what all but a thousandth of the rows, one at
-        least, keep to at either end as that is wide.
-
-    Examples
-    --------
     >>> values = np.column_stack([np.arange(500.0), np.arange(500.0) % 5])
     >>> values[7] = 9831
     >>> find_bounds(values, 1)

@@ -59,21 +59,8 @@ FIELDS: dict[str, Field] = {
 
 
 def calendar_columns(fields: Sequence[str]) -> list[str]:
-    """
-    Name the columns that hold calendar fields as points on the circle.
+    """Name the columns that hold calendar fields as points on the circle, two for each field.
 
-    Parameters
-    ----------
-    fields : sequence of str
-        Names from `FIELDS`.
-
-    Returns
-    -------
-    list of str
-        Two for each field.
-
-    Examples
-    --------
     >>> calendar_columns(["hour"])
     ['calendar__hour_sin', 'calendar__hour_cos']
     """
@@ -81,23 +68,12 @@ def calendar_columns(fields: Sequence[str]) -> list[str]:
 
 
 def is_calendar_column(name: Hashable) -> bool:
-    """
-    Tell whether a column was made from the calendar, and so is known in the future.
+    """Tell whether a column was made from the calendar, and so is known in the future.
 
-    Parameters
-    ----------
-    name : Hashable
-        Name of a column.
+    True for the names of `calendar_columns`, whatever prefixes a ColumnTransformer or a
+    FeatureUnion put before them. A measurement that one called "calendar" passed through has the
+    prefix alone.
 
-    Returns
-    -------
-    bool
-        True for the names of `calendar_columns`, whatever prefixes a ColumnTransformer or a
-        FeatureUnion put before them. A measurement that one called "calendar" passed through
-        has the prefix alone.
-
-    Examples
-    --------
     >>> is_calendar_column("union__cal__calendar__hour_sin"), is_calendar_column("calendar__load")
     (True, False)
     """
@@ -106,25 +82,10 @@ def is_calendar_column(name: Hashable) -> bool:
 
 
 def choose_fields(index: pd.Index) -> tuple[str, ...]:
-    """
-    Choose the calendar fields that the rows of an index call for.
+    """Choose the calendar fields that the training rows, in time order, call for.
 
-    Parameters
-    ----------
-    index : Index of shape (n,)
-        Labels of the training rows in time order.
-
-    Returns
-    -------
-    tuple of str
-        Names from `FIELDS`: those made for the mean step of the index that take more than one
-        value on it; those of the year from three years on. Empty without dates.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> choose_fields(pd.date_range("2024-01-01", periods=2000, freq="h"))
-    ('hour', 'weekday')
+    None without dates; else those made for the mean step of the index that take more than one value
+    on it; those of the year from three years on.
     """
     if not is_dated(index) or len(index) < 2:
         return ()
@@ -144,23 +105,10 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
 
 
 def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | None:
-    """
-    Name the calendar fields by which days of the year are told apart.
+    """Name the calendar fields that tell days of the year apart, beside those that are read.
 
-    Parameters
-    ----------
-    index : Index of shape (n,)
-        Labels of the training rows in time order, dated.
-    fields : sequence of str
-        Those that are read anyway.
+    None with less than two years, or steps of a week or more.
 
-    Returns
-    -------
-    tuple of str, or None
-        What has to be read beside; None with less than two years, or steps of a week or more.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> year_fields(pd.date_range("2022-01-01", "2023-12-31"), ("weekday", "day"))
     ('month',)
@@ -174,21 +122,7 @@ def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | Non
 
 
 def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:
-    """
-    Read calendar fields off a dated index, in its local time.
-
-    Parameters
-    ----------
-    index : DatetimeIndex or PeriodIndex of shape (n,)
-        Labels.
-    fields : sequence of str
-        Names from `FIELDS`.
-
-    Returns
-    -------
-    ndarray of int16, shape (n, n_fields)
-        Field j lies in 0 … ``FIELDS[fields[j]].size - 1``.
-    """
+    """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
     values = np.empty((len(index), len(fields)), dtype=np.int16)
     for j, name in enumerate(fields):
         values[:, j] = FIELDS[name].values(index)
@@ -196,22 +130,8 @@ def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt
 
 
 def calendar_dates(index: pd.Index) -> npt.NDArray[np.int64]:
-    """
-    Give the dates that calendar fields are read off, as numbers.
+    """Give wall times to the minute, in µs since 1970; of periods the days that pandas reads off.
 
-    Parameters
-    ----------
-    index : DatetimeIndex or PeriodIndex of shape (n,)
-        Labels.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        What the wall shows, in microseconds since 1970, to the minute; of periods what pandas
-        reads off them, the last day of a month or a week.
-
-    Examples
-    --------
     >>> calendar_dates(pd.period_range("2024-02", periods=1, freq="M")).astype("datetime64[us]")
     array(['2024-02-29T00:00:00.000000'], dtype='datetime64[us]')
     """

@@ -145,37 +145,13 @@ class IntegerClock(Clock):
         return False
 
     def steps(self, index: pd.Index) -> IntArray:
-        """
-        Count the steps from the origin to each integer.
-
-        Parameters
-        ----------
-        index : Index of shape (n,)
-            Integers.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Steps, or `OFF_GRID`.
-        """
+        """Count the steps from the origin to each integer, or `OFF_GRID`."""
         numbers = index.to_numpy(dtype=np.int64) - int(self.origin)
         steps, rest = np.divmod(numbers, self.freq)
         return np.where(rest == 0, steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """
-        Give the integers of steps.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin.
-
-        Returns
-        -------
-        Index of shape (n,)
-            Integers.
-        """
+        """Give the integers of steps."""
         labels: pd.Index = pd.Index(int(self.origin) + steps * self.freq, name=self.name)
         return labels
 
@@ -194,37 +170,13 @@ class PeriodClock(Clock):
     """Labels are periods; a step is `freq.n` of them."""
 
     def steps(self, index: pd.Index) -> IntArray:
-        """
-        Count the steps from the origin to each period.
-
-        Parameters
-        ----------
-        index : PeriodIndex of shape (n,)
-            Periods of the clock's frequency.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Steps, or `OFF_GRID`.
-        """
+        """Count the steps from the origin to each period, or `OFF_GRID`."""
         distance = pd.PeriodIndex(index).asi8 - self.origin.ordinal
         steps, rest = np.divmod(distance, self.freq.n)
         return np.where(rest == 0, steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """
-        Give the periods of steps.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin.
-
-        Returns
-        -------
-        PeriodIndex of shape (n,)
-            Periods.
-        """
+        """Give the periods of steps."""
         ordinals = self.origin.ordinal + steps * self.freq.n
         periods: pd.Index = pd.PeriodIndex.from_ordinals(  # type: ignore[attr-defined]
             ordinals, freq=self.freq, name=self.name
@@ -237,38 +189,14 @@ class ElapsedClock(Clock):
     """Labels are a fixed time apart (hours, minutes…), whatever the wall clock shows."""
 
     def steps(self, index: pd.Index) -> IntArray:
-        """
-        Count the steps from the origin to each instant.
-
-        Parameters
-        ----------
-        index : DatetimeIndex of shape (n,)
-            Instants, with the origin's time zone or another, or both naive.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Steps, or `OFF_GRID`.
-        """
+        """Count the steps to instants, in any time zone if the origin has one, or `OFF_GRID`."""
         elapsed = pd.DatetimeIndex(index) - self.origin
         step = pd.Timedelta(self.freq)
         steps = (elapsed // step).to_numpy(dtype=np.int64)
         return np.where((elapsed % step) == pd.Timedelta(0), steps, OFF_GRID)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """
-        Give the instants of steps.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin.
-
-        Returns
-        -------
-        DatetimeIndex of shape (n,)
-            Instants in the origin's time zone.
-        """
+        """Give the instants of steps, in the origin's time zone."""
         step = pd.Timedelta(self.freq)
         if _consecutive(steps):
             start = self.origin + int(steps[0]) * step
@@ -295,41 +223,13 @@ class WallClock(Clock):
     wall: Any
 
     def starting_at(self, label: Any) -> Clock:
-        """
-        Give the same clock, counted from another label.
-
-        Parameters
-        ----------
-        label : Any
-            The new origin.
-
-        Returns
-        -------
-        Clock
-            A clock of the same frequency.
-        """
+        """Give the same clock, counted from another label."""
         usual = self.wall - self.wall.normalize()
         wall = _walls(pd.DatetimeIndex([label]), usual)[0]
         return replace(self, origin=label, wall=wall)
 
     def steps(self, index: pd.Index) -> IntArray:
-        """
-        Count the steps from the origin to each date.
-
-        Parameters
-        ----------
-        index : DatetimeIndex of shape (n,)
-            Dates, with a time zone if the origin has one.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Steps, or `OFF_GRID`.
-
-        Notes
-        -----
-        The grid between the outermost labels is made and searched: O(span of the labels).
-        """
+        """Count the steps to dates, or `OFF_GRID`; O(span of the labels): their grid is made."""
         dates = pd.DatetimeIndex(index)
         if not len(dates):
             return np.empty(0, dtype=np.int64)
@@ -342,19 +242,10 @@ class WallClock(Clock):
         return np.where(found < 0, OFF_GRID, found - before)
 
     def labels(self, steps: IntArray) -> pd.Index:
-        """
-        Give the dates of steps.
+        """Give the dates of steps in the origin's time zone.
 
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin.
-
-        Returns
-        -------
-        DatetimeIndex of shape (n,)
-            Dates in the origin's time zone. A wall time that daylight saving skips is moved to
-            the next one that exists; of a repeated one the first is meant.
+        A wall time that daylight saving skips is moved to the next one that exists; of a repeated
+        one the first is meant.
         """
         if not len(steps):
             return self._grid(0, 0)[:0].as_unit(self.origin.unit).rename(self.name)
@@ -503,72 +394,23 @@ def _monthly_step(walls: pd.DatetimeIndex) -> Any:
 
 
 def is_dated(index: pd.Index | None) -> bool:
-    """
-    Tell whether an index has a calendar.
-
-    Parameters
-    ----------
-    index : Index or None
-        Any index.
-
-    Returns
-    -------
-    bool
-        True for dates and periods.
-    """
+    """Tell whether an index has a calendar: dates or periods."""
     return isinstance(index, pd.DatetimeIndex | pd.PeriodIndex)
 
 
 def timestamps(index: pd.Index) -> pd.Index:
-    """
-    Give periods as the timestamps of their start; other labels as they are.
-
-    Parameters
-    ----------
-    index : Index of shape (n,)
-        Labels of time.
-
-    Returns
-    -------
-    Index of shape (n,)
-        Dates keep their time zone.
-    """
+    """Give periods as the timestamps of their start; other labels as they are."""
     return index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
 
 
 def wall_times(index: pd.Index) -> pd.DatetimeIndex:
-    """
-    Read dates or periods off the wall, without a time zone.
-
-    Parameters
-    ----------
-    index : DatetimeIndex or PeriodIndex of shape (n,)
-        Labels of time.
-
-    Returns
-    -------
-    DatetimeIndex of shape (n,)
-        Naive local time.
-    """
+    """Read dates or periods off the wall: naive local time."""
     return pd.DatetimeIndex(timestamps(index)).tz_localize(None)
 
 
 def short_label(label: Any) -> str:
-    """
-    Write a label of time as people do: without seconds, and without the hour at midnight.
+    """Write a label of time as people do: without seconds, and without the hour at midnight.
 
-    Parameters
-    ----------
-    label : Timestamp, Period, int or other
-        Of an index.
-
-    Returns
-    -------
-    str
-        On the clock of its own time zone.
-
-    Examples
-    --------
     >>> short_label(pd.Timestamp("2024-03-01")), short_label(pd.Timestamp("2024-03-01 06:00"))
     ('2024-03-01', '2024-03-01 06:00')
     """
@@ -578,42 +420,13 @@ def short_label(label: Any) -> str:
 
 
 def row_labels(n_rows: int) -> pd.Index:
-    """
-    Give numbers to rows that have no labels.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows.
-
-    Returns
-    -------
-    Index of shape (n_rows,)
-        0 … ``n_rows - 1``, without memory for each.
-    """
+    """Give numbers, from 0, to rows that have no labels, without memory for each."""
     return pd.RangeIndex(n_rows)
 
 
 def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
-    """
-    Put the names of a panel's series before the labels of time.
+    """Put the names of a panel's series before labels of time; without names, give the labels.
 
-    Parameters
-    ----------
-    names : Index of shape (n_series,) or None
-        Names of the series; None where there is one without a name.
-    codes : ndarray of int64, shape (n,)
-        The number of each row's series.
-    labels : Index of shape (n,)
-        The time of each row.
-
-    Returns
-    -------
-    Index of shape (n,)
-        Two levels, (series, time); `labels` itself without names.
-
-    Examples
-    --------
     >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")
     >>> join_series(names, np.array([1, 1]), days).tolist()
     [('b', 7), ('b', 8)]

@@ -24,23 +24,14 @@ _DAYS = 12 * 31
 
 
 class Cells(NamedTuple):
-    """
-    Where in its cycle a step lies, read off its calendar fields.
+    """Where in its cycle a step lies, read off its calendar fields.
 
-    Parameters
-    ----------
-    fields : tuple of str
-        Names of the calendar fields.
-    places : ndarray of int64, shape (n_fields, 60)
-        What each value of each field adds to the number of the cell.
-    n_times : int
-        Cells of a day; 1 where steps are days or longer.
-    n_cells : int
-        Cells of the cycle, a multiple of `n_times`: a cell's number modulo that is its time of the
-        day.
-    n_days : int, default=1
-        Days of the year that are told apart, 31 for each month: a number modulo `n_cells` is a
-        cell, and the rest is the day.
+    places: what each value of each field adds to the number of the cell, (n_fields, 60).
+    n_times: cells of a day; 1 where steps are days or longer.
+    n_cells: cells of the cycle, a multiple of `n_times`: a cell's number modulo that is its time of
+    day.
+    n_days: days of the year that are told apart, 31 for each month: a number modulo `n_cells` is a
+    cell, and the rest is the day.
     """
 
     fields: tuple[str, ...]
@@ -50,43 +41,20 @@ class Cells(NamedTuple):
     n_days: int = 1
 
     def of(self, values: npt.NDArray[np.integer]) -> IntArray:
-        """
-        Give the number of each step's cell.
-
-        Parameters
-        ----------
-        values : ndarray of int, shape (…, n_fields)
-            Calendar fields.
-
-        Returns
-        -------
-        ndarray of int64, shape (…)
-            0 … n_cells · n_days - 1.
-        """
+        """Give cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
         return number_cells(self.places, values)
 
 
 class CalendarEffect(NamedTuple):
-    """
-    What is known ahead of targets from the calendar and the columns known ahead alone.
+    """What is known ahead of targets from the calendar and the columns known ahead alone.
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_cells, n_targets)
-        Of each cell of the cycle.
-    known : ndarray of shape (n_times, n_known, n_targets)
-        Of a unit of each column known ahead at each time of the day.
-    bounds : ndarray of shape (2, n_known)
-        Lowest and highest values that were seen: no effect goes on beyond.
-    places : ndarray of int64, shape (n_fields, 60)
-        How cells are numbered, see `Cells`.
-    fields : tuple of str
-        The calendar fields.
-    year : ndarray of shape (n_days, n_times, n_targets)
-        Of each time of each day of the year, see `Cells`; none by default.
+    level: effect of each cell of the cycle, (n_cells, n_targets).
+    known: effect of a unit of each column known ahead at each time of day, (n_times, n_known,
+    n_targets).
+    bounds: lowest and highest values that were seen, (2, n_known): no effect goes on beyond.
+    places, fields: how cells are numbered, see `Cells`.
+    year: effect of each time of each day of the year, (n_days, n_times, n_targets), see `Cells`.
 
-    Examples
-    --------
     >>> tables = {"level": np.array([[0.0], [7.0]]), "known": np.array([[[1.0]], [[10.0]]])}
     >>> numbers = {"bounds": np.array([[0.0], [4.0]]), "places": np.zeros((0, 60), dtype=np.int64)}
     >>> effect = CalendarEffect(**tables, **numbers)
@@ -102,21 +70,7 @@ class CalendarEffect(NamedTuple):
     year: Float64Array = np.zeros((0, 1, 0))
 
     def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
-        """
-        Add it up.
-
-        Parameters
-        ----------
-        known : ndarray of shape (…, n_known)
-            Columns known ahead, without NaN.
-        cell : ndarray of int, shape (…)
-            Number of each row's cell, and of its day of the year.
-
-        Returns
-        -------
-        ndarray of shape (…, n_targets)
-            Of each row.
-        """
+        """Add up effects of columns known ahead, without NaN, and of cells: (…, n_targets)."""
         out: Float64Array = self.level[cell % len(self.level)]
         if self.year.size:
             out += self.year[cell // len(self.level), cell % self.year.shape[1]]
@@ -151,23 +105,7 @@ class CalendarEffect(NamedTuple):
         )
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
-        """
-        Add it up for steps on a clock.
-
-        Parameters
-        ----------
-        known : ndarray of shape (n, n_known)
-            Columns known ahead; NaN counts as the mean, and what lies beyond `bounds` as these.
-        steps : ndarray of int64, shape (n,)
-            When.
-        clock : Clock
-            What they count.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets)
-            Of each step.
-        """
+        """Add up effects of steps, (n, n_targets); NaN counts as the mean, `bounds` hold."""
         every, place = np.unique(steps, return_inverse=True)
         values = calendar_values(clock.labels(every), self.fields)
         cell = number_cells(self.places, values)[place]
@@ -177,16 +115,7 @@ class CalendarEffect(NamedTuple):
 
 
 class RowCells(NamedTuple):
-    """
-    Where in their cycle rows lie.
-
-    Parameters
-    ----------
-    cells : Cells
-        Of the calendar.
-    of_row : ndarray of int16 or int32, shape (n_rows,)
-        Number of each row's cell, and of its day.
-    """
+    """Where in their cycle rows lie: ``of_row`` numbers each row's cell and day, (n_rows,)."""
 
     cells: Cells
     of_row: npt.NDArray[np.signedinteger]
@@ -195,26 +124,12 @@ class RowCells(NamedTuple):
 def calendar_cells(
     fields: Sequence[str], values: npt.NDArray[np.integer], *, years: bool = False
 ) -> Cells | None:
-    """
-    Find the cycle that calendar fields go through.
+    """Find the cycle that calendar fields, with their values in training, go through.
 
-    Parameters
-    ----------
-    fields : sequence of str
-        Names from `skinformer.timeline.calendar.FIELDS`.
-    values : ndarray of int, shape (n, n_fields)
-        Those of the training steps: they tell which minutes there are.
-    years : bool, default=False
-        Whether days of the year are told apart, too, by "month" and "day".
+    The week, in steps of a day or less; the day where there is no weekday; else the year in months
+    or weeks. None where nothing of it is known, or there are more than 1008 cells. With ``years``,
+    days of the year are told apart, too, by "month" and "day".
 
-    Returns
-    -------
-    Cells or None
-        The week, in steps of a day or less; the day where there is no weekday; else the year in
-        months or weeks. None where nothing of it is known, or there are more than 1008 cells.
-
-    Examples
-    --------
     >>> cells = calendar_cells(["hour", "weekday"], np.array([[0, 0], [23, 6]]))
     >>> cells.n_times, cells.n_cells, cells.of(np.array([[5, 1]]))
     (24, 168, array([29]))
@@ -255,21 +170,7 @@ def _with_days(cells: Cells, years: bool) -> Cells:
 
 
 def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
-    """
-    Give the number of each step's cell.
-
-    Parameters
-    ----------
-    places : ndarray of int64, shape (n_fields, 60)
-        See `Cells`.
-    values : ndarray of int, shape (…, n_fields)
-        Calendar fields.
-
-    Returns
-    -------
-    ndarray of int64, shape (…)
-        From 0 on.
-    """
+    """Give the number of each step's cell, from its fields in the last axis."""
     cell = np.zeros(values.shape[:-1], dtype=np.int64)
     for j, place in enumerate(places):
         cell += place[values[..., j]]
@@ -279,23 +180,7 @@ def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
 def row_cells(
     timeline: Timeline, fields: tuple[str, ...], *, years: bool = False
 ) -> RowCells | None:
-    """
-    Find where in their cycle the rows of a timeline lie.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        The rows.
-    fields : tuple of str
-        Calendar fields.
-    years : bool, default=False
-        See `calendar_cells`.
-
-    Returns
-    -------
-    RowCells or None
-        None where the fields go through no cycle, see `calendar_cells`.
-    """
+    """Find where in their cycle the rows of a timeline lie; None where there is no cycle."""
     if not fields:
         return None
     steps = timeline.steps

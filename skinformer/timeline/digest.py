@@ -11,24 +11,7 @@ __all__ = ["content_digest"]
 
 
 def content_digest(X: Any) -> bytes:
-    """
-    Give a digest of the values of rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_columns)
-        Rows without labels.
-
-    Returns
-    -------
-    bytes
-        Equal for equal values, whatever their dtype.
-
-    Examples
-    --------
-    >>> content_digest([[1, 2]]) == content_digest(np.array([[1.0, 2.0]]))
-    True
-    """
+    """Give a digest of the values of rows: equal for equal values, whatever their dtype."""
     values = np.asarray(X)
     digest = hashlib.blake2b(repr(values.shape).encode())
     for start in range(0, len(values), 1 << 16):

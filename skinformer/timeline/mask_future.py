@@ -10,32 +10,11 @@ Values = TypeVar("Values")
 
 
 def mask_future(values: Values, *, n_future: int, hidden: slice | list[int], fill: float) -> Values:
-    """
-    Hide columns in the last rows of each window.
+    """Hide columns in the last rows of each window, or one table, in a copy (the note, section 1).
 
-    Parameters
-    ----------
-    values : ndarray or Tensor of shape (..., length, n_columns)
-        Windows (or one table), in standardised units: a raw zero may lie many deviations from
-        the mean, so masking comes after scaling.
-    n_future : int
-        Number of last rows that lie in the future.
-    hidden : slice or list of int
-        Columns that are not known ahead: the target and the past-only ones.
-    fill : float
-        What stands for "unknown".
+    Values are standardised: a raw zero may lie many deviations from the mean, so masking comes
+    after scaling. ``hidden`` columns are not known ahead: the target and the past-only ones.
 
-    Returns
-    -------
-    ndarray or Tensor of shape (..., length, n_columns)
-        A copy; the input is left alone.
-
-    References
-    ----------
-    The note, section 1 (``MaskFuture``).
-
-    Examples
-    --------
     >>> import numpy as np
     >>> mask_future(np.ones((3, 2)), n_future=2, hidden=[0], fill=0.0)
     array([[1., 1.],

@@ -13,30 +13,18 @@ __all__ = ["Roles"]
 
 @dataclass(frozen=True)
 class Roles:
-    """
-    What each column is, decided once in `fit`.
+    """What each column is, decided once in `fit`.
 
-    Parameters
-    ----------
-    mode : {"frame", "both", "features"}
-        Where the truth and the history come from; see the contract's table of modes.
-    targets, past, known : tuple
-        Names of the targets, of the columns known only up to the present, and of those known
-        ahead. In features mode the targets are y's columns.
-    one_dimensional : bool
-        Whether `predict` returns shape (n,).
-    columns : tuple
-        X's columns in their order; numbers for an array.
-    static : tuple
-        Those of `known` that are constant in each series of a panel.
-    unchanged : tuple
-        Those that the user named in `known_future` and that never changed in training.
-    links : tuple of (slope, intercept)
-        In "both" mode the map from each target's column of X into y's units.
-    by_name : bool
-        Whether columns are found by their names; by their place where an array was fitted.
-    levels : tuple of tuple
-        Names of the levels of the targets' labels, and of those of X's columns.
+    mode: "frame", "both", "features": where truth and history come from, see the contract's table.
+    targets, past, known: names of the targets (in features mode y's columns), of columns known only
+    up to the present, and of those known ahead.
+    one_dimensional: whether `predict` returns shape (n,).
+    columns: X's columns in their order; numbers for an array.
+    static: those of `known` that are constant in each series of a panel.
+    unchanged: those that the user named in `known_future` and that never changed in training.
+    links: in "both" mode (slope, intercept) from each target's column of X into y's units.
+    by_name: whether columns are found by their names; by their place where an array was fitted.
+    levels: names of the levels of the targets' labels, and of those of X's columns.
     """
 
     mode: Literal["frame", "both", "features"]

@@ -17,22 +17,11 @@ _UNDATED = (4, 7, 12, 24, 52)
 
 
 def likely_seasons(clock: Clock) -> tuple[int, ...]:
-    """
-    Give the lengths of seasons that rows of a clock may have.
+    """Give the lengths of seasons, in rows, that a clock's rows may have, ascending.
 
-    Parameters
-    ----------
-    clock : Clock
-        What the rows' steps count.
+    Hour, day, week and year in steps, as far as they are whole numbers of at least 2 (a year of
+    weeks is 52); a few usual ones where there are no dates.
 
-    Returns
-    -------
-    tuple of int
-        Rows, ascending: hour, day, week and year in steps, as far as they are whole numbers of at
-        least 2 (a year of weeks is 52); a few usual ones where there are no dates.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> from skinformer.timeline.clock import clock_for
     >>> for freq in ("h", "MS", "W", "YS"):

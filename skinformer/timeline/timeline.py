@@ -19,25 +19,13 @@ __all__ = ["Table", "Timeline", "fill_forward", "runs"]
 
 @dataclass(frozen=True)
 class Table:
-    """
-    Rows as the user gave them, validated: each has a series and a step.
+    """Rows as the user gave them, validated: each has a series and a step.
 
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n,), or None
-        Raw values, ordered targets, past-only, known ahead; None is a column not given.
-    n_targets : int
-        How many of the columns are targets.
-    series : ndarray of int64, shape (n,)
-        The series of each row, 0 … n_series - 1.
-    steps : ndarray of int64, shape (n,)
-        The step of each row on the clock.
-    clock : Clock
-        What the steps count.
-    weight : ndarray of float64, shape (n, n_targets), or None
-        Weight of each truth in the loss; 0 where it is missing.
-    names : Index of shape (n_series,), or None
-        Names of the series of a panel.
+    columns: raw values, ordered targets, past-only, known ahead, (n,) each; None is one not given.
+    series: the series of each row, 0 … n_series - 1.
+    steps: the step of each row on the clock.
+    weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
+    names: names of the series of a panel, (n_series,).
     """
 
     columns: list[Any]
@@ -79,19 +67,7 @@ class Table:
         return [j for j, values in parts if (values != values[0]).any()]
 
     def take(self, rows: Any) -> Table:
-        """
-        Choose or reorder rows.
-
-        Parameters
-        ----------
-        rows : slice, ndarray of int64 or ndarray of bool
-            The rows wanted.
-
-        Returns
-        -------
-        Table
-            The chosen rows.
-        """
+        """Choose or reorder rows, by a slice, numbers or a mask."""
         return replace(
             self,
             columns=[column if column is None else column[rows] for column in self.columns],
@@ -103,24 +79,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Timeline:
-    """
-    What the estimator keeps of the rows it saw: standardised, gap-free, series after series.
+    """What the estimator keeps of the rows it saw: standardised, gap-free, series after series.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, n_columns)
-        Standardised columns, ordered targets, past-only, known ahead; missing targets are
-        filled causally, because context must be a number.
-    weight : ndarray of float32, shape (n_rows, n_targets), or None
-        Weight of each truth in the loss; 0 where it is missing; None when all weigh 1.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    first_step : ndarray of int64, shape (n_series,)
-        The step of each series' first row.
-    clock : Clock
-        What the steps count.
-    forecast_from : ndarray of int64, shape (n_series,), or None
-        Where earlier rows were left out, the first step of each series that can be forecast.
+    values: float32, (n_rows, n_columns), ordered targets, past-only, known ahead; missing targets
+    are filled causally, because context must be a number.
+    weight: of each truth in the loss, (n_rows, n_targets); 0 where it is missing; None: all weigh
+    1.
+    first_row: series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, (n_series + 1,).
+    first_step: the step of each series' first row, (n_series,).
+    forecast_from: where earlier rows were left out, the first step of each series that can be
+    forecast.
     """
 
     values: Float32Array
@@ -147,37 +115,13 @@ class Timeline:
         return np.arange(len(offset)) + offset
 
     def steps_of(self, rows: IntArray) -> IntArray:
-        """
-        Tell the steps of some rows, without those of all.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n,)
-            Row numbers.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Their steps.
-        """
+        """Tell the steps of some rows, without those of all."""
         series = self.series_of(rows)
         steps: IntArray = rows - self.first_row[series] + self.first_step[series]
         return steps
 
     def series_of(self, rows: IntArray) -> IntArray:
-        """
-        Tell the series of some rows, without those of all.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n,)
-            Row numbers.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Their series.
-        """
+        """Tell the series of some rows, without those of all."""
         return np.searchsorted(self.first_row[1:], rows, side="right")
 
     @property
@@ -191,38 +135,14 @@ class Timeline:
         return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
 
     def head(self, end: IntArray) -> Timeline:
-        """
-        Keep the first rows of each series.
-
-        Parameters
-        ----------
-        end : ndarray of int64, shape (n_series,)
-            The row after the last one kept.
-
-        Returns
-        -------
-        Timeline
-            A shorter copy.
-        """
+        """Keep a copy of the first rows of each series, before row ``end``, (n_series,)."""
         rows = origins_between(self.first_row[:-1], end - 1)
         first_row = np.concatenate([[0], np.cumsum(end - self.first_row[:-1])])
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, values=self.values[rows], weight=weight, first_row=first_row)
 
     def recent(self, n_rows: int) -> Timeline:
-        """
-        Keep the last rows of each series, from which later steps are forecast.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many at most.
-
-        Returns
-        -------
-        Timeline
-            A copy whose steps are those of this one.
-        """
+        """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
         length = np.minimum(np.diff(self.first_row), n_rows)
         rows = origins_between(self.first_row[1:] - length, self.first_row[1:] - 1)
         return replace(
@@ -235,19 +155,7 @@ class Timeline:
         )
 
     def of_series(self, chosen: IntArray) -> Timeline:
-        """
-        Keep some series.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (n,)
-            Their numbers.
-
-        Returns
-        -------
-        Timeline
-            A copy, the series numbered anew.
-        """
+        """Keep a copy of some series, numbered anew."""
         first, stop = self.first_row[chosen], self.first_row[chosen + 1]
         rows = origins_between(first, stop - 1)
         return replace(
@@ -260,19 +168,7 @@ class Timeline:
         )
 
     def appended(self, other: Timeline) -> Timeline:
-        """
-        Continue each series with the rows of another timeline.
-
-        Parameters
-        ----------
-        other : Timeline
-            Rows that follow directly; the same number of series, some may be empty.
-
-        Returns
-        -------
-        Timeline
-            Both, series after series.
-        """
+        """Continue each series with the rows of another timeline, which follow directly."""
         lengths = np.diff(self.first_row), np.diff(other.first_row)
         first_row = np.concatenate([[0], np.cumsum(lengths[0] + lengths[1])])
         mine = origins_between(first_row[:-1], first_row[:-1] + lengths[0] - 1)
@@ -289,22 +185,10 @@ class Timeline:
 
 
 def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:
-    """
-    Standardise validated rows and fill what is missing.
+    """Standardise validated rows, in a float32 copy, and fill what is missing.
 
-    Parameters
-    ----------
-    table : Table
-        Rows sorted by series and step, consecutive within each series.
-    scaler : Scaler
-        Means and deviations of the columns.
-    fill_covariates : bool
-        Whether missing covariates are filled like missing targets; else they stay NaN.
-
-    Returns
-    -------
-    Timeline
-        Cost: one float32 copy of the values.
+    Rows are sorted by series and step, consecutive within each series. Without ``fill_covariates``
+    missing covariates stay NaN.
     """
     values = scaler.transform(table.columns, table.series)
     first_row = runs(table.series, scaler.mean.shape[0])
@@ -322,37 +206,12 @@ def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Ti
 
 
 def runs(series: IntArray, n_series: int) -> IntArray:
-    """
-    Find where each series begins in sorted rows.
-
-    Parameters
-    ----------
-    series : ndarray of int64, shape (n,)
-        Series numbers in ascending order.
-    n_series : int
-        Number of series; some may have no row.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``out[i]`` … ``out[i + 1] - 1``.
-    """
+    """Find where series begin in sorted rows: i holds rows ``out[i]`` … ``out[i + 1] - 1``."""
     return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
 
 
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
-    """
-    Fill missing values in place by the last one before them, else by the mean (0).
-
-    Only the past is used: a value never comes from a later row or from another series.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n, n_columns)
-        Standardised values; NaN is missing.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    """
+    """Fill missing values in place by the last one before in their series, else by the mean, 0."""
     for j in range(values.shape[1]):
         missing = np.isnan(values[:, j])
         if not missing.any():

@@ -20,23 +20,12 @@ _HOUR, _DAY = pd.Timedelta(hours=1), pd.Timedelta(days=1)
 
 @dataclass(frozen=True)
 class TargetFacts:
-    """
-    Errors of one target.
+    """Errors of one target.
 
-    Parameters
-    ----------
-    target : object
-        Its name.
-    unit : str or None
-        Of its values.
-    tables : dict of str to DataFrame
-        Of each forecaster, rows of `backtest` whose truth and forecasts are known; the first is
-        reported.
-    reference : str or None
-        Which of them the others are measured by.
+    tables: of each forecaster, rows of `backtest` whose truth and forecasts are known; the first is
+    reported.
+    reference: which of them the others are measured by, or None.
 
-    Examples
-    --------
     >>> rows = {"target": "load", "actual": [2.0, 2.0], "forecast": [1.0, 2.0], "ahead": [1, 2]}
     >>> table = pd.DataFrame({"origin": [5, 5], "time": [5, 6], **rows})
     >>> facts = TargetFacts("load", "MW", {"model": table}, None)
@@ -94,19 +83,7 @@ class TargetFacts:
         return "series" in self.main and len(self.main["series"].unique()) > 1
 
     def by(self, group: str) -> dict[str, pd.DataFrame]:
-        """
-        Average errors by groups.
-
-        Parameters
-        ----------
-        group : str
-            As in `summary`.
-
-        Returns
-        -------
-        dict of str to DataFrame
-            Of each forecaster.
-        """
+        """Average errors of each forecaster by groups, as `summary` does."""
         return {name: summary(table, group) for name, table in self.tables.items()}
 
     @cached_property
@@ -119,22 +96,9 @@ class TargetFacts:
 
 
 def origin_errors(table: pd.DataFrame) -> pd.Series:
-    """
-    Average absolute errors by origin, and by series where there are any.
+    """Average absolute errors by origin, in the order of time, and by series where there are any.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `backtest`.
-
-    Returns
-    -------
-    Series
-        In the order of time; origins of which less than half of the most rows are known are left
-        out.
-
-    Examples
-    --------
+    Origins of which less than half of the most rows are known are left out.
     >>> rows = {"origin": [1, 2], "actual": [3.0, 4.0], "forecast": 1.0}
     >>> origin_errors(pd.DataFrame(rows)).tolist()
     [2.0, 3.0]
@@ -153,28 +117,9 @@ def _share_of_truth(table: pd.DataFrame) -> float:
 def split_targets(
     results: Mapping[str, pd.DataFrame], unit: Any, reference: str | None
 ) -> list[TargetFacts]:
-    """
-    Part results by target, and leave out rows of which a truth or a forecast is unknown.
+    """Part results by target, without rows of which a truth or a forecast is unknown.
 
-    Parameters
-    ----------
-    results : mapping of str to DataFrame
-        Of the same rows in the same order.
-    unit : str, mapping of target to str, or None
-        Of the targets.
-    reference : str or None
-        As in `TargetFacts`.
-
-    Returns
-    -------
-    list of TargetFacts
-        Of those targets that have a known truth.
-
-    Examples
-    --------
-    >>> rows = {"target": ["a", "b"], "actual": [2.0, float("nan")], "forecast": [1.0, 2.0]}
-    >>> [each.target for each in split_targets({"model": pd.DataFrame(rows)}, None, None)]
-    ['a']
+    The results have the same rows in the same order; a target without a known truth is left out.
     """
     first = next(iter(results.values()))
     known = first["actual"].notna()

@@ -36,25 +36,7 @@ _SIZE = (5.4, 3.2)
 
 @dataclass(frozen=True)
 class Picture:
-    """
-    What is drawn, and what it shows.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws on an empty figure.
-    title : str
-        What it is.
-    text : str
-        What is seen, in a sentence.
-    size : tuple of float, default=(5.4, 3.2)
-        In inches.
-
-    Examples
-    --------
-    >>> Picture(lambda figure: None, "Nothing", "An empty square.").size
-    (5.4, 3.2)
-    """
+    """What is drawn on an empty figure (size in inches), and a sentence that says what is seen."""
 
     draw: Callable[[Figure], Any]
     title: str
@@ -63,29 +45,7 @@ class Picture:
 
 
 def show(picture: Picture, prefix: str, palette: Palette) -> Markup:
-    """
-    Put a picture into a page.
-
-    Parameters
-    ----------
-    picture : Picture
-        Which one.
-    prefix : str
-        Of ids within it.
-    palette : Palette
-        Takes its colours.
-
-    Returns
-    -------
-    Markup
-        A figure with its caption.
-
-    Examples
-    --------
-    >>> empty = Picture(lambda figure: None, "Nothing", "An empty square.", (1, 1))
-    >>> show(empty, "p1", Palette())[-66:]
-    '<figcaption><b>Nothing.</b> An empty square.</figcaption></figure>'
-    """
+    """Put a picture, whose ids have a prefix and whose colours the palette takes, into a page."""
     label = f"{picture.title}: {picture.text}"
     vector = draw_vector(picture.draw, picture.size, prefix=prefix, label=label, palette=palette)
     caption = tag("figcaption", tag("b", f"{picture.title}."), f" {picture.text}")
@@ -93,26 +53,7 @@ def show(picture: Picture, prefix: str, palette: Palette) -> Markup:
 
 
 def pictures(facts: TargetFacts) -> Iterator[Picture]:
-    """
-    Tell what is drawn of a target.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of the target.
-
-    Yields
-    ------
-    Picture
-        One after the other.
-
-    Examples
-    --------
-    >>> rows = {"target": "a", "actual": [2.0], "forecast": [1.0], "origin": 1, "ahead": 1}
-    >>> facts = TargetFacts("a", None, {"model": pd.DataFrame({"time": [1], **rows})}, None)
-    >>> [picture.title for picture in pictures(facts)]
-    ['The latest forecasts', 'What forecasts left over']
-    """
+    """Tell what is drawn of a target."""
     facts = _with_short_names(facts)
     yield _latest(facts)
     yield from _origins(facts)

@@ -12,41 +12,18 @@ _VOID = ("br", "col", "link", "meta")
 
 
 class Markup(str):
-    """
-    Text that is HTML already; any other text is escaped.
-
-    Examples
-    --------
-    >>> tag("p", Markup("<b>7</b>"), " < 8")
-    '<p><b>7</b> &lt; 8</p>'
-    """
+    """Text that is HTML already; any other text is escaped."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
-    """
-    Write an element.
+    """Write an element; what it holds is markup as it is, all else text.
 
-    Parameters
-    ----------
-    name : str
-        Of the element.
-    *children : Any
-        What it holds: markup as it is, all else as text.
-    **attributes : Any
-        Its attributes, None for none of that name; an underline at the end is left out, others are
-        hyphens.
-
-    Returns
-    -------
-    Markup
-        HTML.
-
-    Examples
-    --------
-    >>> tag("td", "<script>", class_="name")
-    '<td class="name">&lt;script&gt;</td>'
+    Attributes that are None are left out; an underline at the end of their names goes, others are
+    hyphens.
+    >>> tag("td", Markup("<b>7</b>"), "<script>", class_="name")
+    '<td class="name"><b>7</b>&lt;script&gt;</td>'
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
@@ -59,22 +36,5 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
 
 
 def join(*children: Any) -> Markup:
-    """
-    Put pieces one behind the other.
-
-    Parameters
-    ----------
-    *children : Any
-        Markup as it is, all else as text.
-
-    Returns
-    -------
-    Markup
-        HTML.
-
-    Examples
-    --------
-    >>> join(Markup("<br>"), "a & b")
-    '<br>a &amp; b'
-    """
+    """Put pieces one behind the other, markup as it is, all else as text."""
     return Markup("".join(c if isinstance(c, Markup) else escape(str(c)) for c in children))

@@ -12,23 +12,8 @@ _WHOLE = 1000
 
 
 def as_number(value: Any, digits: int = 3) -> str:
-    """
-    Write a number.
+    """Write a number as people do, with so many digits if there are no more before the point.
 
-    Parameters
-    ----------
-    value : float
-        Any; what is no number is a dash.
-    digits : int, default=3
-        That are shown, if there are no more before the point.
-
-    Returns
-    -------
-    str
-        As people write it.
-
-    Examples
-    --------
     >>> as_number(0.012345), as_number(1234567.8), as_number(-3.0), as_number(float("nan"))
     ('0.0123', '1,234,568', '−3', '–')
     """
@@ -41,23 +26,8 @@ def as_number(value: Any, digits: int = 3) -> str:
 
 
 def as_percent(share: Any, digits: int = 1) -> str:
-    """
-    Write a share in per cent.
+    """Write a share in per cent, below 100 % with so many digits behind the point.
 
-    Parameters
-    ----------
-    share : float
-        1 is all; what is no number is a dash.
-    digits : int, default=1
-        Behind the point, below 100 %.
-
-    Returns
-    -------
-    str
-        With its sign.
-
-    Examples
-    --------
     >>> as_percent(0.1234), as_percent(2.5), as_percent(0.5)
     ('12.3 %', '250 %', '50 %')
     """

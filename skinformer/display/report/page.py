@@ -81,28 +81,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_page(title: str, body: Any, palette: Palette) -> str:
-    r"""
-    Put a body into a page that needs nothing else.
-
-    Parameters
-    ----------
-    title : str
-        Of the page.
-    body : Markup
-        What it shows.
-    palette : Palette
-        Colours of its pictures.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Examples
-    --------
-    >>> write_page("A & B", Markup("<p>text</p>"), Palette())[:44]
-    '<!DOCTYPE html>\n<html lang="en"><head><meta '
-    """
+    """Put a body into a page that needs nothing else."""
     dark = f":root{{{_DARK}{palette.css(dark=True)}}}"
     dark = f"@media screen and (prefers-color-scheme:dark){{{dark}}}"
     sheet = f":root{{{_LIGHT}{palette.css(dark=False)}}}\n{dark}{_STYLE}{_PRINT}"

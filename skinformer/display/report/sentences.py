@@ -23,23 +23,8 @@ _CLOSE, _SMALL = 0.02, 0.01
 
 
 def group_word(field: str, value: Any) -> str:
-    """
-    Say which group of a cycle one is.
+    """Say which hour, day_of_week or month one is.
 
-    Parameters
-    ----------
-    field : {"hour", "day_of_week", "month"}
-        Of time.
-    value : int
-        Which one.
-
-    Returns
-    -------
-    str
-        In words.
-
-    Examples
-    --------
     >>> group_word("hour", 7), group_word("day_of_week", 0), group_word("month", 12)
     ('7:00', 'Monday', 'December')
     """
@@ -50,31 +35,7 @@ def group_word(field: str, value: Any) -> str:
 
 
 def say_what(facts: TargetFacts, span: str, *, missing: int) -> Markup:
-    """
-    Say what was forecast.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of the first target.
-    span : str
-        Times that were forecast.
-    missing : int
-        Forecasts without a truth.
-
-    Returns
-    -------
-    Markup
-        A paragraph.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = {"target": "load", "actual": [2.0], "forecast": [1.0], "ahead": [1], "origin": [5]}
-    >>> facts = TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None)
-    >>> say_what(facts, "time 5", missing=0)
-    '<p class="lead"><b>model</b> forecast time 5 from 1 origin, 1 step at a time, ...</p>'
-    """
+    """Say what was forecast, over which times, and how many forecasts have no truth."""
     table = facts.main
     ahead, origins = int(table["ahead"].max()), table["origin"].nunique()
     series = f" of {table['series'].nunique():,} series" if facts.has_series else ""
@@ -89,26 +50,7 @@ def say_what(facts: TargetFacts, span: str, *, missing: int) -> Markup:
 
 
 def tiles(facts: TargetFacts) -> Markup:
-    """
-    Show the three or four numbers that matter most.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of a target.
-
-    Returns
-    -------
-    Markup
-        A list.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = {"target": "load", "actual": [2.0], "forecast": [1.0], "origin": 1, "time": 1}
-    >>> "50 %" in tiles(TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None))
-    True
-    """
+    """Show the three or four numbers that matter most."""
     row = facts.comparison.loc[facts.name]
     unit = Markup() if facts.unit is None else tag("small", f" {facts.unit}")
     shown: list[tuple[str, str]] = [
@@ -126,27 +68,7 @@ def tiles(facts: TargetFacts) -> Markup:
 
 
 def say_summary(facts: TargetFacts) -> Markup:
-    """
-    Say how good forecasts of a target are.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of the target.
-
-    Returns
-    -------
-    Markup
-        A list of sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = {"target": "load", "actual": [2.0, 4.0], "forecast": [1.0, 3.0], "ahead": [1, 2]}
-    >>> table = pd.DataFrame({"origin": 1, "time": [1, 2], **rows})
-    >>> print(say_summary(TargetFacts("load", "MW", {"model": table}, None)).split("</li>")[0])
-    <ul><li>On average a forecast of <b>load</b> is off by 1 MW, or 33.3 % of its average size, ...
-    """
+    """Say in a list of sentences how good forecasts of a target are."""
     sentences = [
         _say_error(facts),
         _say_skill(facts),

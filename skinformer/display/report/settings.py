@@ -25,25 +25,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def rows_table(result: pd.DataFrame) -> Markup:
-    """
-    Tell which rows were forecast.
-
-    Parameters
-    ----------
-    result : DataFrame
-        From `backtest`.
-
-    Returns
-    -------
-    Markup
-        A table.
-
-    Examples
-    --------
-    >>> rows = {"origin": [1, 1], "time": [1, 2], "ahead": [1, 2], "target": "a", "actual": 1.0}
-    >>> "2 steps" in rows_table(pd.DataFrame(rows))
-    True
-    """
+    """Tell which rows were forecast."""
     origins, times = result["origin"].drop_duplicates(), result["time"]
     step = steps_between(result)
     levels = list(quantile_columns(result))
@@ -65,43 +47,14 @@ def rows_table(result: pd.DataFrame) -> Markup:
 
 
 def versions_table() -> Markup:
-    """
-    Tell by which versions of what.
-
-    Returns
-    -------
-    Markup
-        A table.
-
-    Examples
-    --------
-    >>> "skinformer" in versions_table()
-    True
-    """
+    """Tell by which versions of what."""
     rows = [["skinformer", skinformer.__version__], ["Python", platform.python_version()]]
     rows += [[name, version(name)] for name in _PACKAGES]
     return write_table("Versions", ["what", "version"], rows)
 
 
 def steps_between(result: pd.DataFrame) -> int | None:
-    """
-    Count the rows between origins.
-
-    Parameters
-    ----------
-    result : DataFrame
-        From `backtest`.
-
-    Returns
-    -------
-    int or None
-        None where it cannot be told, as of a single origin.
-
-    Examples
-    --------
-    >>> steps_between(pd.DataFrame({"origin": [1, 1, 3], "time": [1, 2, 3], "ahead": [1, 2, 1]}))
-    2
-    """
+    """Count the rows between origins; None where it cannot be told, as of a single origin."""
     keys = [key for key in ("series", "target") if key in result]
     rows = next(iter(result.groupby(keys)))[1] if keys else result
     origins = sorted(rows["origin"].unique())
@@ -114,31 +67,7 @@ def steps_between(result: pd.DataFrame) -> int | None:
 def code_to_paste(
     estimators: Mapping[str, Any], results: Mapping[str, pd.DataFrame], reference: str | None
 ) -> Markup:
-    """
-    Write the code that makes the report again.
-
-    Parameters
-    ----------
-    estimators : mapping of str to estimator
-        By name of their result; some may be missing.
-    results : mapping of str to DataFrame
-        From `backtest`.
-    reference : str or None
-        Which one the others are measured by.
-
-    Returns
-    -------
-    Markup
-        A block of code.
-
-    Examples
-    --------
-    >>> from skinformer.evaluation import SeasonalNaive
-    >>> rows = {"origin": [1, 1], "time": [1, 2], "ahead": [1, 2], "target": "a", "actual": 1.0}
-    >>> code = code_to_paste({"week": SeasonalNaive(7)}, {"week": pd.DataFrame(rows)}, None)
-    >>> "SeasonalNaive(season=7)" in code
-    True
-    """
+    """Write the code that makes the report again; estimators of some results may be missing."""
     lines, known = [], {}
     for name, estimator in estimators.items():
         made = _made(estimator)

@@ -36,30 +36,7 @@ _HEADS = {
 def write_table(
     caption: str, heads: Sequence[Any], rows: Sequence[Sequence[Any]], *, note: str = ""
 ) -> Markup:
-    """
-    Write a table that scrolls within itself where the page is narrow.
-
-    Parameters
-    ----------
-    caption : str
-        What it shows.
-    heads : sequence of str
-        Of the columns; the first names rows.
-    rows : sequence of sequence of str
-        Cells.
-    note : str, default=""
-        Below it.
-
-    Returns
-    -------
-    Markup
-        A figure with the table.
-
-    Examples
-    --------
-    >>> write_table("Errors", ["step", "error"], [["1", "0.5"]]).count("<td>")
-    1
-    """
+    """Write a table that scrolls where the page is narrow; its first column names rows."""
     head = tag("thead", tag("tr", *(tag("th", each, scope="col") for each in heads)))
     lines = [
         tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in rest))
@@ -71,25 +48,7 @@ def write_table(
 
 
 def comparison_table(facts: TargetFacts) -> Markup:
-    """
-    Put all forecasters side by side.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of a target.
-
-    Returns
-    -------
-    Markup
-        A table.
-
-    Examples
-    --------
-    >>> rows = {"target": "load", "actual": [2.0], "forecast": [1.0], "origin": 1, "time": 1}
-    >>> "50 %" in comparison_table(TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None))
-    True
-    """
+    """Put all forecasters side by side."""
     names = ["mae", "wape", "rmse", "bias"]
     note = _in_units(facts)
     note += (
@@ -114,28 +73,7 @@ def comparison_table(facts: TargetFacts) -> Markup:
 
 
 def group_table(facts: TargetFacts, group: str) -> Markup:
-    """
-    Show errors by step ahead, or by time of the cycle.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of a target.
-    group : {"ahead", "hour", "day_of_week", "month"}
-        What errors go by.
-
-    Returns
-    -------
-    Markup
-        A table.
-
-    Examples
-    --------
-    >>> rows = {"actual": [2.0], "forecast": [1.0], "origin": 1, "time": 1, "ahead": 1}
-    >>> facts = TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None)
-    >>> group_table(facts, "ahead").count("<tr>")
-    2
-    """
+    """Show errors by "ahead", or by the "hour", "day_of_week" or "month"."""
     errors = facts.by(group)
     table = errors[facts.name][["n", "mae", "rmse", "bias"]]
     if facts.reference is not None:
@@ -155,21 +93,8 @@ def group_table(facts: TargetFacts, group: str) -> Markup:
 
 
 def series_table(facts: TargetFacts) -> Markup:
-    """
-    Show errors of each series, the worst first.
+    """Show errors of each series, the worst first.
 
-    Parameters
-    ----------
-    facts : TargetFacts
-        Of a target of a panel.
-
-    Returns
-    -------
-    Markup
-        A table.
-
-    Examples
-    --------
     >>> rows = {"series": ["a", "b"], "actual": [2.0, 4.0], "forecast": [1.0, 1.0]}
     >>> table = series_table(TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None))
     >>> table.index(">b<") < table.index(">a<")

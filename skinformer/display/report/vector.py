@@ -36,11 +36,8 @@ _INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytic
 
 
 class Palette:
-    """
-    Colours of all pictures of a page, each with its dark counterpart.
+    """Colours of all pictures of a page, each with its dark counterpart.
 
-    Examples
-    --------
     >>> palette = Palette()
     >>> palette.name("#000000", "#ffffff"), palette.name("#ff0000", "#ff0000")
     ('var(--c0)', '#ff0000')
@@ -52,37 +49,13 @@ class Palette:
         self._numbers: dict[tuple[str, str], int] = {}
 
     def name(self, light: str, dark: str) -> str:
-        """
-        Give what stands for a colour.
-
-        Parameters
-        ----------
-        light, dark : str
-            The colour on light and on dark ground.
-
-        Returns
-        -------
-        str
-            Of CSS.
-        """
+        """Give the CSS that stands for a colour on light and on dark ground."""
         if light == dark:
             return light
         return f"var(--c{self._numbers.setdefault((light, dark), len(self._numbers))})"
 
     def css(self, *, dark: bool) -> str:
-        """
-        Define the colours.
-
-        Parameters
-        ----------
-        dark : bool
-            On which ground.
-
-        Returns
-        -------
-        str
-            Of CSS.
-        """
+        """Define the colours."""
         return "".join(f"--c{number}:{pair[dark]};" for pair, number in self._numbers.items())
 
 
@@ -94,42 +67,13 @@ def draw_vector(
     label: str,
     palette: Palette,
 ) -> Markup:
-    """
-    Draw a picture twice, light and dark, and write it once.
+    """Draw a picture light and dark, and write one ``svg``, without scripts, links or a date.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws on an empty figure.
-    size : tuple of float
-        Width and height, in inches.
-    prefix : str
-        Of ids: no two pictures of a page may share one.
-    label : str
-        What is seen, for those who do not see it.
-    palette : Palette
-        Takes the colours.
+    prefix: of ids: no two pictures of a page may share one.
+    label: what is seen, for those who do not see it.
 
-    Returns
-    -------
-    Markup
-        An element ``svg``, without style sheets, scripts, addresses or a date.
-
-    Notes
-    -----
     matplotlib's settings are its own defaults while this draws, whatever the user's are, and are
     put back.
-
-    Examples
-    --------
-    >>> draw_vector(
-    ...     lambda figure: figure.text(0.5, 0.5, "<b>"),
-    ...     (1, 1),
-    ...     prefix="p1",
-    ...     label="a text",
-    ...     palette=Palette(),
-    ... )[:56]
-    '<svg viewBox="0 0 72 72" role="img" aria-label="a text">'
     """
     light = _drawn(draw, size, "default", LIGHT, LIGHT_INK)
     dark = _drawn(draw, size, "dark_background", DARK, DARK_INK)
