@@ -34,10 +34,8 @@ class QKNorm(nn.Module):
 
     Parameters
     ----------
-    n_heads : int
-        Number of heads.
-    d_head : int
-        Width of a head.
+    n_heads, d_head : int
+        Number of heads, and width of each.
 
     Attributes
     ----------
@@ -65,8 +63,6 @@ class QKNorm(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.attention import QKNorm
     >>> q, k = QKNorm(n_heads=2, d_head=16)(torch.randn(1, 2, 5, 16), torch.randn(1, 2, 5, 16))
     >>> q.norm(dim=-1).mean().item(), k.norm(dim=-1).mean().item()
     (4.0, 1.0)
@@ -125,8 +121,6 @@ class MultiHeadAttention(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.attention import MultiHeadAttention
     >>> from skinformer.model.dense import DenseAttention
     >>> attention = MultiHeadAttention(
     ...     d_model=8, n_heads=2, kernel=DenseAttention(causal=False),

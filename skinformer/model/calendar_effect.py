@@ -43,8 +43,6 @@ class CalendarEffect(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.calendar_effect import CalendarEffect
     >>> effect = CalendarEffect(1, n_cells=2, n_times=1, n_known=1, n_targets=1)
     >>> _ = effect.places[0, 5].fill_(1), effect.level[1].fill_(7.0), effect.known.fill_(2.0)
     >>> effect(torch.tensor([[[3.0]]]), torch.tensor([[[5]]])).item()

@@ -48,9 +48,6 @@ class Corrected(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from torch import nn
-    >>> from skinformer.model.corrected import Corrected
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]

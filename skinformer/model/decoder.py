@@ -21,12 +21,8 @@ class DecoderLayer(nn.Module):
 
     Parameters
     ----------
-    d_model : int
-        Width of the states.
-    n_heads : int
-        Number of heads.
-    d_ff : int
-        Inner width of the feed-forward.
+    d_model, n_heads, d_ff : int
+        Width of the states, number of heads, inner width of the feed-forward.
     dropout : float in [0, 1)
         Dropout on the three branches, in training only.
     activation : {"gelu", "relu", "swiglu"}
@@ -37,16 +33,11 @@ class DecoderLayer(nn.Module):
         Pre-norm or post-norm.
     attention : {"dense", "probsparse"}
         Kernel of the self-attention; the cross-attention is dense.
-    factor : float
-        Sparsity factor of "probsparse".
-    qk_norm : bool
-        Whether queries and keys are normalised.
-    output_gate : bool
-        Whether both attention outputs are gated.
-    bias : bool
-        Whether the linear maps have a bias.
-    seed : int
-        Seed of the key sampling of "probsparse".
+    factor, seed : float, int
+        Sparsity factor of "probsparse", and seed of its key sampling.
+    qk_norm, output_gate, bias : bool
+        Whether queries and keys are normalised, both attention outputs are gated, and linear maps
+        have a bias.
 
     Notes
     -----
@@ -63,7 +54,6 @@ class DecoderLayer(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.decoder import DecoderLayer
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
     ...     norm_first=True, attention="dense", factor=5, qk_norm=False,
@@ -158,7 +148,6 @@ class Decoder(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.decoder import Decoder, DecoderLayer
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
     ...     norm_first=True, attention="dense", factor=5, qk_norm=False,

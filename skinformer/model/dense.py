@@ -33,8 +33,6 @@ class DenseAttention(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.dense import DenseAttention
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> DenseAttention(causal=True)(q, k, v, keys=None, n_last=96).shape
     torch.Size([2, 4, 96, 16])

@@ -34,8 +34,6 @@ class Distil(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.distil import Distil
     >>> Distil(d_model=8)(torch.randn(2, 97, 8)).shape
     torch.Size([2, 49, 8])
     """

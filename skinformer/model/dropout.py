@@ -50,8 +50,6 @@ class Dropout(nn.Dropout):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.dropout import Dropout
     >>> Dropout(0.25)(torch.ones(100, 100)).unique()
     tensor([0.0000, 1.3333])
     """

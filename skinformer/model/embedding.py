@@ -45,8 +45,6 @@ class CalendarEmbedding(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.embedding import CalendarEmbedding
     >>> calendar = CalendarEmbedding(sizes=(24, 7, 12), d_model=16)
     >>> calendar(torch.tensor([[[23, 6, 11]]])).shape
     torch.Size([1, 1, 16])
@@ -82,11 +80,9 @@ class StepEmbedding(nn.Module):
         Number of value columns.
     calendar_sizes : sequence of int
         Number of values of each calendar field; empty for no calendar.
-    length : int
-        Number of steps.
-    origin : int
-        Number of steps before the horizon, which starts at time 0; without effect but on
-        ``position="continuous"``.
+    length, origin : int
+        Numbers of steps, and of those before the horizon, which starts at time 0; the latter is
+        for ``position="continuous"`` alone.
     n_masked : int
         Number of last steps to which the learnt mask vector is added; 0 for no such vector.
     null_embedding : bool
@@ -120,8 +116,6 @@ class StepEmbedding(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.embedding import StepEmbedding
     >>> embedding = StepEmbedding(
     ...     n_inputs=3, calendar_sizes=(24,), length=5, origin=3, n_masked=2,
     ...     null_embedding=False, d_model=8, position="sinusoidal", norm="layer",

@@ -21,12 +21,8 @@ class EncoderLayer(nn.Module):
 
     Parameters
     ----------
-    d_model : int
-        Width of the states.
-    n_heads : int
-        Number of heads.
-    d_ff : int
-        Inner width of the feed-forward.
+    d_model, n_heads, d_ff : int
+        Width of the states, number of heads, inner width of the feed-forward.
     dropout : float in [0, 1)
         Dropout on both branches, in training only.
     activation : {"gelu", "relu", "swiglu"}
@@ -37,16 +33,11 @@ class EncoderLayer(nn.Module):
         Pre-norm or post-norm.
     attention : {"probsparse", "dense"}
         Attention kernel.
-    factor : float
-        Sparsity factor of "probsparse".
-    qk_norm : bool
-        Whether queries and keys are normalised.
-    output_gate : bool
-        Whether the attention output is gated.
-    bias : bool
-        Whether the linear maps have a bias.
-    seed : int
-        Seed of the key sampling of "probsparse".
+    factor, seed : float, int
+        Sparsity factor of "probsparse", and seed of its key sampling.
+    qk_norm, output_gate, bias : bool
+        Whether queries and keys are normalised, the attention output is gated, and linear maps have
+        a bias.
 
     Notes
     -----
@@ -62,7 +53,6 @@ class EncoderLayer(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.encoder import EncoderLayer
     >>> layer = EncoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
     ...     norm_first=True, attention="probsparse", factor=5, qk_norm=False,
@@ -151,19 +141,14 @@ class Encoder(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.encoder import Encoder, EncoderLayer
-    >>> layers = [
-    ...     EncoderLayer(
-    ...         d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
-    ...         norm_first=True, attention="probsparse", factor=5, qk_norm=False,
-    ...         output_gate=False, bias=True, seed=i,
-    ...     )
-    ...     for i in range(2)
-    ... ]
-    >>> encoder = Encoder(
-    ...     layers=layers, d_model=8, distil=True, norm="layer", gradient_checkpointing=False
+    >>> layer = dict(
+    ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
+    ...     norm_first=True, attention="probsparse", factor=5, qk_norm=False,
+    ...     output_gate=False, bias=True,
     ... )
-    >>> encoder(torch.randn(2, 96, 8)).shape
+    >>> layers = [EncoderLayer(seed=i, **layer) for i in range(2)]
+    >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "gradient_checkpointing": False}
+    >>> Encoder(layers=layers, **stack)(torch.randn(2, 96, 8)).shape
     torch.Size([2, 48, 8])
     """
 

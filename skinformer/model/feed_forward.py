@@ -19,10 +19,8 @@ class FeedForward(nn.Module):
 
     Parameters
     ----------
-    d_model : int
-        Width of the states.
-    d_ff : int
-        Inner width.
+    d_model, d_ff : int
+        Width of the states, and inner width.
     activation : {"gelu", "relu"}
         Non-linearity.
     bias : bool
@@ -41,7 +39,6 @@ class FeedForward(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.feed_forward import FeedForward
     >>> layer = FeedForward(d_model=8, d_ff=32, activation="gelu", bias=True)
     >>> layer(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -87,7 +84,6 @@ class SwiGLU(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.feed_forward import SwiGLU
     >>> SwiGLU(d_model=8, d_ff=32, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """

@@ -32,21 +32,15 @@ class Informer(nn.Module):
 
     Parameters
     ----------
-    n_targets : int
-        Number of columns to forecast, at least 1.
-    n_past : int
-        Number of columns known only in the past.
-    n_known : int
-        Number of columns known ahead. If above 0, a linear path carries them to the forecast
-        of their own step.
+    n_targets, n_past, n_known : int
+        Numbers of columns to forecast (at least 1), known only in the past, and known ahead. The
+        last, if any, are carried to the forecast of their own step by a linear path, too.
     calendar_sizes : sequence of int
         Number of values of each calendar field; empty for no calendar.
-    seq_len : int
-        Steps of the encoder window, at least 1.
+    seq_len, pred_len : int
+        Steps of the encoder window, and steps to forecast, at least 1.
     label_len : int
         Steps of the past repeated in the decoder input, from 0 to ``seq_len``.
-    pred_len : int
-        Steps to forecast, at least 1.
     patch_len : int
         Neighbouring steps, of all columns, that make one token of the encoder, at least 1.
     decoder_patch_len : int
@@ -62,14 +56,10 @@ class Informer(nn.Module):
         zero, and the level of the window is not part of it.
     reads_forecast : bool
         Whether the target columns of the future hold that other forecast, and not 0.
-    d_model : int
-        Width of the hidden states, a multiple of ``n_heads``.
-    n_heads : int
-        Number of attention heads.
-    n_encoder_layers : int
-        Number of encoder layers, at least 1.
-    n_decoder_layers : int
-        Number of decoder layers, at least 1.
+    d_model, n_heads : int
+        Width of the hidden states, a multiple of the number of attention heads.
+    n_encoder_layers, n_decoder_layers : int
+        Numbers of layers, at least 1.
     d_ff : int
         Inner width of the feed-forward; two thirds of it are used with "swiglu".
     dropout : float in [0, 1)
@@ -80,10 +70,8 @@ class Informer(nn.Module):
         Norm of the hidden states.
     norm_first : bool
         Norm before each sublayer (True) or after each sum (False).
-    attention : {"probsparse", "dense"}
-        Self-attention of the encoder.
-    decoder_attention : {"dense", "probsparse"}
-        Causal self-attention of the decoder.
+    attention, decoder_attention : {"probsparse", "dense"}
+        Self-attention of the encoder, and the causal one of the decoder.
     factor : float
         Sparsity factor of "probsparse", above 0.
     qk_norm : bool
@@ -103,10 +91,9 @@ class Informer(nn.Module):
     window_norm : bool
         Whether each window is normalised by its own mean and deviation.
     init : {"normal", "xavier", "scaled"}
-        Initial weights.
+        Initial weights, see `initialize`.
     gradient_checkpointing : bool
-        Whether encoder and decoder layers are run again in the backward pass instead of keeping
-        their activations: less memory, more time, the same gradients. In training only.
+        Whether encoder and decoder layers are run again in the backward pass, see `run_layer`.
     seed : int
         Seed of the weights, of dropout and of the key sampling of "probsparse", at least 0.
 
@@ -143,18 +130,15 @@ class Informer(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.informer import Informer
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
     ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
     ...     forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2,
     ...     n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1, activation="gelu",
-    ...     norm="layer", norm_first=True,
-    ...     attention="probsparse", decoder_attention="dense", factor=5, qk_norm=False,
-    ...     output_gate=False, distil=True, bias=True, position="sinusoidal",
-    ...     mask_embedding=False, null_embedding=False, window_norm=True, init="xavier",
-    ...     gradient_checkpointing=False, seed=0,
+    ...     norm="layer", norm_first=True, attention="probsparse", decoder_attention="dense",
+    ...     factor=5, qk_norm=False, output_gate=False, distil=True, bias=True,
+    ...     position="sinusoidal", mask_embedding=False, null_embedding=False, window_norm=True,
+    ...     init="xavier", gradient_checkpointing=False, seed=0,
     ... )
     >>> past, future = torch.randn(4, 48, 2), torch.zeros(4, 12, 2)
     >>> hours = torch.zeros(4, 48, 2, dtype=torch.int64)

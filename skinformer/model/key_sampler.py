@@ -35,8 +35,6 @@ class KeySampler(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.key_sampler import KeySampler
     >>> sampler = KeySampler(seed=0).eval()
     >>> keys = sampler(length=96, n_keys=22, device=torch.device("cpu"))
     >>> again = sampler(length=96, n_keys=22, device=torch.device("cpu"))
@@ -80,8 +78,6 @@ class FixedKeys(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.key_sampler import FixedKeys
     >>> FixedKeys(torch.tensor([3, 1]))(length=4, n_keys=2, device=torch.device("cpu")).tolist()
     [3, 1]
     """

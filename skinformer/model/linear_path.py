@@ -17,12 +17,8 @@ class LinearPath(nn.Module):
 
     Parameters
     ----------
-    n_targets : int
-        Number of targets, the first columns.
-    n_known : int
-        Number of columns known ahead, the last ones.
-    n_inputs : int
-        Number of columns in all.
+    n_targets, n_known, n_inputs : int
+        Numbers of targets, the first columns, of columns known ahead, the last ones, and of all.
     n_groups : int
         1, all targets share one map, or `n_targets`.
     mixed_len : int
@@ -59,8 +55,6 @@ class LinearPath(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.linear_path import LinearPath
     >>> sizes = {"n_targets": 1, "n_known": 0, "n_inputs": 1, "n_groups": 1, "mixed_len": 0}
     >>> path = LinearPath(**sizes, seq_len=3, pred_len=2)
     >>> path(torch.tensor([[[1.0], [2.0], [5.0]]]), torch.zeros(1, 2, 1)).flatten().tolist()
@@ -177,10 +171,8 @@ class KnownFuturePath(nn.Linear):
 
     Parameters
     ----------
-    n_known : int
-        Number of columns known ahead, at least 1.
-    n_targets : int
-        Number of targets.
+    n_known, n_targets : int
+        Numbers of columns known ahead, at least 1, and of targets.
 
     Attributes
     ----------
@@ -206,8 +198,6 @@ class KnownFuturePath(nn.Linear):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.linear_path import KnownFuturePath
     >>> path = KnownFuturePath(n_known=2, n_targets=1)
     >>> path(torch.ones(1, 3, 2)).flatten().tolist()
     [0.0, 0.0, 0.0]

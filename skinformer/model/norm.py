@@ -33,8 +33,6 @@ class FloatLayerNorm(nn.LayerNorm):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.norm import FloatLayerNorm
     >>> FloatLayerNorm(d_model=8)(torch.randn(2, 5, 8, dtype=torch.bfloat16)).dtype
     torch.float32
     """
@@ -76,8 +74,6 @@ class ZeroCentredRMSNorm(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.norm import ZeroCentredRMSNorm
     >>> ZeroCentredRMSNorm(d_model=2)(torch.tensor([3.0, 4.0])) * 12.5**0.5
     tensor([3.0000, 4.0000], grad_fn=<MulBackward0>)
     """

@@ -47,8 +47,6 @@ class PhaseMaps(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.phase_maps import PhaseMaps
     >>> sizes = {"n_targets": 1, "n_columns": 1, "seq_len": 2, "pred_len": 1}
     >>> maps = PhaseMaps(1, n_times=2, n_waves=1, n_own=1, n_others=0, **sizes)
     >>> _ = maps.places[0, 1].fill_(1), maps.own[0].fill_(1.0), maps.weights.fill_(1.0)

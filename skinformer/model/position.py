@@ -55,10 +55,8 @@ class SinusoidalPosition(nn.Module):
 
     Parameters
     ----------
-    length : int
-        Number of positions.
-    d_model : int
-        Width.
+    length, d_model : int
+        Number of positions, and width.
 
     Attributes
     ----------
@@ -80,7 +78,6 @@ class SinusoidalPosition(nn.Module):
 
     Examples
     --------
-    >>> from skinformer.model.position import SinusoidalPosition
     >>> SinusoidalPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """
@@ -105,10 +102,8 @@ class ContinuousPosition(nn.Module):
 
     Parameters
     ----------
-    origin : int
-        Position of time 0.
-    d_model : int
-        Width.
+    origin, d_model : int
+        Position of time 0, and width.
 
     Attributes
     ----------
@@ -132,8 +127,6 @@ class ContinuousPosition(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.position import ContinuousPosition
     >>> position = ContinuousPosition(origin=2, d_model=4)
     >>> position(torch.tensor([[-2.0, -0.9]]))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
@@ -165,10 +158,8 @@ class LearnedPosition(nn.Embedding):
 
     Parameters
     ----------
-    length : int
-        Number of positions.
-    d_model : int
-        Width.
+    length, d_model : int
+        Number of positions, and width.
 
     Attributes
     ----------
@@ -185,7 +176,6 @@ class LearnedPosition(nn.Embedding):
 
     Examples
     --------
-    >>> from skinformer.model.position import LearnedPosition
     >>> LearnedPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """

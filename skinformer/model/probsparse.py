@@ -101,8 +101,6 @@ class ProbSparseAttention(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.probsparse import ProbSparseAttention
     >>> attention = ProbSparseAttention(causal=False, factor=5, seed=0).eval()
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> attention(q, k, v, keys=attention.draw_keys(96, q.device), n_last=96).shape

@@ -21,10 +21,8 @@ class InputLinear(nn.Linear):
 
     Parameters
     ----------
-    in_features : int
-        Width of the input.
-    out_features : int
-        Width of the output.
+    in_features, out_features : int
+        Widths of input and output.
     bias : bool
         Whether a bias is added.
 
@@ -42,8 +40,6 @@ class InputLinear(nn.Linear):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.projection import InputLinear
     >>> InputLinear(3, 8, bias=True)(torch.zeros(2, 5, 3)).shape
     torch.Size([2, 5, 8])
     """
@@ -57,10 +53,8 @@ class HiddenLinear(nn.Linear):
 
     Parameters
     ----------
-    in_features : int
-        Width of the input.
-    out_features : int
-        Width of the output.
+    in_features, out_features : int
+        Widths of input and output.
     bias : bool
         Whether a bias is added.
 
@@ -74,8 +68,6 @@ class HiddenLinear(nn.Linear):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.projection import HiddenLinear
     >>> HiddenLinear(8, 8, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
@@ -89,10 +81,8 @@ class ResidualOutput(HiddenLinear):
 
     Parameters
     ----------
-    in_features : int
-        Width of the input.
-    out_features : int
-        Width of the output.
+    in_features, out_features : int
+        Widths of input and output.
     bias : bool
         Whether a bias is added.
 
@@ -106,8 +96,6 @@ class ResidualOutput(HiddenLinear):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.projection import ResidualOutput
     >>> ResidualOutput(16, 8, bias=False)(torch.zeros(2, 5, 16)).shape
     torch.Size([2, 5, 8])
     """

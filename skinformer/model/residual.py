@@ -44,7 +44,6 @@ class Residual(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from skinformer.model.residual import Residual
     >>> residual = Residual(d_model=8, dropout=0.0, norm="layer", norm_first=True)
     >>> x = torch.randn(2, 5, 8)
     >>> torch.equal(residual(x, torch.zeros_like), x)

@@ -53,8 +53,6 @@ class WindowNorm(nn.Module):
 
     Examples
     --------
-    >>> import torch
-    >>> from skinformer.model.window_norm import WindowNorm
     >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     >>> z, statistics = norm(torch.tensor([[[10.0], [12.0], [14.0]]]))
     >>> z.flatten()
