@@ -133,7 +133,7 @@ def _errors_of_parts(
     whole: dict[str, float],
     errors_of: Callable[[InformerRegressor], dict[str, float]],
 ) -> dict[str, dict[str, float]]:
-    """Measure what a fit has joined, but no forecast twice: trees take minutes for all windows."""
+    """Measure an ensemble's parts, equal ones once: trees take minutes for all windows."""
     measured = {_speakers(model): {name: whole[name] for name in ("mse", "mae")}}
     out = {}
     for name, part in _parts(model).items():
@@ -145,7 +145,7 @@ def _errors_of_parts(
 
 
 def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
-    """Take forecasters out of what a fit has joined: those that are left keep their weights."""
+    """Take members out of a fitted ensemble: those that are left keep their weights."""
     judged, found = model.judged_, {}
     for name, phases, trees, network in (
         ("ridges alone", False, 0.0, 0.0),
@@ -167,7 +167,7 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
 
 
 def _speakers(model: InformerRegressor) -> tuple[bool, ...]:
-    """Tell who takes part in forecasts: what the time of the day adds, trees and network."""
+    """Tell whether phase maps, trees and the network take part in forecasts."""
     shares, module = model.judged_.shares, model.module_
     phases = isinstance(module, Corrected) and module.path.phases is not None
     trees = shares is not None and bool(shares.tabular.any())
@@ -202,7 +202,7 @@ _STRENGTHS = (1.0, 1e2, 1e3, 1e4, 3e4, 1e5)
 
 
 def _check_parts(frame: pd.DataFrame, split: Split, horizon: int, day: int | None) -> None:
-    """Raise if a part is too short for its windows or lacks values; `day` is a reference's."""
+    """Raise if a part is too short for its windows, or for a day of the references, or is empty."""
     for part, n_rows in (("validation", split.validation - split.train), ("test", split.test)):
         n_rows -= split.validation if part == "test" else 0
         if n_rows < horizon:

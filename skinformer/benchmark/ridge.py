@@ -1,4 +1,4 @@
-"""The closed-form ridge on windows: the floor that every forecaster has to stand on.
+"""The closed-form ridge on windows: a yardstick that every forecaster has to beat.
 
 ``ŷ = x_L + (x - x_L) W``: a linear map of a window's distances from its last value. The normal
 equations are added up chunk by chunk in float64, so the windows never exist all at once.

@@ -1,1 +1,1 @@
-"""What forecasts classes without a network: frequencies, transitions, a logistic map, trees."""
+"""Forecasters of classes without a network: frequencies, transitions, a logistic map, trees."""

@@ -1,4 +1,4 @@
-"""Weigh forecasters of classes by the log loss of their mixture, and find how sure it may be."""
+"""Weigh forecasters of classes by the log loss of their mixture, and find its temperature."""
 
 from __future__ import annotations
 

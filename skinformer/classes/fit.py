@@ -1,4 +1,4 @@
-"""Fit what forecasts classes without a network, and forecast windows by each of it."""
+"""Fit the forecasters of classes that are no network, and forecast windows by each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def default_classifier() -> HistGradientBoostingClassifier:
 
 @dataclass(frozen=True)
 class TargetFit:
-    """What forecasts the classes of one target, the columns of ``group``.
+    """Forecasters of the classes of one target, the columns of ``group``.
 
     season, transitions, logistic: None where there are too few truths to fit one.
     classifier: fitted on the same features as ``logistic``, or None.
@@ -72,7 +72,7 @@ class TargetFit:
     def probabilities(
         self, values: npt.NDArray[np.floating], series: IntArray, pairs: Pairs, clock: Clock
     ) -> list[Float64Array]:
-        """Forecast pairs by each in turn; frequencies stand in for what could not be fitted."""
+        """Forecast pairs by each forecaster; frequencies stand in for one not fitted."""
         out = self.simple(values, series, pairs, clock)
         if self.logistic is not None:
             made = self.features.make(values, pairs, clock)
@@ -104,7 +104,7 @@ class TargetFit:
 
 @dataclass(frozen=True)
 class ClassFit:
-    """What forecasts classes without a network: a fit a target, and the forecasters' names."""
+    """Forecasters of classes without a network: their names, and a fit for each target."""
 
     targets: tuple[TargetFit, ...]
     names: tuple[str, ...]
@@ -112,7 +112,7 @@ class ClassFit:
 
     @property
     def believed(self) -> Float64Array:
-        """Weights without any truth: the logistic map and trees know what the first two say."""
+        """Weights before any truth: less for frequencies and transitions, which the others read."""
         n_others = len(self.names) - 2
         return np.array([_SIMPLE, _SIMPLE, *[(1 - 2 * _SIMPLE) / n_others] * n_others])
 
@@ -223,7 +223,7 @@ def _fit_target(
     classifier: Any,
     random_state: int,
 ) -> TargetFit:
-    """Fit the simple ones, and on what they say and on features the others."""
+    """Fit frequencies and transitions, then logistic map and classifier on them and on features."""
     truths, begin = _truths(timeline, group, missing, stop), first_known(timeline, missing)
     series, rows = timeline.series, np.flatnonzero(truths.usable)
     features = make_features(timeline, columns, group)
@@ -290,11 +290,11 @@ def _fit_logistic(
 
 
 def _stacked(features: Float64Array, simple: list[Float64Array]) -> Float64Array:
-    """Show the logistic map what simpler ones say, too."""
+    """Append the log probabilities of the simple forecasters to the features."""
     return np.hstack([features, *(np.log(np.maximum(one, _LEAST)) for one in simple)])
 
 
 def _mixed(probabilities: Float64Array) -> Float64Array:
-    """Leave every class a chance."""
+    """Mix in a little of every class, so that none has probability 0."""
     n_classes = probabilities.shape[1]
     return np.asarray((1 - _LEAST * n_classes) * probabilities + _LEAST)

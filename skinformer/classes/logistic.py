@@ -1,4 +1,4 @@
-"""A multinomial logistic map in closed steps: each solves the same ridge, so none can fail."""
+"""A multinomial logistic map: each step solves the same ridge, so none can fail."""
 
 from __future__ import annotations
 

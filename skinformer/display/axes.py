@@ -1,4 +1,4 @@
-"""What all pictures share: axes, their figure, and labels that say what is measured in what."""
+"""Axes of all pictures, their figure, and labels with units."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LETTER = 0.55
 
 
 def load_pyplot(picture: Any) -> Any:
-    """Load ``matplotlib.pyplot`` for a picture, an object or a name, which an error tells."""
+    """Load ``matplotlib.pyplot``, or raise an error that names the picture."""
     try:
         from matplotlib import pyplot
     except ImportError as error:

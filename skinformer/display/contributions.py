@@ -207,7 +207,7 @@ class ContributionDisplay:
 
 
 def _name(source: Any, lag: str) -> str:
-    """Call a block as readers would."""
+    """Name a block in words."""
     if not lag or lag == "static":
         return str(source)
     if lag == "ahead":

@@ -1,4 +1,4 @@
-"""ResidualDisplay: what forecasts left over – over time, its distribution, its memory."""
+"""ResidualDisplay: residuals over time, their distribution and autocorrelation."""
 
 from __future__ import annotations
 

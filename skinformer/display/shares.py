@@ -1,4 +1,4 @@
-"""SharesDisplay: who speaks in a forecast."""
+"""SharesDisplay: the members' weights in forecasts."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _by_step(model: Any) -> pd.DataFrame:
 
 
 def _without_shares(model: Any) -> dict[str, float]:
-    """Tell who speaks where all series and steps have the same."""
+    """Tell the members where all series and steps have the same weights."""
     if not model.base_blend_:
         return {"network": 1.0}
     if model.judged_.simple is not None:

@@ -161,7 +161,7 @@ class TrainingDisplay:
 
 
 def _kept(history: pd.DataFrame, best: float) -> int | None:
-    """Find the epoch of the loss that counted."""
+    """Find the last epoch of the best loss."""
     held_out = history["validation_loss"]
     losses = held_out if held_out.notna().any() else history["loss"]
     found = np.flatnonzero(losses.to_numpy() == best)

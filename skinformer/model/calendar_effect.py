@@ -1,4 +1,4 @@
-"""What is known of targets from the calendar and columns known ahead alone, by a table."""
+"""The effect of the calendar and of columns known ahead on targets, as tables."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ __all__ = ["CalendarEffect"]
 
 
 class CalendarEffect(nn.Module):
-    """Add up what a step's cell of the calendar, and columns known ahead at its time, do.
+    """Add up the effects of a step's calendar cell and of its columns known ahead.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Calendar fields of dates that are whole numbers: no frames, and nothing that a graph has not."""
+"""Calendar fields of dates as whole numbers, by operations that an exported graph has."""
 
 import torch
 from torch import Tensor

@@ -26,7 +26,7 @@ class LinearPath(nn.Module):
     seq_len, pred_len : int
         Last steps of a window that are seen, and steps of the forecast.
     calendar : CalendarEffect or None, default=None
-        What calendar and columns known ahead do, in place of `effect`.
+        Effect of the calendar and of columns known ahead, in place of `effect`.
     phases : PhaseMaps or None, default=None
         What is added to the forecast by the time of the day.
 
@@ -153,7 +153,7 @@ class LinearPath(nn.Module):
         return forecast if added is None else forecast + added
 
     def _effect(self, values: Tensor, calendar: Tensor | None, one: float) -> Tensor | None:
-        """Give what is known ahead of the targets of some steps; None where that is nothing."""
+        """Give the effect of columns known ahead on some steps; None where there is none."""
         known = values[..., values.shape[-1] - self.n_known :]
         if self.calendar is not None and calendar is not None:
             effect: Tensor = self.calendar(known, calendar, one)

@@ -1,4 +1,4 @@
-"""Outputs of a network: of each step and target one value, or several along axes of their own."""
+"""Outputs of a network: one value a step and target, or several along further axes."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Maps whose weights turn with the time of the day, beside those that are the same at all hours."""
+"""Linear maps whose weights change with the time of the day."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ __all__ = ["PhaseMaps"]
 
 
 class PhaseMaps(nn.Module):
-    """Add to a linear path's forecast what depends on the time of the day at the origin.
+    """Add to a linear path's forecast a map that depends on the origin's time of day.
 
     Parameters
     ----------

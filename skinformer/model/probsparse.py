@@ -14,7 +14,7 @@ __all__ = ["ProbSparseAttention", "n_sampled_keys", "n_top_queries", "sparsity"]
 
 
 def n_sampled_keys(length: int, factor: float) -> int:
-    """Return how many keys are sampled to rank the queries; from one every query looks uniform."""
+    """Return how many keys are sampled to rank queries: two, if there are, or all rank equal."""
     return min(length, max(2, math.floor(factor * math.log(length))))
 
 

@@ -1,4 +1,4 @@
-"""The arrays that travel through the house, by the type of their numbers."""
+"""Types of arrays, by the type of their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far out values of columns are believed."""
+"""Bounds beyond which values of covariates are taken for errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["find_bounds"]
 def find_bounds(
     values: npt.NDArray[np.floating], n_targets: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Find how far out values of covariates are believed: a rain gauge once says 9831.
+    """Find the bounds of believable values of covariates: a rain gauge once says 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
     rows, one at least, keep to at either end as that is wide. Targets, the first columns, have no

@@ -46,7 +46,7 @@ class Cells(NamedTuple):
 
 
 class CalendarEffect(NamedTuple):
-    """What is known ahead of targets from the calendar and the columns known ahead alone.
+    """The effect of the calendar and of columns known ahead on targets.
 
     level: effect of each cell of the cycle, (n_cells, n_targets).
     known: effect of a unit of each column known ahead at each time of day, (n_times, n_known,
@@ -84,7 +84,7 @@ class CalendarEffect(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all sizes agree and every cell lies in its table, as of one that was found."""
+        """Whether all sizes agree and every cell lies in its table, as after fitting."""
         (n_cells, n_targets), (n_times, n_known, n) = self.level.shape, self.known.shape
         n_days = max(len(self.year), 1)
         return bool(

@@ -1,4 +1,4 @@
-"""Cycles that the step between rows suggests: to be tested on the data, not to be believed."""
+"""Candidate seasons that the step between rows suggests; data have to confirm them."""
 
 from __future__ import annotations
 

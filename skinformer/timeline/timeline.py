@@ -115,13 +115,13 @@ class Timeline:
         return np.arange(len(offset)) + offset
 
     def steps_of(self, rows: IntArray) -> IntArray:
-        """Tell the steps of some rows, without those of all."""
+        """Give the steps of some rows, without making those of all."""
         series = self.series_of(rows)
         steps: IntArray = rows - self.first_row[series] + self.first_step[series]
         return steps
 
     def series_of(self, rows: IntArray) -> IntArray:
-        """Tell the series of some rows, without those of all."""
+        """Give the series of some rows, without making those of all."""
         return np.searchsorted(self.first_row[1:], rows, side="right")
 
     @property

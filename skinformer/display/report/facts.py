@@ -1,4 +1,4 @@
-"""What a backtest shows of one target, as numbers: the one home of all that a report says."""
+"""The numbers of one target's backtest, from which all parts of a report are made."""
 
 from __future__ import annotations
 

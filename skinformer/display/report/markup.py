@@ -1,4 +1,4 @@
-"""HTML that cannot be made of what somebody named a column: all text is escaped where it enters."""
+"""HTML in which all text, such as names of columns, is escaped."""
 
 from __future__ import annotations
 

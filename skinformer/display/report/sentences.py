@@ -1,4 +1,4 @@
-"""What a report says in plain sentences: how far off, than what better, and where worst."""
+"""Sentences of a report: how large errors are, better than what, and where largest."""
 
 from __future__ import annotations
 

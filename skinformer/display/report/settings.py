@@ -47,7 +47,7 @@ def rows_table(result: pd.DataFrame) -> Markup:
 
 
 def versions_table() -> Markup:
-    """Tell by which versions of what."""
+    """Tell the versions of Python and packages."""
     rows = [["skinformer", skinformer.__version__], ["Python", platform.python_version()]]
     rows += [[name, version(name)] for name in _PACKAGES]
     return write_table("Versions", ["what", "version"], rows)

@@ -1,4 +1,4 @@
-"""Pictures as vectors within a page: drawn light and dark, with colours that follow the reader."""
+"""Pictures as SVG within a page, whose colours follow the reader's light or dark setting."""
 
 from __future__ import annotations
 
