@@ -70,9 +70,10 @@ def with_methods(objects):
 
 
 def documented_parameters(value):
-    """Read the names that the Parameters section explains."""
+    """Read the names that the Parameters section explains, or lines of ``name: what it is``."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", doc(value), re.M | re.S)
     lines = re.findall(r"^(\S.*?) ?(?::.*)?$", section[1] if section else "", re.M)
+    lines += [] if section else re.findall(r"^([a-z_]\w*(?:, [a-z_]\w*)*): ", doc(value), re.M)
     return {name.strip(" *") for line in lines for name in line.split(",")}
 
 
@@ -151,11 +152,22 @@ class Sample:
         """
 
 
+def briefly(first, second):
+    """Add: the sum.
+
+    first, second: numbers.
+    gone: no longer there, by
+    PERF: or NOTE: labels are no parameters.
+    """
+
+
 def test_stale_parameters_are_seen():
     """The tests above must be able to fail; dataclasses and several names a line count."""
     assert documented_parameters(Sample) == {"first", "second", "gone"}
     assert stale_parameters(Sample) == {"gone"}
     assert stale_parameters(Sample.method) == {"removed"}
+    assert documented_parameters(briefly) == {"first", "second", "gone"}
+    assert stale_parameters(briefly) == {"gone"}
 
 
 def test_public_objects_are_found():

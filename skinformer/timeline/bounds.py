@@ -16,8 +16,8 @@ def find_bounds(
     """Find the bounds of believable values of covariates: a rain gauge once says 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the
-    rows, one at least, keep to at either end as that is wide. Targets, the first columns, have no
-    bounds: they may rise for ever.
+    rows, one at least, keep to at either end as that is wide. Targets, the first columns, have
+    none, as they may rise for ever.
 
     >>> values = np.column_stack([np.arange(500.0), np.arange(500.0) % 5])
     >>> values[7] = 9831

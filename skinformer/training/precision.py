@@ -53,7 +53,7 @@ def autocast(precision: str, *, device: torch.device) -> AbstractContextManager[
     """Return the context of one forward pass; enter a new one for each.
 
     Only matrix products change their type. Norms, statistics and losses cast to float32
-    themselves: autocast on a CPU would leave them in bfloat16.
+    themselves, as autocast on a CPU would leave them in bfloat16.
     """
     dtype = COMPUTE_TYPES[precision]
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
