@@ -1,8 +1,8 @@
 """Forecasts stay what they were: a redesign that moves a number is no redesign.
 
-``python tests/test_golden.py [CASE ...]`` writes the file anew, or those cases of it, after a change
-that is meant to move them; ``python tests/test_golden.py --exact`` compares bit by bit, for the
-machine that wrote it (``OMP_NUM_THREADS=1``: products round by the number of threads, too).
+``python tests/test_golden.py [CASE ...]`` writes the file anew, or those cases of it, after a
+change that is meant to move them; ``python tests/test_golden.py --exact`` compares bit by bit, for
+the machine that wrote it (``OMP_NUM_THREADS=1``: products round by the number of threads, too).
 """
 
 import json
