@@ -129,12 +129,13 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
     monkeypatch.setattr(gallery, "InformerRegressor", quick)
     monkeypatch.setattr(gallery, "explain", partial(explain, method="occlusion"))
-    measured = gallery.measure()
-    kept = gallery.numbers()
-    assert list(measured) == list(kept)
-    for name, array in kept.items():
-        assert measured[name].dtype.kind == array.dtype.kind, name
-        np.testing.assert_equal(measured[name].shape[1:], array.shape[1:], err_msg=name)
+    measured, kept = gallery.measure(), gallery.numbers()
+    # Who has a share is up to the fit.
+    needed = [name for name in kept if not name.startswith("shares/") or name == "shares/ahead"]
+    assert set(needed) <= set(measured)
+    for name in needed:
+        assert measured[name].dtype.kind == kept[name].dtype.kind, name
+        assert measured[name].shape[1:] == kept[name].shape[1:], name
 
 
 def test_every_page_is_in_the_index():
