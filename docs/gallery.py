@@ -1,7 +1,9 @@
 """Draw the gallery: `python docs/gallery.py [FOLDER]`.
 
-Every display of `skinformer.display` on the bundled counts, by small models that are fitted here;
-the folder is `docs/images` by default.
+Every display of `skinformer.display` on the bundled counts. Small models are fitted anew, which
+takes a minute, what the pictures need of them is written to `gallery.npz` beside this script, and
+the pictures are drawn from there into the folder, `docs/images` by default: processors round
+differently, so that another machine's fit draws another picture, but not another machine's file.
 """
 
 import sys
@@ -9,6 +11,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from PIL import Image
@@ -27,8 +30,9 @@ from skinformer.display import (
     SharesDisplay,
     TrainingDisplay,
 )
-from skinformer.evaluation import SeasonalNaive, backtest, explain
+from skinformer.evaluation import AttentionMap, SeasonalNaive, attention_maps, backtest, explain
 
+NUMBERS = Path(__file__).with_name("gallery.npz")
 STREET, UNIT = "45 Queen Street", "people per hour"
 LEVELS = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
 SMALL = {"seq_len": 48, "pred_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 6}
@@ -36,27 +40,31 @@ COUNTS = load_auckland_pedestrians().loc["2024-09":"2024-11"]
 TRAIN, TEST = COUNTS[: -24 * 28], COUNTS[-24 * 28 :]
 
 
-@cache
-def fitted():
+# --- what is fitted, and kept in the file ---------------------------------------------------
+
+
+def measure():
+    """Fit the models and return what the pictures need of them, as arrays by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of fits that are this small
+        return {**of_forecasts(), **of_reasons(), **of_attention()}
+
+
+def of_forecasts():
     trees = HistGradientBoostingRegressor(max_iter=30)
-    model = InformerRegressor(STREET, base=trees, random_state=0, **SMALL)
-    return model.fit(TRAIN[[STREET]])
+    model = InformerRegressor(STREET, base=trees, random_state=0, **SMALL).fit(TRAIN[[STREET]])
+    result = backtest(model, TEST[[STREET]], levels=LEVELS)
+    fit = TrainingDisplay.from_estimator(model)
+    shares = SharesDisplay.from_estimator(model).shares
+    return {
+        **pack("result", result),
+        **pack("history", fit.history.drop(columns="seconds")),
+        **pack("fit", pd.DataFrame({"trust": [fit.trust], "kept": [fit.kept]})),
+        **pack("shares", shares.rename_axis("ahead").reset_index()),
+    }
 
 
-@cache
-def result():
-    return backtest(fitted(), TEST[[STREET]], levels=LEVELS)
-
-
-@cache
-def of_streets():
-    """Eight targets at once; quickly, as the picture is what matters."""
-    naive = SeasonalNaive(168, target=list(COUNTS)).fit(TRAIN)
-    return backtest(naive, TEST, TEST, horizon=24)
-
-
-@cache
-def reasons():
+def of_reasons():
     """Take apart eight days with a holiday, by the model of explaining.md."""
     counts = load_auckland_pedestrians().loc["2023-10":"2024-10", [STREET]]
     days = "2023-10-23 2023-12-25 2023-12-26 2024-01-01 2024-01-02 2024-01-29 2024-02-06 2024-03-29"
@@ -65,43 +73,94 @@ def reasons():
     trees = HistGradientBoostingRegressor(max_iter=100)
     small = {"seq_len": 48, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 1000}
     model = InformerRegressor(STREET, known_future=["holiday"], base=trees, random_state=0, **small)
-    return explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"])
+    return pack(
+        "reasons", explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"])
+    )
 
 
-def contributions():
-    return ContributionDisplay.from_frame(reasons(), time="2024-10-28", unit=UNIT)
-
-
-def contributions_over_time():
-    return ContributionDisplay.from_frame(reasons(), kind="heatmap", unit=UNIT)
-
-
-@cache
-def attentive():
+def of_attention():
     """Fit a network alone whose encoder selects queries, on patches of two hours."""
     attention = Attention(encoder="probsparse", factor=3)
     sizes = {"d_model": 16, "n_heads": 4, "patch_len": 2, "max_iter": 3, "base": None}
     model = InformerRegressor(STREET, attention=attention, random_state=0, **sizes)
-    return model.fit(TRAIN[[STREET]])
+    first = attention_maps(model.fit(TRAIN[[STREET]]), TEST[[STREET]][:24])[0]
+    names = ("weights", "selected", "visible")
+    return {
+        **{f"attention/{name}": getattr(first, name) for name in names},
+        **pack("query_times", first.query_times),
+        **pack("key_times", first.key_times),
+    }
+
+
+def pack(name, table):
+    """Return the columns of a table as arrays; times are UTC."""
+    return {f"{name}/{column}": as_array(table[column]) for column in table}
+
+
+def as_array(column):
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return column.dt.tz_convert(None).to_numpy()
+    if pd.api.types.is_float_dtype(column):
+        return column.to_numpy(dtype=np.float32)
+    return column.to_numpy(dtype=str if column.dtype == "str" else None)
+
+
+@cache
+def numbers():
+    """Read the file."""
+    with np.load(NUMBERS) as file:
+        return dict(file)
+
+
+def table(name):
+    """Return a table of the file; times are those of the counts."""
+    start = f"{name}/"
+    columns = {key.removeprefix(start): x for key, x in numbers().items() if key.startswith(start)}
+    frame = pd.DataFrame(columns)
+    for column in frame.select_dtypes("datetime"):
+        frame[column] = frame[column].dt.tz_localize("UTC").dt.tz_convert(COUNTS.index.tz)
+    return frame
+
+
+# --- the pictures ---------------------------------------------------------------------------
+
+
+@cache
+def of_streets():
+    """Eight targets at once; repeated seasons are the same everywhere, and in no file."""
+    naive = SeasonalNaive(168, target=list(COUNTS)).fit(TRAIN)
+    return backtest(naive, TEST, TEST, horizon=24)
+
+
+def contributions():
+    return ContributionDisplay.from_frame(table("reasons"), time="2024-10-28", unit=UNIT)
+
+
+def contributions_over_time():
+    return ContributionDisplay.from_frame(table("reasons"), kind="heatmap", unit=UNIT)
 
 
 def attention():
-    return AttentionDisplay.from_estimator(attentive(), TEST[[STREET]][:24])
+    arrays = [numbers()[f"attention/{name}"] for name in ("weights", "selected", "visible")]
+    times = [table("query_times"), table("key_times")]
+    return AttentionDisplay.from_maps(
+        AttentionMap("encoder", 1, TEST.index[0], None, 1.0, *arrays, *times)
+    )
 
 
 def forecast():
-    table = result().set_index("time")[: 24 * 7]
-    bands = table[[name for name in table if name.startswith("q")]]
-    actual = table["actual"].rename(STREET)
-    return ForecastDisplay.from_predictions(actual, table["forecast"], bands, unit=UNIT)
+    week = table("result").set_index("time")[: 24 * 7]
+    bands = week[[name for name in week if name.startswith("q")]]
+    actual = week["actual"].rename(STREET)
+    return ForecastDisplay.from_predictions(actual, week["forecast"], bands, unit=UNIT)
 
 
 def coverage():
-    return CoverageDisplay.from_predictions(result())
+    return CoverageDisplay.from_predictions(table("result"))
 
 
 def coverage_by_step():
-    return CoverageDisplay.from_predictions(result(), by="ahead")
+    return CoverageDisplay.from_predictions(table("result"), by="ahead")
 
 
 def errors():
@@ -112,7 +171,7 @@ def errors():
         )
         for name, season in (("last day", 24), ("last week", 168))
     }
-    return ErrorDisplay.from_predictions({"Informer": result(), **naive}, unit=UNIT)
+    return ErrorDisplay.from_predictions({"Informer": table("result"), **naive}, unit=UNIT)
 
 
 def errors_by_hour():
@@ -121,11 +180,13 @@ def errors_by_hour():
 
 
 def training():
-    return TrainingDisplay.from_estimator(fitted())
+    found = table("fit").iloc[0]
+    display = TrainingDisplay(table("history"), trust=found["trust"], kept=int(found["kept"]))
+    return display.plot()
 
 
 def cost():
-    """Draw `fit_times_` of `fitted()` as once measured: another run takes other seconds."""
+    """Draw `fit_times_` as once measured: another run takes other seconds."""
     parts = ["reading", "linear path", "trees", "network", "shares", "other"]
     seconds, processors = [0.2, 0.1, 0.9, 4.4, 0.1, 0.1], [0.2, 0.1, 0.6, 2.9, 0.1, 0.0]
     times = {"part": parts, "seconds": seconds, "cpu_seconds": processors}
@@ -133,11 +194,11 @@ def cost():
 
 
 def shares():
-    return SharesDisplay.from_estimator(fitted())
+    return SharesDisplay(table("shares").set_index("ahead")).plot()
 
 
 def residuals():
-    return ResidualDisplay.from_predictions(result(), unit=UNIT)
+    return ResidualDisplay.from_predictions(table("result"), unit=UNIT)
 
 
 PICTURES = (
@@ -162,8 +223,7 @@ def draw(folder):
     pairs = [("default", each) for each in PICTURES] + [("dark_background", each) for each in DARK]
     files = []
     for style, picture in pairs:
-        with plt.style.context(style), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of fits that are this small
+        with plt.style.context(style):
             display = picture()
             dark = "_dark" if style != "default" else ""
             files.append(Path(folder) / f"gallery_{picture.__name__}{dark}.png")
@@ -177,4 +237,5 @@ def draw(folder):
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
+    np.savez_compressed(NUMBERS, **measure())
     draw(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")

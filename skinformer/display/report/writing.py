@@ -91,7 +91,8 @@ def write_report(
     >>> X, y = df[24:], df["load"][24:]
     >>> results = {name: backtest(each, X, y, horizon=3) for name, each in naive.items()}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(f"{folder}/report.html", results, estimator=naive).read_text()
+    ...     path = write_report(f"{folder}/report.html", results, estimator=naive)
+    ...     page = path.read_text("utf-8")
     >>> "100 %</strong><span>smaller errors than 1" in page
     True
     """
