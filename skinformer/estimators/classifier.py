@@ -411,6 +411,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         parts = self.predict_proba(X)
         return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
 
+    @validation.with_horizon
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the likeliest class of the steps after the history.
@@ -438,6 +439,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         values, index = self._ahead(X, horizon)
         return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
 
+    @validation.with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the probabilities of classes of the steps after the history.

@@ -28,9 +28,10 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
     ReadingSettings
         Not read again after the fit.
     """
+    known = parameters.known_future
     return ReadingSettings(
         target=parameters.target,
-        known_future=tuple(parameters.known_future or ()),
+        known_future=(known,) if isinstance(known, str) else tuple(known or ()),
         freq=parameters.freq,
         may_miss="missing" in parameters.embeddings,
         seq_len=parameters.seq_len,

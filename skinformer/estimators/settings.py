@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ __all__ = [
     "FitSettings",
     "NetworkSettings",
     "as_stopping",
+    "changed_network",
     "read_settings",
     "resolve_attention",
     "resolve_device",
@@ -46,6 +48,13 @@ _SPARSE_FROM = {"cpu": 96, "cuda": 4096}
 #: Epochs of a network alone, and of one that corrects ridges: after ten its weights were those of
 #: the first, before the rate had fallen.
 _EPOCHS, _EPOCHS_OF_CORRECTION = 10, 5
+
+#: Parameters without effect where the network has no share.
+_OF_NETWORK = (
+    *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"),
+    *("d_ff", "attention", "block", "position", "distil", "dropout"),
+    *("optimizer", "learning_rate", "weight_decay"),
+)
 
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
@@ -183,6 +192,25 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         checkpoint=estimator.checkpoint,
         device=device,
     )
+
+
+def changed_network(estimator: Parameters) -> list[str]:
+    """
+    Name the parameters of the network, and of how it learns, that the user has changed.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor
+        With valid parameters.
+
+    Returns
+    -------
+    list of str
+        In their order; none that bounds time or memory.
+    """
+    defaults = inspect.signature(type(estimator)).parameters
+    values = estimator.get_params(deep=False)
+    return [name for name in _OF_NETWORK if values[name] != defaults[name].default]
 
 
 def _regressor(base: Any) -> Any:

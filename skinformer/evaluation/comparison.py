@@ -52,10 +52,10 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
+    validation.check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    keys = [
-        group_key(known, each) for each in ([by] if isinstance(by, str) or callable(by) else by)
-    ]
+    single = isinstance(by, str) or not isinstance(by, Sequence) or not len(by)
+    keys = [group_key(known, each) for each in ([by] if single else by)]
     names, rows = [], []
     for name, part in known.groupby(keys, sort=True):
         names.append(name)
@@ -113,6 +113,9 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
+    if not isinstance(results, Mapping):
+        results = {"": results}
+    validation.named_results(results, "origin", "time", "actual", "forecast")
     first = next(iter(results)) if reference is None else reference
     tables = aligned(results, first)
     yardstick = tables[first]

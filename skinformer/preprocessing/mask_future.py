@@ -97,8 +97,7 @@ class MaskFuture(RowTransformer):
         self._validate_params()
         rows = read_rows(self, X, reset=True)
         targets = find_targets(self.target, rows.names, named=rows.named, truth=None)
-        given = self.known_future or ()
-        validation.check_known_future(given, rows.names, targets)
+        given = validation.check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
         self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]
         return self

@@ -20,7 +20,7 @@ from skinformer.evaluation import interval_coverage, predict_interval, predict_q
 LEVELS = [0.05, 0.5, 0.95]
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the network is not trained:UserWarning", "ignore:series .* take no part:UserWarning"
+    "ignore:parameters of the network:UserWarning", "ignore:series .* take no part:UserWarning"
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 from skinformer import InformerRegressor
 from skinformer.classical.fit import fit_classical
 
-pytestmark = pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 
 P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 LENGTHS = {"a": 40, "b": 18, "c": 9, "d": 60, "e": 5}

@@ -24,7 +24,7 @@ TRAIN, ROWS = 120, 160
 pytestmark = pytest.mark.filterwarnings("ignore:series .* take no part in:UserWarning")
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 
 
 @pytest.fixture(scope="module")

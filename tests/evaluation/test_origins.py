@@ -19,7 +19,7 @@ from skinformer.evaluation import SeasonalNaive, backtest, interval_coverage
 TRAIN = 200
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the network is not trained:UserWarning",
+    "ignore:parameters of the network:UserWarning",
     "ignore:series .* take no part:UserWarning",
     "ignore:past-only columns:UserWarning",
 )
