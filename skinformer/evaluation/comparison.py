@@ -54,8 +54,8 @@ def summary(
     """
     validation.check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    single = isinstance(by, str) or not isinstance(by, Sequence) or not len(by)
-    keys = [group_key(known, each) for each in ([by] if single else by)]
+    names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
+    keys = [group_key(known, each) for each in names or [by]]
     names, rows = [], []
     for name, part in known.groupby(keys, sort=True):
         names.append(name)
@@ -113,11 +113,11 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    if not isinstance(results, Mapping):
-        results = {"": results}
     validation.named_results(results, "origin", "time", "actual", "forecast")
-    first = next(iter(results)) if reference is None else reference
-    tables = aligned(results, first)
+    given: Any = results
+    given = given if isinstance(given, Mapping) else {"": given}
+    first = next(iter(given)) if reference is None else reference
+    tables = aligned(given, first)
     yardstick = tables[first]
     rows = {}
     for name, table in tables.items():

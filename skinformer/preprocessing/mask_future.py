@@ -32,7 +32,7 @@ class MaskFuture(RowTransformer):
         Column(s) to forecast; None is the last one.
     pred_len : int, default=24
         Rows at the end of each series that lie in the future, at least 1.
-    known_future : list or None, default=None
+    known_future : str, list or None, default=None
         Columns that are known ahead and stay, besides those that `CalendarFeatures` makes.
     fill_value : float, default=nan
         What stands for "unknown".
@@ -65,7 +65,7 @@ class MaskFuture(RowTransformer):
         self,
         target: Any = None,
         pred_len: int = 24,
-        known_future: list[Any] | None = None,
+        known_future: str | list[Any] | None = None,
         fill_value: float = np.nan,
     ) -> None:
         self.target = target

@@ -100,7 +100,7 @@ def check_rows(X: Any, name: str = "X") -> None:
     if not (X is None or isinstance(X, str | bytes | PathLike | Number)):
         return
     advice = f"Pass a frame with a row for each time, {name}=df."
-    if isinstance(X, Integral) and X > 0:
+    if isinstance(X, Integral) and int(X) > 0:
         advice = f"For the next {X} steps pass forecast(horizon={X})."
     elif isinstance(X, str | PathLike):
         advice = f"Read a file first, pd.read_csv({str(X)!r}, index_col=0, parse_dates=True)."

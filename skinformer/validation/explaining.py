@@ -13,7 +13,7 @@ __all__ = ["check_blocks", "check_choice", "raise_not_explained"]
 def check_blocks(blocks: Any) -> list[int]:
     """Give the oldest lag of each block, or raise if they are none."""
     several = isinstance(blocks, Collection) and not isinstance(blocks, str)
-    found = list(blocks) if several else [None]
+    found: list[Any] = list(blocks) if several else [None]
     whole = all(type(lag) is not bool and isinstance(lag, Integral) for lag in found)
     if not whole or any(low >= high for low, high in pairwise([0, *found])):
         raise ValueError(

@@ -448,3 +448,10 @@ def test_searches_choose_among_transforms():
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     model = make(PowerTransformer()).set_params(target_transform__method="box-cox")
     assert model.get_params()["target_transform__method"] == "box-cox"
+
+
+def test_logarithms_hold_at_the_end_of_double_precision():
+    """1e306 came back as 1e304."""
+    df = pd.DataFrame({"y": steady(90) / steady(90).mean() * 1e306})
+    forecast = make("log").fit(df).forecast()["y"]
+    assert forecast.between(0.2e306, 5e306).all()
