@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from skinformer import ranks, validation
-from skinformer.estimators.bases import CallbackSupportMixin, with_callbacks
+from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
@@ -37,7 +37,7 @@ from skinformer.estimators.head import Head
 from skinformer.estimators.hybrid import linear_fit, start_module
 from skinformer.estimators.joining import Judged
 from skinformer.estimators.jury import find_challenger, join
-from skinformer.estimators.parts import PARTS, SetsAtOnce, open_parts
+from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.placement import after_history
 from skinformer.estimators.predicting import PREDICTION_CHUNK

@@ -10,22 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from sklearn.base import clone
-
 from skinformer import validation
-from skinformer.estimators.bases import BaseEstimator
+from skinformer.estimators.bases import SetsAtOnce
 
-__all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "SetsAtOnce", "open_parts"]
-
-
-class SetsAtOnce(BaseEstimator):
-    """Parameters are set all, or none of them where one is refused."""
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
-        tried = {name: clone(value, safe=False) for name, value in params.items()}
-        BaseEstimator.set_params(clone(self), **tried)
-        return super().set_params(**params)
+__all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
 
 
 class Part(SetsAtOnce):

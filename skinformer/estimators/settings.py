@@ -195,19 +195,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
 
 def changed_network(estimator: Parameters) -> list[str]:
-    """
-    Name the parameters of the network, and of how it learns, that the user has changed.
-
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        With valid parameters.
-
-    Returns
-    -------
-    list of str
-        In their order; none that bounds time or memory.
-    """
+    """Name the parameters of the network, and of how it learns, that the user has changed."""
     defaults = inspect.signature(type(estimator)).parameters
     values = estimator.get_params(deep=False)
     return [name for name in _OF_NETWORK if values[name] != defaults[name].default]
@@ -219,19 +207,7 @@ def _regressor(base: Any) -> Any:
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
-    """
-    Give one of three values, also where a search passes NumPy's booleans.
-
-    Parameters
-    ----------
-    early_stopping : bool or "auto"
-        What the user asked for.
-
-    Returns
-    -------
-    bool or "auto"
-        Python's own.
-    """
+    """Give Python's own True and False, also where a search passes NumPy's."""
     return "auto" if early_stopping == "auto" else bool(early_stopping)
 
 
@@ -290,26 +266,7 @@ def _trainer(
 
 
 def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
-    """
-    Decide how many epochs there are at most.
-
-    Parameters
-    ----------
-    max_iter : int or None
-        What the user asked for.
-    corrects : bool
-        Whether the network corrects ridges: little is left to learn, and the rate falls sooner.
-
-    Returns
-    -------
-    int
-        For None 5 or 10.
-
-    Examples
-    --------
-    >>> resolve_max_iter(None, corrects=True), resolve_max_iter(None, corrects=False)
-    (5, 10)
-    """
+    """Give the epochs at most: fewer where the network corrects ridges, whose rate falls sooner."""
     if max_iter is not None:
         return int(max_iter)
     return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS
@@ -337,42 +294,14 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
 
 
 def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
-    """
-    Decide how the encoder attends.
-
-    Parameters
-    ----------
-    attention : {"auto", "probsparse", "dense"}
-        What the user asked for.
-    n_tokens : int
-        Length of the encoder's input.
-    device : torch.device
-        Where the network runs.
-
-    Returns
-    -------
-    {"probsparse", "dense"}
-        For "auto" the one that is faster at this length; dense attention is the exact one.
-    """
+    """Take the attention that is faster at this length on "auto"; the dense one is exact."""
     if attention != "auto":
         return attention
     return "probsparse" if n_tokens >= _SPARSE_FROM.get(device.type, 4096) else "dense"
 
 
 def resolve_device(device: str) -> torch.device:
-    """
-    Decide where the network runs.
-
-    Parameters
-    ----------
-    device : str
-        ``"auto"`` is CUDA if torch finds it, else the CPU; anything else is torch's own name.
-
-    Returns
-    -------
-    torch.device
-        The device.
-    """
+    """Take CUDA where torch finds it, else the CPU, on "auto"."""
     if device != "auto":
         return torch.device(device)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -172,8 +172,9 @@ def check_freq(time: pd.Index, freq: Any) -> None:
             "'D', 'MS' or '2W'. Leave it None to read it off the index."
         ) from error
     if not forward:
+        wanted = "less than 2**63" if isinstance(freq, Integral) and int(freq) > 0 else "positive"
         raise ValueError(
-            f"freq={freq!r} must be positive: it is the step from one row to the next. Leave it "
+            f"freq={freq!r} must be {wanted}: it is the step from one row to the next. Leave it "
             "None to read it off the index."
         )
     if isinstance(time, pd.PeriodIndex) and _period(freq) != time.dtype:

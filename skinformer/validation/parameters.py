@@ -359,6 +359,7 @@ def with_horizon(method: Method) -> Method:
 
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
         for name in kwargs.keys() - {*known}:
             fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
             raise TypeError(

@@ -592,7 +592,7 @@ def test_a_classifier_is_sent_to_cross_validation(frame):
     rows = frame[["load"]].assign(mood=np.where(frame["load"] > 0, "hot", "cold"))
     sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
     model = InformerClassifier("mood", base=None, random_state=0, **sizes).fit(rows[:TRAIN])
-    with pytest.raises(TypeError, match="^InformerClassifier forecasts classes, .* cross_val_sc"):
+    with pytest.raises(TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"):
         backtest(model, rows[TRAIN:])
 
 
