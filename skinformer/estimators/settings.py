@@ -155,7 +155,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     validation.check_embeddings(estimator.embeddings)
     validation.check_resumable(estimator.checkpoint, estimator.random_state)
     memory = MemorySaving.of(estimator.memory_saving)
-    micro = memory.micro_batch_size or estimator.batch_size
+    micro = int(memory.micro_batch_size or estimator.batch_size)
     validation.check_micro_batches(micro, estimator.batch_size)
     classifies = isinstance(head, ClassHead)
     validation.check_base(estimator.base, classifies=classifies)

@@ -87,6 +87,8 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     weight = _check_sample_weight(
         sample_weight, observed, dtype=np.float64, ensure_non_negative=True
     )
+    if not np.isfinite(weight).all():
+        raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     return observed * weight[:, None]
 
 

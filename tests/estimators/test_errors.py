@@ -1165,3 +1165,16 @@ def test_names_of_series_have_an_order(small, df):
         small(target="load").fit(X)
     small(target="load").fit(X.rename(index=str, level=0))
     small(target="load").fit(pd.concat({1.5: df, 2: df}))
+
+
+def test_a_weight_is_a_finite_number(small, df):
+    """The training was said to diverge."""
+    with raises(ValueError, "sample_weight=nan must be finite: one number a row."):
+        small().fit(df, sample_weight=np.nan)
+
+
+def test_sizes_may_be_those_of_numpy(small, df):
+    """A search over np.arange died in torch."""
+    sizes = {name: np.int64(value) for name, value in (("batch_size", 16), ("max_windows", 40))}
+    forecasts = [small(base=None, **each).fit(df).forecast() for each in (sizes, {})]
+    assert forecasts[0].shape == forecasts[1].shape
