@@ -194,11 +194,11 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     )
 
 
-def changed_network(estimator: Parameters) -> list[str]:
+def changed_network(model: Parameters) -> list[str]:
     """Name the parameters of the network, and of how it learns, that the user has changed."""
-    defaults = inspect.signature(type(estimator)).parameters
-    values = estimator.get_params(deep=False)
-    return [name for name in _OF_NETWORK if values[name] != defaults[name].default]
+    known = inspect.signature(type(model)).parameters.items()
+    values = model.get_params(deep=False)
+    return [name for name, own in known if name in _OF_NETWORK and values[name] != own.default]
 
 
 def _regressor(base: Any) -> Any:

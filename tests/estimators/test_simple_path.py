@@ -52,7 +52,7 @@ def test_short_series_are_forecast_by_what_they_have(panel, model):
         assert (forecast.groupby(level=0).size() == 4).all()
 
 
-@pytest.mark.filterwarnings("error:parameters of the network:UserWarning")
+@pytest.mark.filterwarnings("error:.*network:UserWarning")
 def test_a_network_that_is_not_trained_is_nothing_to_act_on(panel):
     """The advice to shorten the look-back cost 20 s and gained 1.5 %."""
     model = InformerRegressor("y", pred_len=4, random_state=0).fit(panel)
