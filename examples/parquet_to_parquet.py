@@ -78,7 +78,7 @@ def fit_on_sample(sales: dd.DataFrame, path: str, *, n_series: int) -> InformerR
     sample = sample.set_index(["shop", "month"]).sort_index()
     model = InformerRegressor("sold", seq_len=36, pred_len=HORIZON, random_state=0)
     with warnings.catch_warnings():  # five years are few for a network; classical forecasters speak
-        warnings.filterwarnings("ignore", "the network is not trained", UserWarning)
+        warnings.filterwarnings("ignore", "parameters of the network", UserWarning)
         model.fit(sample)
     model.save(path, history="context")
     return model

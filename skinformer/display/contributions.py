@@ -111,7 +111,7 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_drawn_choice("kind", kind, _KINDS)
+        validation.check_choice("kind", kind, _KINDS)
         validation.check_drawn_reasons(reasons)
         target = reasons["target"].iloc[0] if target is None else target
         validation.check_drawn_target(target, list(reasons["target"].unique()))
@@ -163,7 +163,7 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_drawn_choice("kind", kind, _KINDS)
+        validation.check_choice("kind", kind, _KINDS)
         reasons = explain(estimator, X, **options)
         return cls.from_frame(reasons, kind=kind, time=time, target=target, unit=unit, ax=ax)
 
@@ -191,7 +191,7 @@ class ContributionDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        validation.check_drawn_choice("kind", kind, _KINDS)
+        validation.check_choice("kind", kind, _KINDS)
         table = self.contributions
         if kind == "waterfall" and time is not None:
             table = table[validation.check_drawn_time(time, table.index)]

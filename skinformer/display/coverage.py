@@ -72,7 +72,7 @@ class CoverageDisplay:
     def __init__(
         self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
     ) -> None:
-        validation.check_drawn_choice("kind", kind, _WORDS)
+        validation.check_choice("kind", kind, _WORDS)
         self.reached, self.kind, self.by = reached, kind, by
 
     @classmethod
@@ -105,8 +105,8 @@ class CoverageDisplay:
         CoverageDisplay
             Drawn.
         """
-        validation.check_drawn_choice("kind", kind, _WORDS)
-        tables = validation.drawn_results(results, "actual")
+        validation.check_choice("kind", kind, _WORDS)
+        tables = validation.named_results(results, "actual")
         counted = [_count(name, table, kind, by) for name, table in tables.items()]
         reached = pd.concat(counted, ignore_index=True)
         return cls(reached, kind=kind, by=None if by is None else _name(by)).plot(ax=ax)

@@ -109,11 +109,11 @@ class ErrorDisplay:
         ErrorDisplay
             Drawn.
         """
-        validation.check_drawn_choice("score", score, _WORDS)
-        tables = validation.drawn_results(results, "time", "target", "actual", "forecast")
+        validation.check_choice("score", score, _WORDS)
+        tables = validation.named_results(results, "time", "target", "actual", "forecast")
         groups = {name: summary(table, by) for name, table in tables.items()}
         for table in groups.values():
-            validation.check_drawn_choice("score", score, set(_WORDS) & set(table.columns))
+            validation.check_choice("score", score, set(_WORDS) & set(table.columns))
         errors = pd.DataFrame({name: table[score] for name, table in groups.items()})
         errors.index.name = next(iter(groups.values())).index.name
         targets = pd.concat([table["target"] for table in tables.values()]).unique()

@@ -108,7 +108,7 @@ class ResidualDisplay:
         ResidualDisplay
             Drawn.
         """
-        result = validation.drawn_results(result, "time", "target", "actual", "forecast")[""]
+        validation.check_result(result, "time", "target", "actual", "forecast")
         target = result["target"].iloc[0] if target is None else target
         validation.check_drawn_target(target, list(result["target"].unique()))
         result = result[result["target"] == target]

@@ -88,7 +88,7 @@ class SharesDisplay:
         SharesDisplay
             Drawn.
         """
-        validation.check_drawn_choice("by", by, _TABLES)
+        validation.check_choice("by", by, _TABLES)
         last = take_apart(estimator)[1]
         validation.check_drawn_fit(last, "base_blend_")
         return cls(_TABLES[by](last)).plot(ax=ax)

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from skinformer import ranks, validation
-from skinformer.estimators.bases import BaseEstimator, CallbackSupportMixin, with_callbacks
+from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
 from skinformer.estimators.building import model_sizes
 from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
@@ -43,7 +43,7 @@ from skinformer.estimators.placement import after_history
 from skinformer.estimators.predicting import PREDICTION_CHUNK
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
-from skinformer.estimators.settings import FitSettings, read_settings
+from skinformer.estimators.settings import FitSettings, changed_network, read_settings
 from skinformer.estimators.simple_path import for_rows
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
@@ -68,7 +68,7 @@ from skinformer.training.trainer import train
 __all__ = ["BaseInformer"]
 
 
-class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstimator, FittedState):
+class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
     _parameter_constraints = validation.CONSTRAINTS | {
@@ -100,7 +100,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         Returns
         -------
         self
-            With these parameters; forecasts change with the next fit.
+            With these parameters; forecasts change with the next fit. Where one is refused, all
+            stay as they were.
         """
         return super().set_params(**open_parts(self, params))
 
@@ -216,7 +217,6 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             validation.check_horizon(horizon)
-        validation.check_rows_not_horizon(X)
         forecaster, sizes = self._forecaster, self.sizes_
         if X is None:
             observed, place = nothing_observed(self.timeline_), after_history(self.timeline_)
@@ -304,6 +304,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self.__dict__.update(scaler_=scaler, timeline_=timeline)
         return self
 
+    @validation.with_horizon
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
         """
         Make rows for the steps after the history: fill in what is known, then `predict`.
@@ -340,6 +341,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         self._train(settings, tail, missing, tasks, earlier)
         if missing is not None:
             self._forecaster.fill_missing(missing)
+        if not self.trust_ and (idle := changed_network(self)):
+            validation.warn_of_idle_network(idle, trained=len(self.history_) > 0)
         self.fit_times_ = times_so_far()
         tasks.end_fit()
 

@@ -38,7 +38,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Steps of the past that a forecast sees, at least 1.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
-    known_future : list or None, default=None
+    known_future : str, list or None, default=None
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
         `CalendarFeatures` are known without being named, and so are all columns of X when y
@@ -241,7 +241,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         *,
         seq_len: int = 96,
         pred_len: int = 24,
-        known_future: list[Any] | None = None,
+        known_future: str | list[Any] | None = None,
         class_weight: Any = None,
         max_iter: int | None = None,
         freq: Any = None,
@@ -411,6 +411,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         parts = self.predict_proba(X)
         return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
 
+    @validation.with_horizon
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the likeliest class of the steps after the history.
@@ -438,6 +439,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         values, index = self._ahead(X, horizon)
         return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
 
+    @validation.with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the probabilities of classes of the steps after the history.

@@ -21,7 +21,7 @@ class Parameters:
     target: Any
     seq_len: int
     pred_len: int
-    known_future: list[Any] | None
+    known_future: str | list[Any] | None
     loss: str | float | Sequence[float]
     max_iter: int | None
     freq: Any

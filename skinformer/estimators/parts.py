@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from skinformer import validation
-from skinformer.estimators.bases import BaseEstimator
+from skinformer.estimators.bases import SetsAtOnce
 
 __all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
 
 
-class Part(BaseEstimator):
+class Part(SetsAtOnce):
     """
     Some parameters that are one value of the estimator.
 

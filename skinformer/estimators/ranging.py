@@ -60,6 +60,7 @@ class RangesMixin(FittedState):
             self._ranges_ = self.calibration_.ranges(self._forecaster)
         return self._ranges_
 
+    @validation.with_horizon
     def forecast(
         self,
         X: Any = None,
@@ -243,7 +244,7 @@ class RangesMixin(FittedState):
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())
         ((6, 100), True)
         """
-        n = validation.check_row_count("n", n)
+        n = validation.check_count("n", n, "it counts the paths that are drawn")
         validation.check_fitted(self)
         asked = self._asked_ahead(X, horizon)
         ranges, outputs = self._range_outputs(asked)

@@ -13,24 +13,11 @@ __all__ = ["fitted_rows", "reading_settings"]
 
 
 def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSettings:
-    """
-    Collect what `fit` says of the rows.
-
-    Parameters
-    ----------
-    parameters : InformerRegressor
-        Valid.
-    whole : bool, default=True
-        Whether nothing forecasts from less than `seq_len` rows.
-
-    Returns
-    -------
-    ReadingSettings
-        Not read again after the fit.
-    """
+    """Collect what `fit` says of the rows; `whole`: nothing forecasts from less than `seq_len`."""
+    known = parameters.known_future
     return ReadingSettings(
         target=parameters.target,
-        known_future=tuple(parameters.known_future or ()),
+        known_future=(known,) if isinstance(known, str) else tuple(known or ()),
         freq=parameters.freq,
         may_miss="missing" in parameters.embeddings,
         seq_len=parameters.seq_len,
@@ -41,19 +28,7 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
 
 
 def fitted_rows(state: FittedState) -> FittedRows:
-    """
-    Collect what later rows are read by.
-
-    Parameters
-    ----------
-    state : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    FittedRows
-        With the history as it is now.
-    """
+    """Collect what later rows are read by, with the history as it is now."""
     history = state.timeline_
     end = int(history.end_step[0])
     places = RowPlaces(history.clock, state.series_, end, state._training_digest_)

@@ -37,7 +37,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         Steps of the past that a forecast sees, at least 1.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
-    known_future : list or None, default=None
+    known_future : str, list or None, default=None
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
         `CalendarFeatures` are known without being named, and so are all columns of X when y
@@ -265,7 +265,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
         *,
         seq_len: int = 96,
         pred_len: int = 24,
-        known_future: list[Any] | None = None,
+        known_future: str | list[Any] | None = None,
         loss: Any = "mse",
         max_iter: int | None = None,
         freq: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ __all__ = [
     "FitSettings",
     "NetworkSettings",
     "as_stopping",
+    "changed_network",
     "read_settings",
     "resolve_attention",
     "resolve_device",
@@ -46,6 +48,13 @@ _SPARSE_FROM = {"cpu": 96, "cuda": 4096}
 #: Epochs of a network alone, and of one that corrects ridges: after ten its weights were those of
 #: the first, before the rate had fallen.
 _EPOCHS, _EPOCHS_OF_CORRECTION = 10, 5
+
+#: Parameters without effect where the network has no share.
+_OF_NETWORK = (
+    *("label_len", "patch_len", "d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"),
+    *("d_ff", "attention", "block", "position", "distil", "dropout"),
+    *("optimizer", "learning_rate", "weight_decay"),
+)
 
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
@@ -146,7 +155,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     validation.check_embeddings(estimator.embeddings)
     validation.check_resumable(estimator.checkpoint, estimator.random_state)
     memory = MemorySaving.of(estimator.memory_saving)
-    micro = memory.micro_batch_size or estimator.batch_size
+    micro = int(memory.micro_batch_size or estimator.batch_size)
     validation.check_micro_batches(micro, estimator.batch_size)
     classifies = isinstance(head, ClassHead)
     validation.check_base(estimator.base, classifies=classifies)
@@ -185,25 +194,20 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     )
 
 
+def changed_network(model: Parameters) -> list[str]:
+    """Name the parameters of the network, and of how it learns, that the user has changed."""
+    known = inspect.signature(type(model)).parameters.items()
+    values = model.get_params(deep=False)
+    return [name for name, own in known if name in _OF_NETWORK and values[name] != own.default]
+
+
 def _regressor(base: Any) -> Any:
     """Give what is fitted on features; a regressor may compare with a string as it likes."""
     return None if isinstance(base, str) and base == "linear" else base
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
-    """
-    Give one of three values, also where a search passes NumPy's booleans.
-
-    Parameters
-    ----------
-    early_stopping : bool or "auto"
-        What the user asked for.
-
-    Returns
-    -------
-    bool or "auto"
-        Python's own.
-    """
+    """Give Python's own True and False, also where a search passes NumPy's."""
     return "auto" if early_stopping == "auto" else bool(early_stopping)
 
 
@@ -262,26 +266,7 @@ def _trainer(
 
 
 def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
-    """
-    Decide how many epochs there are at most.
-
-    Parameters
-    ----------
-    max_iter : int or None
-        What the user asked for.
-    corrects : bool
-        Whether the network corrects ridges: little is left to learn, and the rate falls sooner.
-
-    Returns
-    -------
-    int
-        For None 5 or 10.
-
-    Examples
-    --------
-    >>> resolve_max_iter(None, corrects=True), resolve_max_iter(None, corrects=False)
-    (5, 10)
-    """
+    """Give the epochs at most: fewer where the network corrects ridges, whose rate falls sooner."""
     if max_iter is not None:
         return int(max_iter)
     return _EPOCHS_OF_CORRECTION if corrects else _EPOCHS
@@ -309,42 +294,14 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
 
 
 def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
-    """
-    Decide how the encoder attends.
-
-    Parameters
-    ----------
-    attention : {"auto", "probsparse", "dense"}
-        What the user asked for.
-    n_tokens : int
-        Length of the encoder's input.
-    device : torch.device
-        Where the network runs.
-
-    Returns
-    -------
-    {"probsparse", "dense"}
-        For "auto" the one that is faster at this length; dense attention is the exact one.
-    """
+    """Take the attention that is faster at this length on "auto"; the dense one is exact."""
     if attention != "auto":
         return attention
     return "probsparse" if n_tokens >= _SPARSE_FROM.get(device.type, 4096) else "dense"
 
 
 def resolve_device(device: str) -> torch.device:
-    """
-    Decide where the network runs.
-
-    Parameters
-    ----------
-    device : str
-        ``"auto"`` is CUDA if torch finds it, else the CPU; anything else is torch's own name.
-
-    Returns
-    -------
-    torch.device
-        The device.
-    """
+    """Take CUDA where torch finds it, else the CPU, on "auto"."""
     if device != "auto":
         return torch.device(device)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.estimators.building import ModelSizes
@@ -60,11 +59,6 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     FitSettings
         Classical forecasters alone for the shortest series, all of them for longer ones, and for
         long ones the two that learn from windows.
-
-    Warns
-    -----
-    UserWarning
-        If the network will not be trained.
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
@@ -77,7 +71,6 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     if seq_len <= longest:
         return settings
     ridges = median >= size and not panel
-    validation.warn_of_no_network(median, seq_len, pred_len, longest=longest, alone=not ridges)
     return replace(settings, linear_path=ridges, train_network=False)
 
 

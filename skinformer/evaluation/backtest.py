@@ -39,7 +39,7 @@ def backtest(
     start: Any = None,
     horizon: int | None = None,
     step: int | None = None,
-    known_future: Sequence[Any] = (),
+    known_future: str | Sequence[Any] = (),
     refit: bool | int = False,
     levels: Sequence[float] | None = None,
     coverage: float | None = None,
@@ -75,7 +75,7 @@ def backtest(
         Rows forecast from each origin; None is the estimator's `pred_len`.
     step : int, default=None
         Rows between two origins; None is `horizon`, so that each row is forecast once.
-    known_future : list, default=()
+    known_future : str or list, default=()
         Columns of X whose values are known ahead, besides those that an `InformerRegressor`
         knows by its own parameter and those that `CalendarFeatures` makes.
     refit : bool or int, default=False
@@ -169,7 +169,7 @@ def _of_fitted(
     start: Any = None,
     horizon: int | None,
     step: int | None,
-    known_future: Sequence[Any],
+    known_future: str | Sequence[Any],
     levels: Float64Array,
     n_jobs: int | None = None,
     verbose: int = 0,

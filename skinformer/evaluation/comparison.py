@@ -52,10 +52,10 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
+    validation.check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
-    keys = [
-        group_key(known, each) for each in ([by] if isinstance(by, str) or callable(by) else by)
-    ]
+    names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
+    keys = [group_key(known, each) for each in names or [by]]
     names, rows = [], []
     for name, part in known.groupby(keys, sort=True):
         names.append(name)
@@ -113,8 +113,11 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    first = next(iter(results)) if reference is None else reference
-    tables = aligned(results, first)
+    validation.named_results(results, "origin", "time", "actual", "forecast")
+    given: Any = results
+    given = given if isinstance(given, Mapping) else {"": given}
+    first = next(iter(given)) if reference is None else reference
+    tables = aligned(given, first)
     yardstick = tables[first]
     rows = {}
     for name, table in tables.items():

@@ -85,7 +85,7 @@ def dropout_samples(
     >>> samples.shape, bool((samples.std(axis=1) > 0).all())
     ((6, 50), True)
     """
-    n_samples = validation.check_sample_count(n_samples)
+    n_samples = validation.check_count("n_samples", n_samples, "it counts forecasts of each row")
     model = take_apart(estimator)[1]
     if not isinstance(model, InformerRegressor):
         validation.raise_no_samples(model)

@@ -112,7 +112,10 @@ def explain(
     True
     """
     validation.check_choice("method", method, _METHODS)
-    n_evaluations = validation.check_evaluations(n_evaluations)
+    n_evaluations = validation.check_count(
+        "n_evaluations", n_evaluations, "forecasts of a window with blocks replaced", least=2
+    )
+    validation.check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
     edges = None if blocks is None else validation.check_blocks(blocks)
     asked = ask(estimator, X)
     model, clock = asked.model, asked.steps.clock

@@ -181,7 +181,7 @@ class ForecastScorer:
 
     def __post_init__(self) -> None:
         """Check the names and numbers."""
-        validation.check_score_name(self.score, _NAMES)
+        validation.check_choice("score", self.score, _NAMES)
         validation.check_levels(self.levels)
         validation.check_coverage(self.coverage)
         validation.check_row_count("season", self.season)

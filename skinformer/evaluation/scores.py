@@ -160,7 +160,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     >>> crps_of_samples([3.0], [[2.0, 4.0]])
     0.0
     """
-    samples = np.asarray(y_samples, dtype=np.float64)
+    samples = validation.forecast_array(y_samples)
     n = samples.shape[-1]
     truth, draws = _truth_and(y_true, samples, behind=n)
     ordered = np.sort(draws, axis=2)
@@ -408,7 +408,7 @@ def _truth_and(
 ) -> tuple[Float64Array, Float64Array]:
     """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
     truth = validation.numeric_truth(y_true)
-    forecast = np.asarray(forecast, dtype=np.float64)
+    forecast = validation.forecast_array(forecast)
     validation.check_forecast_shape(truth.shape, forecast.shape, behind)
     truth = truth.reshape(len(truth), -1)
     forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))

@@ -32,7 +32,7 @@ class MaskFuture(RowTransformer):
         Column(s) to forecast; None is the last one.
     pred_len : int, default=24
         Rows at the end of each series that lie in the future, at least 1.
-    known_future : list or None, default=None
+    known_future : str, list or None, default=None
         Columns that are known ahead and stay, besides those that `CalendarFeatures` makes.
     fill_value : float, default=nan
         What stands for "unknown".
@@ -65,7 +65,7 @@ class MaskFuture(RowTransformer):
         self,
         target: Any = None,
         pred_len: int = 24,
-        known_future: list[Any] | None = None,
+        known_future: str | list[Any] | None = None,
         fill_value: float = np.nan,
     ) -> None:
         self.target = target
@@ -97,8 +97,7 @@ class MaskFuture(RowTransformer):
         self._validate_params()
         rows = read_rows(self, X, reset=True)
         targets = find_targets(self.target, rows.names, named=rows.named, truth=None)
-        given = self.known_future or ()
-        validation.check_known_future(given, rows.names, targets)
+        given = validation.check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
         self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]
         return self

@@ -16,7 +16,7 @@ __all__ = ["FittedTransformer", "TargetScale", "observe_targets"]
 #: later is far below all others, not infinitely far.
 _LOWEST = 0.01
 #: Logarithms beyond which double precision has no number.
-_FARTHEST = 700.0
+_FARTHEST = float(np.log(np.finfo(np.float64).max))
 #: Share of the largest value that a value may lie below zero and count as zero: rounding.
 _ROUNDING = 1e-9
 

@@ -15,6 +15,8 @@ __all__ = [
     "make_times",
     "name_zone",
     "read_again",
+    "read_dates",
+    "reads_dates",
     "regrid",
     "repeats_an_hour",
     "share_grid",
@@ -24,6 +26,7 @@ __all__ = [
 
 
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
+_DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:\D|$)"
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
 
 
@@ -62,6 +65,17 @@ def _rewrite(name: str, *, panel: bool) -> tuple[str, str]:
     return index, f"{index} = {{}}"
 
 
+def reads_dates(texts: pd.Series) -> bool:
+    """Tell whether all texts begin with a date in numbers."""
+    return bool(texts.str.match(_DATE).all())
+
+
+def read_dates(column: str, texts: pd.Series) -> str:
+    """Write the call that reads dates off a column of text, and why it is this one."""
+    call, why = _parse(pd.Index(texts))
+    return f"{call.format(column).replace('.tz_convert', '.dt.tz_convert')}{why}"
+
+
 def _parse(index: pd.Index) -> tuple[str, str]:
     """Find the call that reads dates off text, and why it is this one."""
     text = index.dropna().unique().astype(str)
@@ -74,7 +88,7 @@ def _parse(index: pd.Index) -> tuple[str, str]:
         return "pd.to_datetime({})", ""
     first, second = parts[0].astype(int), parts[2].astype(int)
     months = len(first.unique()) == 1 < len(second.unique()) and second.max() <= 12
-    if first.max() <= 12 and not months:
+    if first.max() <= 12 and not months and parts[1].iloc[0] != ".":
         return "pd.to_datetime({})", ""
     mark, why = parts[1].iloc[0], " (the day comes first)"
     if (parts[3].str.len() == 2).all() and (text.str.count(r"\d") <= 6).all():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from numbers import Real
+from numbers import Integral, Number, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skinformer.timeline.clock import is_dated
 from skinformer.timeline.roles import Roles
+from skinformer.validation import advice
 
 __all__ = [
     "check_columns",
     "check_finite",
     "check_kind",
     "check_known_future",
+    "check_rows",
     "check_same_names",
     "check_score_columns",
     "check_some_columns",
@@ -91,8 +95,21 @@ def check_some_columns(n_columns: int, name: str) -> None:
         )
 
 
+def check_rows(X: Any, name: str = "X") -> None:
+    """Raise if a number of steps, the name of a file or the like is given in place of rows."""
+    if not (X is None or isinstance(X, str | bytes | PathLike | Number)):
+        return
+    advice = f"Pass a frame with a row for each time, {name}=df."
+    if isinstance(X, Integral) and int(X) > 0:
+        advice = f"For the next {X} steps pass forecast(horizon={X})."
+    elif isinstance(X, str | PathLike):
+        advice = f"Read a file first, pd.read_csv({str(X)!r}, index_col=0, parse_dates=True)."
+    raise ValueError(f"{name}={X!r} holds no rows. {advice}")
+
+
 def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
     """Check rows without labels; NaN is allowed here and judged by column later."""
+    check_rows(X)
     if hasattr(X, "columns"):  # a frame of another library
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         names = [str(name) for name in getattr(X, "column_names", X.columns)]
@@ -134,8 +151,7 @@ def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.N
     if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
         raise ValueError(
             f"could not convert column {name!r} of dtype {values.dtype} to float: "
-            f"{_make_numbers(values, where.format(name))}; times and names of series belong in the "
-            "index, X.set_index([series, time])."
+            f"{_make_numbers(values, where.format(name))}."
         )
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         return np.asarray(values)
@@ -155,7 +171,7 @@ _COMMA = r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d*)?"
 def _make_numbers(values: pd.Series, column: str) -> str:
     """Show the first value of a column that is no number, and say how it becomes one."""
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return "pass numbers"
+        return _make_clock(values, column)
     if pd.api.types.is_timedelta64_dtype(values.dtype):
         return f"count its seconds, {column} = {column}.dt.total_seconds()"
     present = values[values.notna()]
@@ -170,6 +186,15 @@ def _make_numbers(values: pd.Series, column: str) -> str:
     return _make_text_numbers(texts, len(present), column)
 
 
+def _make_clock(values: pd.Series, column: str) -> str:
+    """Say how dates become the index, or numbers where they are none of its."""
+    index, name = values.index, column.removeprefix("X[").removesuffix("]")
+    if name == column or index.nlevels > 1 or is_dated(index):
+        return f"count its seconds, {column} = ({column} - {column}.min()).dt.total_seconds()"
+    levels = f"[series, {name}]" if values.duplicated().any() else name
+    return f"times belong in the index, X = X.set_index({levels})"
+
+
 def _has_decimal_commas(texts: pd.Series) -> bool:
     decimal = texts.str.contains(",", regex=False).any()
     return bool(decimal and texts.str.fullmatch(_COMMA).all())
@@ -178,6 +203,10 @@ def _has_decimal_commas(texts: pd.Series) -> bool:
 def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
     """Say how text without decimal commas becomes numbers."""
     wrong = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if len(wrong) == n_present and advice.reads_dates(wrong):
+        call = advice.read_dates(column, wrong)
+        dates = pd.Series(pd.factorize(wrong)[0], wrong.index)
+        return f"{wrong.iloc[0]!r} is a date, so {column} = {call}; {_make_clock(dates, column)}"
     if not len(wrong):
         return f"{texts.iloc[0]!r} is text, so {column} = {column}.astype(float)"
     shown = f"{wrong.iloc[0]!r} is no number"
@@ -186,7 +215,10 @@ def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
         return f"{shown}. Correct it, or make it missing, {call}"
     name = column.removeprefix("X[").removesuffix("]")
     call = f"X = pd.get_dummies(X, columns=[{name}], dtype=float)"
-    return f"{shown}. Give each value a column of 0 and 1, {call}, or drop the column"
+    return (
+        f"{shown}. Give each value a column of 0 and 1, {call}, or drop the column; names of "
+        f"series belong in the index, X.set_index([{name}, time])"
+    )
 
 
 def _listed(names: Sequence[Hashable]) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of `explain`: a fit that can be explained, blocks of lags, how much it may cost."""
+"""What is asked of `explain`: a fit that can be explained, blocks of lags; choices of all kinds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any, NoReturn
 
-__all__ = ["check_blocks", "check_choice", "check_evaluations", "raise_not_explained"]
+__all__ = ["check_blocks", "check_choice", "raise_not_explained"]
 
 
 def check_blocks(blocks: Any) -> list[int]:
     """Give the oldest lag of each block, or raise if they are none."""
-    found = list(blocks) if isinstance(blocks, Collection) and not isinstance(blocks, str) else [0]
-    whole = all(_is_count(lag, least=1) for lag in found)
-    if not whole or any(low >= high for low, high in pairwise(found)):
+    several = isinstance(blocks, Collection) and not isinstance(blocks, str)
+    found: list[Any] = list(blocks) if several else [None]
+    whole = all(type(lag) is not bool and isinstance(lag, Integral) for lag in found)
+    if not whole or any(low >= high for low, high in pairwise([0, *found])):
         raise ValueError(
             f"blocks={blocks!r} must be whole numbers above 0 that rise: the oldest lag of each "
             "block, as in blocks=[1, 24, 168]; blocks=[] makes one block of each column."
@@ -24,18 +25,8 @@ def check_blocks(blocks: Any) -> list[int]:
 
 def check_choice(name: str, value: Any, known: Collection[str]) -> None:
     """Raise if a value is none of those that there are."""
-    if value not in known:
+    if value not in [*known]:  # which asks for no hash
         raise ValueError(f"{name}={value!r} must be one of {sorted(known)}.")
-
-
-def check_evaluations(n_evaluations: Any) -> int:
-    """Give how often a window may be forecast, or raise if it is too rarely to tell anything."""
-    if not _is_count(n_evaluations, least=2):
-        raise ValueError(
-            f"n_evaluations={n_evaluations!r} must be a whole number of at least 2: forecasts of a "
-            "window with some blocks replaced, such as 512."
-        )
-    return int(n_evaluations)
 
 
 def raise_not_explained(estimator: Any) -> NoReturn:
@@ -45,7 +36,3 @@ def raise_not_explained(estimator: Any) -> NoReturn:
         "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a Pipeline or "
         "search that ends in one; scikit-learn's permutation_importance takes any estimator."
     )
-
-
-def _is_count(value: Any, *, least: int) -> bool:
-    return type(value) is not bool and isinstance(value, Integral) and int(value) >= least

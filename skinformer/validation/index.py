@@ -164,9 +164,17 @@ def check_freq(time: pd.Index, freq: Any) -> None:
             f"freq={freq!r} must be {wanted} for an index of {time.dtype} labels: it is the step "
             "between two of them. Leave it None to read it off the index."
         )
-    if not _goes_forward(time, freq):
+    try:
+        forward = _goes_forward(time, freq)
+    except ValueError as error:
         raise ValueError(
-            f"freq={freq!r} must be positive: it is the step from one row to the next. Leave it "
+            f"Invalid frequency: freq={freq!r} is no step that pandas knows, such as 'h', '15min', "
+            "'D', 'MS' or '2W'. Leave it None to read it off the index."
+        ) from error
+    if not forward:
+        wanted = "less than 2**63" if isinstance(freq, Integral) and int(freq) > 0 else "positive"
+        raise ValueError(
+            f"freq={freq!r} must be {wanted}: it is the step from one row to the next. Leave it "
             "None to read it off the index."
         )
     if isinstance(time, pd.PeriodIndex) and _period(freq) != time.dtype:
@@ -179,7 +187,7 @@ def check_freq(time: pd.Index, freq: Any) -> None:
 def _goes_forward(time: pd.Index, freq: Any) -> bool:
     """Tell whether a step leads to a later label."""
     if isinstance(freq, Integral):
-        return int(freq) > 0
+        return 0 < int(freq) <= np.iinfo(np.int64).max
     if isinstance(time, pd.PeriodIndex):
         return bool(_period(freq).freq.n > 0)
     start = pd.Timestamp(2000, 1, 1)
@@ -236,9 +244,18 @@ def _raise_off_grid(
 
 
 def check_series_named(labels: pd.Index) -> None:
-    """Raise if a row of a panel lacks its series."""
+    """Raise if a row of a panel lacks its series, or if names of series have no order."""
     if labels.hasnans:
         raise ValueError("X.index holds a missing series name: every row needs its series.")
+    if labels.dtype == object:
+        kinds = {type(name).__name__: name for name in labels.unique()}
+        try:
+            sorted(kinds.values())
+        except TypeError as error:
+            raise TypeError(
+                f"X.index names series by {' and '.join(sorted(kinds))}, which have no order: name "
+                "all alike, X = X.rename(index=str, level=0)."
+            ) from error
 
 
 def dated_labels(time: pd.Index | None) -> pd.Index:

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.validation.truth import check_truth_given
 from skinformer.validation.warning import warn_user
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
 
 def label_array(y: Any) -> npt.NDArray[Any]:
     """Give labels as an array of one or two dimensions."""
+    check_truth_given(y)
     values = np.asarray(y)
     if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
         values = np.asarray(y, dtype=object)  # a list of texts and None, which numpy would print

@@ -14,7 +14,6 @@ __all__ = [
     "check_drawn_axes",
     "check_drawn_head",
     "check_network_speaks",
-    "check_sample_count",
     "drawn_map",
     "raise_no_network",
     "raise_no_samples",
@@ -46,17 +45,6 @@ def warn_of_silent_network(n_silent: int, n: int, *, spread: bool) -> None:
         "attention explains nothing of them. trust_ tells how far a fit trusts it; with base=None "
         "it forecasts alone."
     )
-
-
-def check_sample_count(n_samples: Any) -> int:
-    """Give how often to forecast, or raise if it is no number of times."""
-    whole = type(n_samples) is not bool and isinstance(n_samples, Integral)
-    if not whole or n_samples < 1:
-        raise ValueError(
-            f"n_samples={n_samples!r} must be a whole number of at least 1: forecasts of each row, "
-            "such as 100."
-        )
-    return int(n_samples)
 
 
 def check_any_dropout(dropout: float) -> None:

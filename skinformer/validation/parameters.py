@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+import inspect
+import reprlib
+from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import wraps
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
@@ -30,6 +33,7 @@ __all__ = [
     "check_base",
     "check_both_sides",
     "check_calendar",
+    "check_count",
     "check_device",
     "check_dropout",
     "check_embeddings",
@@ -47,10 +51,13 @@ __all__ = [
     "check_target_transform",
     "first_names",
     "part_constraint",
+    "warn_of_idle_network",
     "warn_of_idle_series",
-    "warn_of_no_network",
     "warn_of_one_series",
+    "with_horizon",
 ]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Rows that the shortest training needs.
 _FEWEST_ROWS = 2
@@ -58,30 +65,47 @@ _FEWEST_ROWS = 2
 #: Series named in a warning.
 _NAMED = 5
 
-_COUNT = Interval(Integral, 1, None, closed="left")
+#: The most that an argument counts: 114 years of hours.
+_MOST = 1_000_000
+
+
+class _Whole(Interval):
+    """A whole number that is no truth value, and that an array can be long."""
+
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(Integral, least, most, closed="both")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether a value is such a number."""
+        return type(val) is not bool and bool(super().is_satisfied_by(val))
+
+
+_COUNT, _LENGTH = _Whole(1, 2**31 - 1), _Whole(1, _MOST)
+#: Of these torch makes matrices (a billion numbers at most), and layers one by one.
+_WIDTH, _LAYERS = _Whole(1, 2**15), _Whole(1, 1000)
 
 #: The parameters of the estimators, as scikit-learn validates them.
 CONSTRAINTS: dict[str, list[Any]] = {
     "target": [None, str, Integral, tuple, list],
-    "seq_len": [_COUNT],
-    "label_len": [None, Interval(Integral, 0, None, closed="left")],
-    "pred_len": [_COUNT],
+    "seq_len": [_LENGTH],
+    "label_len": [None, _Whole(0, _MOST)],
+    "pred_len": [_LENGTH],
     "target_transform": [
         None,
         StrOptions({"auto", "log"}),
         HasMethods(["fit", "transform", "inverse_transform"]),
     ],
     "base": [None, StrOptions({"auto", "linear"}), HasMethods(["fit", "predict", "get_params"])],
-    "patch_len": [None, _COUNT],
-    "known_future": [None, list],
+    "patch_len": [None, _LENGTH],
+    "known_future": [None, str, list],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
     "calendar": [None, StrOptions({"auto"}), list],
     "embeddings": [tuple, list],
-    "d_model": [_COUNT],
-    "n_heads": [_COUNT],
-    "n_encoder_layers": [_COUNT],
-    "n_decoder_layers": [_COUNT],
-    "d_ff": [None, _COUNT],
+    "d_model": [_WIDTH],
+    "n_heads": [_WIDTH],
+    "n_encoder_layers": [_LAYERS],
+    "n_decoder_layers": [_LAYERS],
+    "d_ff": [None, _WIDTH],
     "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
     "loss": [
         StrOptions({"mse", "mae", "huber"}),
@@ -162,8 +186,8 @@ EMBEDDINGS = ("series", "missing", "mask")
 
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
 SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
-    "seq_len": [_COUNT],
-    "lag": [Interval(Integral, 0, None, closed="left")],
+    "seq_len": [_LENGTH],
+    "lag": [_Whole(0, _MOST)],
 }
 TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
     "time": [Hashable],
@@ -172,12 +196,12 @@ TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
     "tz": [str, None],
 }
 SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
-    "season": [_COUNT],
+    "season": [_LENGTH],
     "target": CONSTRAINTS["target"],
 }
 MASK_FUTURE_CONSTRAINTS: dict[str, list[Any]] = {
     "target": CONSTRAINTS["target"],
-    "pred_len": [_COUNT],
+    "pred_len": [_LENGTH],
     "known_future": CONSTRAINTS["known_future"],
     "fill_value": [Real],
 }
@@ -317,22 +341,40 @@ def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -
         )
 
 
+def check_count(
+    name: str, value: Any, what: str, *, least: int = 1, most: int = _MOST, advice: str = ""
+) -> int:
+    """Give a whole number as Python's own, or raise if it is none, too small or too large."""
+    if not _Whole(least, most).is_satisfied_by(value):
+        shown = reprlib.repr(value)
+        raise ValueError(
+            f"{name}={shown} must be a whole number from {least} to {most:,}: {what}.{advice}"
+        )
+    return int(value)
+
+
+def with_horizon(method: Method) -> Method:
+    """Name the argument for a number of steps where a call names it otherwise."""
+    known = list(inspect.signature(method).parameters)
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        for name in kwargs.keys() - {*known}:
+            fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
+            raise TypeError(
+                f"{method.__name__}() has no argument {name!r}, but {known[1:]}"
+                f"{fix if isinstance(kwargs[name], Integral) else ''}."
+            )
+        return method(*args, **kwargs)
+
+    return cast("Method", call)
+
+
 def check_horizon(horizon: Any) -> None:
     """Raise if a horizon is not a positive whole number."""
-    if not isinstance(horizon, Integral) or horizon < 1:
-        raise ValueError(
-            f"horizon={horizon!r} must be a whole number of at least 1: it counts the steps to "
-            "forecast. Leave it None for pred_len steps."
-        )
-
-
-def check_rows_not_horizon(X: Any) -> None:
-    """Raise if a number of steps was given where rows belong."""
-    if isinstance(X, Integral):
-        raise ValueError(
-            f"forecast(X={X}) takes rows: later history or what is known of the future. For a "
-            f"number of steps pass forecast(horizon={X})."
-        )
+    advice = " Leave it None for pred_len steps."
+    check_count("horizon", horizon, "it counts the steps to forecast", advice=advice)
 
 
 def check_checkpoint(path: Any) -> None:
@@ -369,16 +411,14 @@ def check_enough_rows(
         )
 
 
-def warn_of_no_network(
-    n_rows: int, seq_len: int, pred_len: int, *, longest: int, alone: bool
-) -> None:
-    """Warn that series are too short for a network; `longest` is the look-back that would do."""
-    speak = "Classical forecasters speak" if alone else "Ridges and classical forecasters speak"
-    advice = f"Lower seq_len to at most {longest}" if longest > 0 else "Pass more rows"
+def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
+    """Warn that parameters of the network were set where nothing of it is in forecasts."""
+    why = "on validation rows it adds nothing" if trained else "series are too short to train it"
     warn_user(
-        f"the network is not trained: n_samples={n_rows} (of the median series) are too few for "
-        f"windows of seq_len={seq_len} + pred_len={pred_len}. {speak}, see "
-        f"base_blend_. {advice} to have it trained.",
+        f"parameters of the network ({', '.join(names)}) change no forecast of this fit: {why}, "
+        "and others make forecasts without it (trust_=0, see base_blend_). Set or search what "
+        "they go by, such as seq_len, base and known_future; with base=None the network forecasts "
+        "alone."
     )
 
 

@@ -11,31 +11,39 @@ __all__ = [
     "check_any_epoch",
     "check_any_pair",
     "check_any_time",
-    "check_drawn_choice",
     "check_drawn_fit",
     "check_drawn_lines",
     "check_drawn_reasons",
     "check_drawn_time",
     "check_one_forecast",
-    "drawn_results",
+    "check_result",
+    "named_results",
 ]
 
 
-def drawn_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
-    """Give backtests by name, a single one by none; raise if they lack a column."""
+def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> None:
+    """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
+    lacking = [each for each in needed if each not in getattr(result, "columns", ())]
+    if lacking:
+        raise ValueError(
+            f"results{of} lack the column {lacking[0]!r}: this is made of what `backtest` gives. "
+            f"Pass such a frame{advice}."
+        )
+    if not result["actual"].notna().any():
+        raise ValueError(
+            f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
+            "rows that were observed."
+        )
+
+
+def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
+    """Give backtests by name, a single one by none; raise if they are none."""
     tables = dict(results) if isinstance(results, Mapping) else {"": results}
     for name, table in tables.items():
-        lacking = [each for each in needed if each not in getattr(table, "columns", ())]
-        if lacking:
-            of = f" of {name!r}" if name else ""
-            raise ValueError(
-                f"results{of} lack the column {lacking[0]!r}: a picture is made of what `backtest` "
-                "gives. Pass such a frame, or several of them by name, {'model': frame}."
-            )
-        if not table["actual"].notna().any():
-            raise ValueError("results hold no known truth: there is nothing to compare with.")
+        of = f" of {name!r}" if name else ""
+        check_result(table, *needed, of=of, advice=", or several of them by name, {'model': frame}")
     if not tables:
-        raise ValueError("results={} holds no backtest to draw.")
+        raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
     return {str(name): table for name, table in tables.items()}
 
 
@@ -51,12 +59,6 @@ def check_drawn_lines(quantiles: Collection[float], pairs: Collection[Any]) -> N
             f"results hold the levels {list(quantiles)}, of which no two make an interval. Draw "
             "kind='levels', or add levels on the other side of 0.5."
         )
-
-
-def check_drawn_choice(name: str, value: Any, known: Collection[str]) -> None:
-    """Raise if a picture cannot show that."""
-    if value not in known:
-        raise ValueError(f"{name}={value!r} must be one of {sorted(known)}.")
 
 
 def check_one_forecast(table: pd.DataFrame) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
 from sklearn.utils import check_array
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.roles import Roles
-from skinformer.validation.columns import check_known_future
-from skinformer.validation.parameters import check_fitted
+from skinformer.validation.columns import check_known_future, check_rows
+from skinformer.validation.explaining import check_choice
+from skinformer.validation.parameters import check_count, check_fitted
 
 __all__ = [
     "check_after_training",
@@ -43,6 +44,7 @@ def labelled_rows(X: Any, first: int) -> Any:
         X = pd.DataFrame({name: np.asarray(X[name]) for name in names})
         X.index += first
     elif not isinstance(X, pd.DataFrame):
+        check_rows(X)
         # Numbers and missing values are judged by column, as those of a frame.
         values = check_array(
             X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
@@ -86,18 +88,13 @@ def check_row_count(name: str, value: Any) -> int:
     """Give a number of rows, or raise if it is none."""
     if value is None:
         raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
-    if type(value) is bool or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of rows, at least 1.")
-    return int(value)
+    return check_count(name, value, "it counts rows")
 
 
 def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
-    """Give the columns said to be known ahead, or raise if they are no list of X's columns."""
-    if isinstance(known, str):
-        raise ValueError(
-            f"known_future={known!r} must be a list of columns. Pass known_future=[{known!r}]."
-        )
-    names = [] if known is None else list(known)
+    """Give the columns said to be known ahead, or raise if they are no columns of X."""
+    single = isinstance(known, str) or not isinstance(known, Iterable)
+    names = [] if known is None else [known] if single else list(known)
     check_known_future(names, columns, targets)
     return names
 
@@ -142,7 +139,13 @@ def check_metric(metric: Any) -> None:
 
 
 def check_forecasts(estimator: Any) -> None:
-    """Raise if an estimator is not fitted, or is none and no function either."""
+    """Raise if an estimator is not fitted, forecasts classes, or is none and no function either."""
+    if hasattr(estimator, "fit") and is_classifier(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} forecasts classes, and backtest measures numbers. Pass it "
+            "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
+            "scoring='neg_log_loss'), which fits it to the rows before each test."
+        )
     if hasattr(estimator, "fit"):
         check_fitted(estimator)
     elif not callable(estimator):
@@ -172,8 +175,7 @@ def check_refit_rows(n_before: int) -> None:
 
 def check_compared(reference: Any, labels: Mapping[str, pd.DataFrame]) -> None:
     """Raise if results are of different rows, or the one to compare with is missing."""
-    if reference not in labels:
-        raise ValueError(f"reference={reference!r} must be one of {sorted(labels)}.")
+    check_choice("reference", reference, labels)
     for name, table in labels.items():
         if not table.equals(labels[reference]):
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from numbers import Real
 from typing import Any, NoReturn, TypeVar
 
@@ -19,7 +18,6 @@ __all__ = [
     "check_no_forecast_missing",
     "check_range_levels",
     "check_ranges",
-    "check_score_name",
     "raise_no_ranges",
     "raise_no_training_truth",
     "raise_no_truth",
@@ -116,12 +114,6 @@ def check_any_change(changed: bool) -> None:
             "no series of y_true changes in y_train, or none has the same name there, so errors "
             "have no unit. Pass the training rows of these series, under the same labels."
         )
-
-
-def check_score_name(name: Any, known: Collection[str]) -> None:
-    """Raise if there is no score of this name."""
-    if name not in known:
-        raise ValueError(f"score={name!r} must be one of {sorted(known)}.")
 
 
 def raise_no_ranges(estimator: Any, method: str) -> NoReturn:

@@ -92,8 +92,17 @@ def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     if not is_dated(times):
         times = _parsed(times, format, column.name, tz)
     if tz is not None and isinstance(times, pd.DatetimeIndex):
+        _check_zone(tz)
         times = times.tz_localize(tz) if times.tz is None else times.tz_convert(tz)
     return times
+
+
+def _check_zone(tz: str) -> None:
+    """Raise if there is no such zone."""
+    try:
+        pd.Timestamp(0, tz=tz)
+    except (IndexError, KeyError, ValueError) as error:
+        raise ValueError(f"tz={tz!r} is no zone: pass one such as 'Europe/Berlin'.") from error
 
 
 def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.Index:

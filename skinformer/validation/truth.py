@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = [
     "check_score_truth",
     "check_some_truth",
     "check_target_count",
+    "check_truth_given",
+    "forecast_array",
     "numeric_truth",
     "score_weight",
     "truth_weight",
@@ -36,6 +39,7 @@ __all__ = [
 
 def numeric_truth(y: Any) -> Float64Array:
     """Check y; NaN is a missing truth."""
+    check_truth_given(y)
     if isinstance(y, pd.DataFrame):
         check_some_columns(y.shape[1], "y")
         columns = [(y.iloc[:, j], name) for j, name in enumerate(y.columns)]
@@ -53,6 +57,29 @@ def numeric_truth(y: Any) -> Float64Array:
     return np.asarray(values, dtype=np.float64)
 
 
+def check_truth_given(y: Any) -> None:
+    """Raise if y is the name of a column, or another single value."""
+    if y is None or isinstance(y, str | Number):
+        named = f"target={y!r} to the estimator, and X alone to fit"
+        advice = f"Pass its values, y=X[{y!r}]; to forecast a column of X pass {named}."
+        advice = advice if isinstance(y, str) else "Pass one value a row of X."
+        raise TypeError(f"y={y!r} holds no truth. {advice}")
+
+
+def forecast_array(forecast: Any) -> Float64Array:
+    """Give forecasts as numbers, or raise if they are none."""
+    try:
+        values = np.asarray(forecast, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(())
+    if not values.ndim or not values.size:
+        raise ValueError(
+            f"forecasts of type {type(forecast).__name__} hold no numbers: pass an array with a "
+            "row for each truth."
+        )
+    return values
+
+
 def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
@@ -60,6 +87,8 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     weight = _check_sample_weight(
         sample_weight, observed, dtype=np.float64, ensure_non_negative=True
     )
+    if not np.isfinite(weight).all():
+        raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     return observed * weight[:, None]
 
 

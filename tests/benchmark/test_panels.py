@@ -113,7 +113,7 @@ def test_published_errors_are_found(folder):
     assert published_errors("unknown", folder).empty
 
 
-@pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+@pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 def test_the_estimator_forecasts_every_series_in_order(folder):
     """Forecasts come sorted by the panel's own order, not by name."""
     forecast = make_forecaster(
@@ -177,7 +177,7 @@ def test_losses_are_those_computed_by_hand(folder):
     assert wide.loc["wide", "80 % least"] == min(np.mean([inside[0][i]]) for i in (2, 3))
 
 
-@pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+@pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 def test_the_command_measures_quantiles(folder, capsys):
     command = ["--panel", "tiny", "--panels-folder", str(folder), "--levels"]
     output = folder / "out.json"

@@ -446,20 +446,19 @@ def test_a_target_without_any_value_is_refused(small, df, mode_):
         small().fit(*inputs)
 
 
-BELONG = "; times and names of series belong in the index, X.set_index([series, time])."
-
-
 @pytest.mark.parametrize(
     ("column", "said", "call"),
     [
         (
             ["a", "b"],
-            "'a' is no number. Give each value a column of 0 and 1, {}, or drop the column",
+            "'a' is no number. Give each value a column of 0 and 1, {}, or drop the column; "
+            "names of series belong in the index, X.set_index(['kind', time])",
             "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
         ),
         (
             pd.Categorical(["b", "a"]),
-            "'b' is no number. Give each value a column of 0 and 1, {}, or drop the column",
+            "'b' is no number. Give each value a column of 0 and 1, {}, or drop the column; "
+            "names of series belong in the index, X.set_index(['kind', time])",
             "X = pd.get_dummies(X, columns=['kind'], dtype=float)",
         ),
         (
@@ -498,7 +497,7 @@ def test_columns_of_text_are_told_how_they_become_numbers(small, df, column, sai
     with raises(
         ValueError,
         f"could not convert column 'kind' of dtype {X['kind'].dtype} to float: "
-        f"{said.format(call)}{BELONG}",
+        f"{said.format(call)}.",
     ):
         small(target="load").fit(X)
     names = {"X": X, "pd": pd}
@@ -516,7 +515,7 @@ def test_text_among_numbers_is_refused_by_name(small, df, dtype):
     with raises(
         ValueError,
         f"could not convert column 'kind' of dtype {dtype} to float: '-' is no number. Correct "
-        f"it, or make it missing, {call}{'.' if dtype == 'object' else BELONG}",
+        f"it, or make it missing, {call}.",
     ):
         small(target="load").fit(X)
     exec(call, {"X": X, "pd": pd})
@@ -530,7 +529,7 @@ def test_text_in_y_is_told_how_it_becomes_numbers(small, df):
     with raises(
         ValueError,
         f"could not convert column 'load' of dtype str to float: {y.iloc[0]!r} has a decimal "
-        f"comma, so {call}, or read it with decimal=','{BELONG}",
+        f"comma, so {call}, or read it with decimal=','.",
     ):
         small().fit(df[["price"]], y)
     names = {"y": y}
@@ -776,12 +775,12 @@ def test_cuda_must_be_there(small, df, monkeypatch):
         small(device="cuda:0").fit(df)
 
 
-@pytest.mark.parametrize("horizon", [0, -3, 2.5, "4", np.nan])
+@pytest.mark.parametrize("horizon", [0, -3, 2.5, "4", np.nan, True, 2**63])
 def test_a_horizon_must_be_a_positive_whole_number(small, df, horizon):
     """Forecast and make_future_frame count steps."""
     estimator = small().fit(df[["load"]])
     sentence = (
-        f"horizon={horizon!r} must be a whole number of at least 1: it counts the steps to "
+        f"horizon={horizon!r} must be a whole number from 1 to 1,000,000: it counts the steps to "
         "forecast. Leave it None for pred_len steps."
     )
     with raises(ValueError, sentence):
@@ -1029,3 +1028,153 @@ def test_a_series_without_a_name_is_refused(small, panel):
     df = panel().rename(index={"b": np.nan}, level=0)
     with raises(ValueError, "X.index holds a missing series name: every row needs its series."):
         small().fit(df)
+
+
+# --- arguments of another kind than the one that is taken ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"),
+    [
+        (24, "For the next 24 steps pass forecast(horizon=24)."),
+        (None, "Pass a frame with a row for each time, X=df."),
+        (
+            "load.csv",
+            "Read a file first, pd.read_csv('load.csv', index_col=0, parse_dates=True).",
+        ),
+    ],
+)
+def test_what_holds_no_rows_is_refused(small, df, value, advice):
+    """A number of steps was to be reshaped."""
+    model = small(base=None).fit(df)
+    for call in (model.fit, model.predict, model.score, model.update, model.forecast):
+        if value is not None or call != model.forecast:
+            with raises(ValueError, f"X={value!r} holds no rows. {advice}"):
+                call(value)
+
+
+def test_the_name_of_a_column_is_no_truth(small, df):
+    """It belongs to the estimator."""
+    with raises(
+        TypeError,
+        "y='load' holds no truth. Pass its values, y=X['load']; to forecast a column of X pass "
+        "target='load' to the estimator, and X alone to fit.",
+    ):
+        small().fit(df, "load")
+    with raises(TypeError, "y=3 holds no truth. Pass one value a row of X."):
+        small().fit(df, 3)
+
+
+def test_another_name_for_the_horizon_is_told_the_right_one(small, df):
+    """Python says that `steps` is unexpected, not what counts them."""
+    model = small(base=None).fit(df[["load"]])
+    for method in (model.forecast, model.make_future_frame):
+        with pytest.raises(TypeError, match=r"has no argument 'steps'.* pass horizon=3\.$"):
+            method(steps=3)
+    with pytest.raises(
+        TypeError, match=r"^forecast\(\) has no argument 'start', but \['X', .*\]\.$"
+    ):
+        model.forecast(start="2024-01-01")
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[us]", "str", object])
+def test_a_column_of_dates_becomes_the_index(small, df, dtype):
+    """One column for each date was advised, or an index of a series that is none."""
+    times = pd.date_range("2024-01-01", periods=60, freq="h", name="time")
+    X = df[["load"]].set_axis(times).reset_index().astype({"time": dtype})
+    with pytest.raises(ValueError, match=r"times belong in the index, X = X\.set_index") as refused:
+        small(target="load").fit(X)
+    names = {"X": X, "pd": pd}
+    for line in re.findall(r"X(?:\['time'\])? = [^;]*(?=;|\.$)", str(refused.value)):
+        exec(line, names)
+    assert names["X"].index.equals(times)
+    small(target="load").fit(names["X"])
+    twice = pd.concat([X.assign(series=i) for i in range(2)])
+    with pytest.raises(ValueError, match=re.escape("X = X.set_index([series, 'time']).")):
+        small(target="load").fit(twice)
+
+
+def test_dates_with_points_have_the_day_first(small, df):
+    """02.01.2024 is in January; read otherwise, days become months."""
+    times = pd.date_range("2024-01-01", periods=60, freq="h").strftime("%d.%m.%Y %H:%M")
+    X = df[["load"]].reset_index(drop=True).assign(time=times)
+    with pytest.raises(ValueError, match=re.escape("pd.to_datetime(X['time'], dayfirst=True) (")):
+        small(target="load").fit(X)
+
+
+def test_dates_beside_the_index_are_counted(small, df):
+    """A column such as that of the last repair is no clock."""
+    days = pd.date_range("2020-01-01", periods=60, freq="D")
+    X = df.assign(repair=days)
+    call = "X['repair'] = (X['repair'] - X['repair'].min()).dt.total_seconds()"
+    with pytest.raises(ValueError, match=re.escape(f"count its seconds, {call}.")):
+        small(target="load").fit(X)
+    exec(call, {"X": X})
+    small(target="load").fit(X)
+
+
+def test_one_column_known_ahead_needs_no_list(small, df):
+    """A name is a name, and so was `target` all along."""
+    one, several = (small(target="load", known_future=k).fit(df) for k in ("flow", ["flow"]))
+    assert one.roles_.known == several.roles_.known == ("flow",)
+    assert one.get_params()["known_future"] == "flow"
+    masks = [MaskFuture("load", known_future=known).fit(df) for known in ("flow", ["flow"])]
+    assert masks[0].hidden_ == masks[1].hidden_
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("seq_len", "pred_len", "label_len", "patch_len", "d_model", "n_heads", "d_ff"),
+        *("n_encoder_layers", "n_decoder_layers", "batch_size", "max_iter", "max_windows"),
+        "n_iter_no_change",
+    ],
+)
+@pytest.mark.parametrize("value", [10**30, True])
+def test_a_size_is_a_number_that_a_machine_can_count_to(small, df, name, value):
+    """OverflowError, a million layers one by one, or the weights of one window came before."""
+    with pytest.raises(ValueError, match=f"The '{name}' parameter .* Got {value} instead"):
+        small(**{name: value}).fit(df)
+
+
+@pytest.mark.parametrize("freq", ["", "moon"])
+def test_a_freq_that_pandas_does_not_know_is_told_some(small, df, freq):
+    """Pandas' "Invalid frequency: ." shows neither the value nor what to type."""
+    with raises(
+        ValueError,
+        f"Invalid frequency: freq={freq!r} is no step that pandas knows, such as 'h', '15min', "
+        "'D', 'MS' or '2W'. Leave it None to read it off the index.",
+    ):
+        small(freq=freq).fit(df)
+
+
+def test_a_step_of_numbers_fits_64_bits(small, df):
+    """OverflowError."""
+    with pytest.raises(ValueError, match=r"^freq=10+ must be less than 2\*\*63: "):
+        small(freq=10**30).fit(df.reset_index(drop=True))
+
+
+def test_names_of_series_have_an_order(small, df):
+    """Tables of backtests sort them; numbers of several types are no matter."""
+    X = pd.concat({"a": df, 1: df})
+    with raises(
+        TypeError,
+        "X.index names series by int and str, which have no order: name all alike, "
+        "X = X.rename(index=str, level=0).",
+    ):
+        small(target="load").fit(X)
+    small(target="load").fit(X.rename(index=str, level=0))
+    small(target="load").fit(pd.concat({1.5: df, 2: df}))
+
+
+def test_a_weight_is_a_finite_number(small, df):
+    """The training was said to diverge."""
+    with raises(ValueError, "sample_weight=nan must be finite: one number a row."):
+        small().fit(df, sample_weight=np.nan)
+
+
+def test_sizes_may_be_those_of_numpy(small, df):
+    """A search over np.arange died in torch."""
+    sizes = {name: np.int64(value) for name, value in (("batch_size", 16), ("max_windows", 40))}
+    forecasts = [small(base=None, **each).fit(df).forecast() for each in (sizes, {})]
+    assert forecasts[0].shape == forecasts[1].shape

@@ -25,7 +25,7 @@ LEVELS = [0.1, 0.5, 0.9]
 SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the network is not trained:UserWarning", "ignore:series .* take no part:UserWarning"
+    "ignore:parameters of the network:UserWarning", "ignore:series .* take no part:UserWarning"
 )
 
 

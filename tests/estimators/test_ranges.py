@@ -20,7 +20,7 @@ from skinformer.evaluation import interval_coverage, predict_interval, predict_q
 LEVELS = [0.05, 0.5, 0.95]
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the network is not trained:UserWarning", "ignore:series .* take no part:UserWarning"
+    "ignore:parameters of the network:UserWarning", "ignore:series .* take no part:UserWarning"
 )
 
 
@@ -418,7 +418,10 @@ def test_column_names_of_tuples_keep_their_levels():
             lambda model, rows: model.predict_quantiles(rows, 0.5),
             "levels=0.5 must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9].",
         ),
-        (lambda model, rows: model.sample(0), "n=0 must be a whole number of rows, at least 1."),
+        (
+            lambda model, rows: model.sample(0),
+            "n=0 must be a whole number from 1 to 1,000,000: it counts the paths that are drawn.",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(model, rows, call, message):

@@ -409,7 +409,7 @@ def test_a_class_or_another_name_is_refused():
 def test_classical_forecasters_decide_for_themselves_under_auto():
     """They mix logarithms for each series as it is: "auto" leaves them alone."""
     df = panel(a=growing(40), b=steady(40), c=growing(30, seed=2))
-    with pytest.warns(UserWarning, match="the network is not trained"):
+    with pytest.warns(UserWarning, match="parameters of the network"):
         auto, plain = (make(transform).fit(df) for transform in ("auto", None))
     np.testing.assert_array_equal(auto.forecast(horizon=9), plain.forecast(horizon=9))
 
@@ -418,13 +418,13 @@ def test_classical_forecasters_decide_for_themselves_under_auto():
 def test_classical_forecasters_work_on_transformed_values(transform):
     """What the user asks for holds on short series, too, and takes no second logarithm."""
     df = panel(a=growing(40, level=10), b=steady(40), c=growing(30, seed=2))
-    with pytest.warns(UserWarning, match="the network is not trained"):
+    with pytest.warns(UserWarning, match="parameters of the network"):
         model = make(transform).fit(df)
     forecast = model.forecast(horizon=9)["y"]
     for name in "abc":
         assert 0.3 < forecast[name].mean() / df["y"][name][-12:].mean() < 3
     assert not model.judged_.simple.fit.never_negative.any()
-    with pytest.warns(UserWarning, match="the network is not trained"):
+    with pytest.warns(UserWarning, match="parameters of the network"):
         plain = make(None).fit(df)
     assert (forecast != plain.forecast(horizon=9)["y"]).any()
 
@@ -448,3 +448,10 @@ def test_searches_choose_among_transforms():
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     model = make(PowerTransformer()).set_params(target_transform__method="box-cox")
     assert model.get_params()["target_transform__method"] == "box-cox"
+
+
+def test_logarithms_hold_at_the_end_of_double_precision():
+    """1e306 came back as 1e304."""
+    df = pd.DataFrame({"y": steady(90) / steady(90).mean() * 1e306})
+    forecast = make("log").fit(df).forecast()["y"]
+    assert forecast.between(0.2e306, 5e306).all()

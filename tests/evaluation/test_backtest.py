@@ -15,16 +15,20 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skinformer import CalendarFeatures, InformerRegressor, SlidingWindow
+from skinformer import CalendarFeatures, InformerClassifier, InformerRegressor, SlidingWindow
 from skinformer.evaluation import SeasonalNaive, backtest
 
 TRAIN, ROWS = 120, 160
 
 # Panels here hold series that are shorter than a window on purpose.
+NO_COUNT = "must be a whole number from 1 to 1,000,000: it counts rows."
+
 pytestmark = pytest.mark.filterwarnings("ignore:series .* take no part in:UserWarning")
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+NO_COUNT = "must be a whole number from 1 to 1,000,000: it counts rows."
+
+pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 
 
 @pytest.fixture(scope="module")
@@ -208,8 +212,8 @@ def test_whole_numbers_can_be_hidden():
     [
         ({"y": None}, "y=None needs an InformerRegressor, which knows its target."),
         ({"horizon": None}, "horizon=None needs an estimator with pred_len."),
-        ({"horizon": 0}, "horizon=0 must be a whole number of rows, at least 1."),
-        ({"step": 1.5}, "step=1.5 must be a whole number of rows, at least 1."),
+        ({"horizon": 0}, f"horizon=0 {NO_COUNT}"),
+        ({"step": 1.5}, f"step=1.5 {NO_COUNT}"),
         ({"start": pd.Timestamp("2020-01-01", tz="UTC")}, "is not a label of X.index."),
         (
             {"y": pd.Series(range(ROWS))},
@@ -517,18 +521,20 @@ def test_an_estimator_that_is_not_fitted_is_told_so(frame, estimator):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"horizon": np.nan}, "horizon=nan must be a whole number of rows, at least 1."),
-        ({"horizon": "6"}, "horizon='6' must be a whole number of rows, at least 1."),
-        ({"step": [1]}, "step=[1] must be a whole number of rows, at least 1."),
+        ({"horizon": np.nan}, f"horizon=nan {NO_COUNT}"),
+        ({"horizon": "6"}, f"horizon='6' {NO_COUNT}"),
+        ({"step": [1]}, f"step=[1] {NO_COUNT}"),
         (
             {"start": ["a"]},
             "start=['a'] is not a label of X.index. Pass one, such as "
             "Timestamp('2024-01-06 00:00:00+1300', tz='Pacific/Auckland').",
         ),
         (
-            {"known_future": "temp"},
-            "known_future='temp' must be a list of columns. Pass known_future=['temp'].",
+            {"known_future": -1},
+            "known_future=[-1] holds -1, which is not a column of X: the columns are "
+            "['temp', 'load'].",
         ),
+        ({"step": 10**30}, f"step={10**30} {NO_COUNT}"),
         (
             {"known_future": ["tmep"]},
             "known_future=['tmep'] holds 'tmep', which is not a column of X: the columns are "
@@ -560,8 +566,8 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
          "'load': give each its own name."),
         (lambda X: (X.assign(temp="x"), None), "could not convert column 'temp' of dtype str to "
          "float: 'x' is no number. Give each value a column of 0 and 1, X = pd.get_dummies(X, "
-         "columns=['temp'], dtype=float), or drop the column; times and names of series belong in "
-         "the index, X.set_index([series, time])."),
+         "columns=['temp'], dtype=float), or drop the column; names of series belong in the "
+         "index, X.set_index(['temp', time])."),
         (lambda X: (X.assign(load=np.inf), None), "Input X (column 'load') contains infinity or a "
          "value too large for dtype('float64')."),
         (lambda X: (pd.concat({"a": X}), None), "X labels its rows by (series, time), but one "
@@ -572,6 +578,22 @@ def test_wrong_rows_say_what_to_pass(frame, fitted, change, message):
     """One sentence each instead of an error of pandas, or a comparison of two quantities."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         backtest(fitted, *change(frame[TRAIN:]))
+
+
+def test_one_column_known_ahead_is_named_without_a_list(frame, fitted):
+    """As everywhere else; a list of letters was no column."""
+    X = frame[TRAIN:]
+    one, several = (backtest(fitted, X, known_future=known) for known in ("temp", ["temp"]))
+    pd.testing.assert_frame_equal(one, several)
+
+
+def test_a_classifier_is_sent_to_cross_validation(frame):
+    """Its labels were to become columns of 0 and 1; errors of labels are no numbers."""
+    rows = frame[["load"]].assign(mood=np.where(frame["load"] > 0, "hot", "cold"))
+    sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    model = InformerClassifier("mood", base=None, random_state=0, **sizes).fit(rows[:TRAIN])
+    with pytest.raises(TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"):
+        backtest(model, rows[TRAIN:])
 
 
 def test_naive_times_of_an_aware_fit_are_an_error(frame, fitted):

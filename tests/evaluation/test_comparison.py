@@ -146,3 +146,30 @@ def test_what_cannot_be_compared_is_refused(call, message):
     """A skill over other rows would be a number all the same."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compare("foo"), "results lack the column 'origin': "),
+        (lambda: compare({}), "results={} holds no backtest. "),
+        (lambda: compare({"a": 3}), "results of 'a' lack the column 'origin': "),
+        (lambda: compare({"a": pd.DataFrame({"load": [1.0]})}), "results of 'a' lack the column "),
+        (lambda: compare({"a": table()}, reference=["a"]), "reference=['a'] must be one of ['a']."),
+        (lambda: summary({}), "results lack the column 'time': "),
+        (lambda: summary(np.zeros(3)), "results lack the column 'time': "),
+        (lambda: summary(table().assign(actual=np.nan)), "results hold no known truth: "),
+        (lambda: summary(table(), by=3), "by=3 is neither a column of the result, "),
+        (lambda: summary(table(), by=[]), "by=[] is neither a column of the result, "),
+    ],
+)
+def test_what_is_no_backtest_is_refused(call, message):
+    """In words, where an AttributeError, a StopIteration or a KeyError came before."""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_a_single_backtest_can_be_compared():
+    """By itself: a table of one row, and numbers as names stay numbers."""
+    assert compare(table())["skill"].tolist() == [0.0]
+    assert compare({24: table()}, reference=24).index.tolist() == [24]

@@ -173,11 +173,13 @@ def test_what_would_give_the_forecast_again_is_refused(df):
 
 def test_what_gives_no_samples_is_refused(df, alone):
     """In words that say what to pass."""
-    text = "n_samples=0 must be a whole number of at least 1: forecasts of each row, such as 100."
+    text = (
+        "n_samples=0 must be a whole number from 1 to 1,000,000: it counts forecasts of each row."
+    )
     with pytest.raises(ValueError, match=re.escape(text)):
         dropout_samples(alone, n_samples=0)
     for n in (True, 2.5, "2"):
-        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        with pytest.raises(ValueError, match="must be a whole number from 1"):
             dropout_samples(alone, n_samples=n)
     text = (
         "DummyRegressor gives no samples by dropout: they are forecasts of numbers by a network. "

@@ -388,11 +388,13 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
     with pytest.raises(
         ValueError,
         match=re.escape(
-            "n_evaluations=1 must be a whole number of at least 2: forecasts of a window with some "
-            "blocks replaced, such as 512."
+            "n_evaluations=1 must be a whole number from 2 to 1,000,000: forecasts of a window "
+            "with blocks replaced."
         ),
     ):
         explain(mixed, n_evaluations=1)
+    with pytest.raises(ValueError, match=r"random_state=1\.5 must be a whole number from 0 to"):
+        explain(mixed, random_state=1.5)
     with pytest.raises(
         TypeError,
         match=re.escape(

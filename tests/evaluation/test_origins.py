@@ -19,7 +19,7 @@ from skinformer.evaluation import SeasonalNaive, backtest, interval_coverage
 TRAIN = 200
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the network is not trained:UserWarning",
+    "ignore:parameters of the network:UserWarning",
     "ignore:series .* take no part:UserWarning",
     "ignore:past-only columns:UserWarning",
 )
@@ -277,7 +277,7 @@ def test_a_progress_bar_is_shown_if_wanted(df, capsys):
         (
             lambda df: backtest(SeasonalNaive(), df, df["load"], horizon=3, refit=0),
             ValueError,
-            "refit=0 must be a whole number of rows, at least 1.",
+            "refit=0 must be a whole number from 1 to 1,000,000: it counts rows.",
         ),
         (
             lambda df: backtest("naive", df, df["load"], horizon=3),

@@ -179,7 +179,7 @@ def panel():
     return pd.concat(parts, names=["site", "hour"])
 
 
-@pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+@pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 def test_panels_are_scaled_series_by_series():
     """Behind the scorer as in the score itself: names of series lead to their training rows."""
     rows = panel()
@@ -191,7 +191,7 @@ def test_panels_are_scaled_series_by_series():
     assert scorer(model, later) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:the network is not trained:UserWarning")
+@pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 @pytest.mark.parametrize("transform", [None, "log"])
 def test_the_stored_truth_is_what_fit_and_update_saw(transform):
     """Also where logarithms are taken, whose forecasts are raised to means, and with holes."""

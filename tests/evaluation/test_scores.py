@@ -199,6 +199,18 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
             "favour whoever forecasts only the easy ones. Forecast them all.",
         ),
         (
+            lambda: crps_of_samples([1.0], None),
+            "forecasts of type NoneType hold no numbers: pass an array with a row for each truth.",
+        ),
+        (
+            lambda: wape([1.0], "1,5"),
+            "forecasts of type str hold no numbers: pass an array with a row for each truth.",
+        ),
+        (
+            lambda: crps_of_samples([1.0], np.empty((1, 0))),
+            "forecasts of type ndarray hold no numbers: pass an array with a row for each truth.",
+        ),
+        (
             lambda: pinball_loss([1.0], [[1.0]], levels=[1.0]),
             "levels=[1.0] must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9].",
         ),
@@ -213,7 +225,11 @@ def test_one_column_fits_a_truth_without_and_forecasts_of_it():
         ),
         (
             lambda: mase([1.0], [2.0], y_train=[1.0, 2.0], season=0),
-            "season=0 must be a whole number of rows, at least 1.",
+            "season=0 must be a whole number from 1 to 1,000,000: it counts rows.",
+        ),
+        (
+            lambda: mase([1.0], [2.0], y_train=[1.0, 2.0], season=10**30),
+            f"season={10**30} must be a whole number from 1 to 1,000,000: it counts rows.",
         ),
     ],
 )

@@ -258,3 +258,10 @@ def test_arrays_have_no_names():
         "DataFrame, or a list of dicts, one a row.",
     ):
         TimeIndex().fit(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("tz", ["", "Atlantis"])
+def test_a_zone_that_is_none_is_named(tz):
+    """An IndexError, or a KeyError of the zone's file."""
+    with pytest.raises(ValueError, match=f"^tz={tz!r} is no zone: pass one such as 'Europe/Berl"):
+        TimeIndex(tz=tz).fit_transform(rows())

@@ -98,7 +98,7 @@ def write_report(
     """
     load_pyplot("write_report")
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
-    tables = validation.drawn_results(results, *columns)
+    tables = validation.named_results(results, *columns)
     estimators = _by_name(estimator, list(tables))
     if "" in tables:
         tables = {next(iter(estimators), "The model"): tables[""]}
