@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -179,10 +180,10 @@ def _number_series(
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
     validation.check_series_named(labels)
-    try:
-        codes, keys = pd.factorize(labels, sort=by_name)
-    except TypeError:  # names that have no order among themselves
-        codes, keys = pd.factorize(labels)
+    codes, keys = pd.factorize(labels)
+    with suppress(TypeError):  # names that have no order among themselves stay as they came
+        order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
+        codes, keys = np.argsort(order)[codes], keys[order]
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
 
 
