@@ -49,7 +49,16 @@ WRITTEN_DATES += [
     for one, two in (("%d", "%m"), ("%m", "%d"))
     for sign, year in product("./-", ("%Y", "%y"))
 ]
-WRITTEN_DATES += ["%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %Y", "%B %Y", ""]
+WRITTEN_DATES += [
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%b %Y",
+    "%B %Y",
+    "",
+]
 WRITTEN_TIMES = ["", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p"]
 #: Which zeros are left out: none, as in 01.09.2017, those of days and months, or of hours, too.
 LEFT_OUT = ["", r"(?<![\d:])0(?=\d[-./ ])", r"(?<![\d:])0(?=\d[-./ :])"]
@@ -238,6 +247,7 @@ class DateForm(NamedTuple):
     left_out: str
 
     def write(self, times: pd.DatetimeIndex) -> pd.Index:
+        """Write times as the cells of the column are."""
         text = times.strftime(self.written)
         return text.str.replace(self.left_out, "", regex=True) if self.left_out else text
 

@@ -66,9 +66,7 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     dates = pd.Series(read_dates(when, options.dayfirst), index=cells.index, name=when.name)
     forms = {name: find_form(cells[name], dates) for name in time}
     others = cells.drop(columns=time + series)
-    values, decimal = _read_values(
-        others, options.target, options.decimal, sep, options.known
-    )
+    values, decimal = _read_values(others, options.target, options.decimal, sep, options.known)
     parts = {}
     for name, lines in _lines_of_series(cells, options.series).items():
         advice = _tell_apart(others.loc[lines], dates[lines])

@@ -218,6 +218,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parse_options(argv)
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
             warnings.showwarning = lambda message, *_: print(f"note: {message}")
             run(options)
     except (InputError, OSError, ValueError, ArithmeticError) as error:
