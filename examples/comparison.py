@@ -109,11 +109,13 @@ def compare(
     rivals: Mapping[str, object],
     train: pd.DataFrame,
     test: pd.DataFrame,
+    *,
+    coverage: float | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Fit the rivals of a fitted Informer and forecast the test rows from rolling origins."""
     targets, pred_len = informer.target, informer.pred_len
     known_future = informer.known_future or ()
-    results = {"InformerRegressor": backtest(informer, test)}
+    results = {"InformerRegressor": backtest(informer, test, coverage=coverage)}
     by_series = {"level": 0} if train.index.nlevels > 1 else {"by": lambda _: 0}
     truth = train[targets]  # the ridge needs every value; Informers do not
     truth = truth.groupby(**by_series).ffill().groupby(**by_series).bfill()
@@ -143,13 +145,20 @@ def save_picture(
     n_origins = rows["origin"].nunique()
     n_panels = min(3, -(-n_origins // 14))
     panel = pd.factorize(rows["origin"])[0] * n_panels // n_origins
+    bounds = [name for name in rows if name.startswith("q")]
+    levels = [float(name[1:]) for name in bounds] or None
     figure, axes = plt.subplots(
         n_panels, squeeze=False, sharey=True, figsize=(10, 1 + 3 * n_panels), layout="constrained"
     )
     for i, ax in enumerate(axes[:, 0]):
         part = rows[panel == i]
         ForecastDisplay.from_predictions(
-            part["actual"], part["forecast"], name="InformerRegressor", ax=ax
+            part["actual"],
+            part["forecast"],
+            part[bounds] if bounds else None,
+            levels=levels,
+            name="InformerRegressor",
+            ax=ax,
         )
         ax.set_ylabel(ylabel)
         if i:

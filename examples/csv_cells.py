@@ -12,9 +12,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice, takewhile
+from itertools import islice, product, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,26 @@ DATES = [
         r"(?P<first>\d{1,2})([-/.])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)",
     )
 ]
+#: How dates and times of day are written, as strftime has it.
+WRITTEN_DATES = ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%Y-%m", "%Y%m", "%m/%Y", "%m-%Y"]
+WRITTEN_DATES += [
+    f"{one}{sign}{two}{sign}{year}"
+    for one, two in (("%d", "%m"), ("%m", "%d"))
+    for sign, year in product("./-", ("%Y", "%y"))
+]
+WRITTEN_DATES += [
+    "%d-%b-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%b %Y",
+    "%B %Y",
+    "",
+]
+WRITTEN_TIMES = ["", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p"]
+#: Which zeros are left out: none, as in 01.09.2017, those of days and months, or of hours, too.
+LEFT_OUT = ["", r"(?<![\d:])0(?=\d[-./ ])", r"(?<![\d:])0(?=\d[-./ :])"]
 
 
 class InputError(Exception):
@@ -218,6 +238,29 @@ def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
             f"{and_more(len(bad))}; write dates as 2024-12-31 23:00."
         )
     return pd.DatetimeIndex(dates, name=cells.name)
+
+
+class DateForm(NamedTuple):
+    """How a column of a file writes dates: by strftime, and without which zeros."""
+
+    written: str
+    left_out: str
+
+    def write(self, times: pd.DatetimeIndex) -> pd.Index:
+        """Write times as the cells of the column are."""
+        text = times.strftime(self.written)
+        return text.str.replace(self.left_out, "", regex=True) if self.left_out else text
+
+
+def find_form(cells: pd.Series, dates: pd.Series) -> DateForm | None:
+    """Find the form in which cells write the dates that were read from them, if it is known."""
+    every = slice(None, None, -(-len(cells) // 1000))
+    cells, times = cells[every], pd.DatetimeIndex(dates[every])
+    for date, time, left_out in product(WRITTEN_DATES, WRITTEN_TIMES, LEFT_OUT):
+        form = DateForm((date + time).strip(), left_out)
+        if (form.write(times[:1]) == cells[:1]).all() and (form.write(times) == cells).all():
+            return form
+    return None
 
 
 def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:

@@ -5,13 +5,16 @@ holds several series, the index is (series, time).
 """
 
 import argparse
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 from csv_cells import (
+    DateForm,
     InputError,
     and_more,
     find_decimal,
+    find_form,
     first_cell,
     is_number,
     list_lines,
@@ -32,6 +35,23 @@ class Timeline(NamedTuple):
     step: pd.offsets.BaseOffset
     sep: str
     decimal: str
+    forms: dict[str, DateForm | None]  # of each column of dates; None where it is an unusual one
+
+    def written(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Put the times of rows into columns, in the form that the file has."""
+        times = rows.index.get_level_values(-1)
+        if None in self.forms.values():
+            dates = {rows.index.names[-1]: times}
+        else:
+            dates = {name: form.write(times) for name, form in self.forms.items()}
+        series = rows.index.get_level_values(0) if rows.index.nlevels > 1 else None
+        names = {} if series is None else {series.name: series}
+        return pd.DataFrame(names | dates).join(rows.reset_index(drop=True))
+
+    def write(self, rows: pd.DataFrame, path: Path) -> None:
+        """Write rows as the file that was read is written."""
+        options = {"sep": self.sep, "decimal": self.decimal, "float_format": "%.6g"}
+        self.written(rows).to_csv(path, index=False, **options)
 
 
 def read_timeline(options: argparse.Namespace) -> Timeline:
@@ -44,8 +64,9 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     when = _without_remarks(cells[time[0]].str.cat(cells[time[1:]], sep=" "))
     when.name, cells = " ".join(time), cells.loc[when.index]
     dates = pd.Series(read_dates(when, options.dayfirst), index=cells.index, name=when.name)
+    forms = {name: find_form(cells[name], dates) for name in time}
     others = cells.drop(columns=time + series)
-    values, decimal = _read_values(others, options.target, options.decimal, sep)
+    values, decimal = _read_values(others, options.target, options.decimal, sep, options.known)
     parts = {}
     for name, lines in _lines_of_series(cells, options.series).items():
         advice = _tell_apart(others.loc[lines], dates[lines])
@@ -53,13 +74,15 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     longest = max(parts.values(), key=len).index
     step = _find_step(longest) if options.freq is None else _named_step(options.freq)
     parts = {name: _without_gaps(part, step, name) for name, part in parts.items()}
-    return Timeline(pd.concat(parts, names=series) if series else parts[""], step, sep, decimal)
+    frame = pd.concat(parts, names=series) if series else parts[""]
+    return Timeline(frame, step, sep, decimal, forms)
 
 
 def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
     """Raise if an option names a column that is not there, or one for two uses."""
     named = [("--time", name) for name in options.time or []]
     named += [("--series", options.series), ("--target", options.target)]
+    named += [("--known", name) for name in options.known]
     uses: dict[str, str] = {}
     for option, name in named:
         if name is not None and name not in cells:
@@ -94,16 +117,20 @@ def _without_remarks(when: pd.Series) -> pd.Series:
 
 
 def _read_values(
-    cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str
+    cells: pd.DataFrame,
+    target: str | None,
+    decimal: str | None,
+    sep: str,
+    needed: list[str],
 ) -> tuple[pd.DataFrame, str]:
     """Read the columns of numbers, the target last, which must hold nothing else.
 
     Give the sign before decimals, too.
     """
     numeric = [name for name in cells if _looks_numeric(cells[name].dropna()[:1000])]
-    if target is None and not numeric:
+    if target is None and set(numeric) <= set(needed):
         raise InputError(f"no column of numbers to forecast; there are {_names(cells)}.")
-    target = numeric[-1] if target is None else target
+    target = [name for name in numeric if name not in needed][-1] if target is None else target
     decimal = find_decimal(cells[numeric], sep) if decimal is None and numeric else decimal or "."
     kept = {}
     for name in [*cells.columns.drop(target), target]:
@@ -111,8 +138,8 @@ def _read_values(
         bad = cells[name][cells[name].notna() & numbers.isna()]
         if not len(bad) and numbers.notna().any():
             kept[name] = numbers
-        elif name == target:
-            _raise_no_numbers(bad, name)
+        elif name == target or name in needed:
+            _raise_no_numbers(bad, f"--{'target' if name == target else 'known'} {name}")
         else:
             reason = f"{first_cell(bad)} is no number" if len(bad) else "empty"
             print(f"left out, column {name!r}: {reason}")
@@ -123,12 +150,12 @@ def _looks_numeric(cells: pd.Series) -> bool:
     return 2 * (is_number(cells, ".") | is_number(cells, ",")).sum() > len(cells)
 
 
-def _raise_no_numbers(bad: pd.Series, target: str) -> None:
-    """Name the first value of the target that is no number."""
+def _raise_no_numbers(bad: pd.Series, option: str) -> None:
+    """Name the first value of a column that is no number."""
     if not len(bad):
-        raise InputError(f"--target {target}: the column is empty.")
+        raise InputError(f"{option}: the column is empty.")
     raise InputError(
-        f"line {bad.index[0]}: {bad.iloc[0]!r} in --target {target} is no number"
+        f"line {bad.index[0]}: {bad.iloc[0]!r} in {option} is no number"
         f"{and_more(len(bad))}; leave a cell empty where the value is missing."
     )
 

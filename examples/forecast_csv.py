@@ -7,16 +7,21 @@ numbers. Prints the errors over the last rows, saves a picture of them, and writ
 the rows to come into a CSV of the same form::
 
     python examples/forecast_csv.py load.csv --target load --pred-len 24
+    python examples/forecast_csv.py sales.csv --series shop --known promotion --coverage 0.8
+
+What is known ahead stands in the last rows of the file, whose target is empty: they are forecast.
 """
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
 from csv_cells import InputError
-from csv_timeline import Timeline, read_timeline
+from csv_timeline import read_timeline
 
 from skinformer import InformerRegressor
 
@@ -26,10 +31,22 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("path", type=Path, help="the CSV")
     parser.add_argument("--target", help="column to forecast (default: the last of numbers)")
     parser.add_argument("--series", help="column that tells apart several series in one file")
+    parser.add_argument(
+        "--known",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column known ahead, such as a promotion; once more for another",
+    )
+    parser.add_argument(
+        "--coverage", type=float, help="add an interval that holds this share of cases, such as .8"
+    )
     sizes = parser.add_argument_group("sizes")
     sizes.add_argument("--seq-len", type=int, default=96, help="rows a forecast sees")
     sizes.add_argument("--pred-len", type=int, default=24, help="rows forecast at once")
-    sizes.add_argument("--test", type=int, help="rows to test on (default: 4 forecasts)")
+    sizes.add_argument(
+        "--test", type=int, help="rows to test on (default: 4 forecasts, of short files a quarter)"
+    )
     sizes.add_argument("--epochs", type=int, help="of training, at most")
     form = parser.add_argument_group("form of the file, where it does not show by itself")
     form.add_argument("--sep", type=separator, help="between columns, such as ; or tab")
@@ -59,49 +76,54 @@ def separator(text: str) -> str:
     return sep
 
 
-def check_sizes(options: argparse.Namespace) -> int:
-    """Check the sizes asked for and give the number of rows to test on."""
+def check_sizes(options: argparse.Namespace) -> None:
+    """Check the sizes asked for."""
     for name in ("seq_len", "pred_len", "test", "epochs"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be at least 1.")
-    return 4 * options.pred_len if options.test is None else options.test
+    if options.coverage is not None and not 0 < options.coverage < 1:
+        raise InputError(f"--coverage {options.coverage:g}: must lie between 0 and 1, such as 0.8.")
+
+
+def by_series(frame: pd.DataFrame) -> dict[str, Any]:
+    """Say how to group the rows of each series."""
+    return {"level": 0} if frame.index.nlevels > 1 else {"by": lambda _: 0}
 
 
 def split(
-    frame: pd.DataFrame, n_test: int, options: argparse.Namespace
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Keep the last rows, of each series, for the test."""
-    needed = options.seq_len + options.pred_len + n_test
-    why = (
-        f"--seq-len {options.seq_len} + --pred-len {options.pred_len} + {n_test} rows to test on "
-        f"= {needed} are needed"
-    )
-    if options.series is None:
-        if len(frame) < needed:
-            raise InputError(f"{len(frame)} rows are too few: {why}; lower --seq-len or --test.")
-        return frame[:-n_test], frame[-n_test:]
-    n_rows = frame.groupby(level=0).size()
-    if n_rows.max() < needed:
+    frame: pd.DataFrame, options: argparse.Namespace
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Part, of each series, the rows to train on, those to test on and those to come."""
+    observed = frame.iloc[:, -1].notna()
+    past = observed[::-1].groupby(**by_series(frame)).cummax()[::-1]
+    frame, to_come = frame[past], frame[~past]
+    n_rows = frame.groupby(**by_series(frame)).size()
+    longest = n_rows.max()
+    n_test = options.test or min(4, longest // (4 * options.pred_len)) * options.pred_len
+    n_test = n_test or -(-longest // 4)
+    needed = n_test + 2  # one row to forecast from, one to forecast
+    if longest < needed:
+        where = "" if options.series is None else " in the longest series"
         raise InputError(
-            f"{n_rows.max()} rows in the longest series are too few: {why}; lower --seq-len or "
-            "--test."
+            f"{longest} rows{where} are too few: {n_test} to test on and 2 to train on are needed; "
+            "lower --test."
         )
-    short = list(n_rows.index[n_rows < needed])
-    if short:
-        print(f"left out, series of fewer than {needed} rows: {short}")
-    frame = frame[~frame.index.get_level_values(0).isin(short)]
-    place = frame.groupby(level=0).cumcount(ascending=False)
-    return frame[place >= n_test], frame[place < n_test]
+    if options.series is not None:
+        short = list(n_rows.index[n_rows < needed])
+        if short:
+            print(f"left out, series of fewer than {needed} rows: {short}")
+        frame = frame[~frame.index.isin(short, level=0)]
+        to_come = to_come[~to_come.index.isin(short, level=0)]
+    place = frame.groupby(**by_series(frame)).cumcount(ascending=False)
+    return frame[place >= n_test], frame[place < n_test], to_come
 
 
-def check_values(train: pd.DataFrame, test: pd.DataFrame, target: str) -> None:
-    """Raise where a column has nothing to learn from, or the target nothing to test on."""
+def check_values(train: pd.DataFrame) -> None:
+    """Raise where a column has nothing to learn from."""
     for name in train:
         if train[name].isna().all():
             raise InputError(f"column {name!r} is empty in all rows to train on; lower --test.")
-    if test[target].isna().all():
-        raise InputError(f"column {target!r} is empty in all rows to test on; raise --test.")
 
 
 def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
@@ -112,55 +134,93 @@ def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
 
 
 def run(options: argparse.Namespace) -> None:
-    n_test = check_sizes(options)
+    check_sizes(options)
     picture = picture_path(options.output, f"{options.path.name.split('.')[0]}.png")
     timeline = read_timeline(options)
     frame, step = timeline.frame, timeline.step
     target = frame.columns[-1]
-    train, test = split(frame, n_test, options)
-    check_values(train, test, target)
+    train, test, to_come = split(frame, options)
+    check_values(train)
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
     sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
         target=[target],
+        known_future=options.known or None,
         freq=step,
-        embeddings=["missing"] if frame.drop(columns=target).isna().any(axis=None) else [],
+        embeddings=["missing"] if train.drop(columns=target).isna().any(axis=None) else [],
         max_iter=options.epochs,
         random_state=0,
         verbose=1,
         **sizes,
     ).fit(train)
     rivals = make_rivals([target], season=rows_of_a_week(step, options.pred_len), **sizes)
-    results = compare(informer, rivals, train, test)
+    results = compare(informer, rivals, train, test, coverage=options.coverage)
+    show(results, target, options, picture)
+    ahead = forecast(informer, test, to_come, options)
+    if ahead is not None:
+        written = picture.with_name(f"{picture.stem}_forecast.csv")
+        timeline.write(ahead, written)
+        print(f"\nThe {len(ahead)} rows to come: {written}\n")
+        table = timeline.written(ahead.head(3))
+        print(table.to_string(index=False, float_format="{:.5g}".format))
+
+
+def show(
+    results: dict[str, pd.DataFrame], target: str, options: argparse.Namespace, picture: Path
+) -> None:
+    """Print the errors over the test rows, and save a picture of one series."""
+    result, title = results["InformerRegressor"], target
+    n_test = result.groupby("series").size().max() if options.series else len(result)
     print(f"\nMean absolute error of {target!r} over the last {n_test} rows:\n")
     table = error_table(results, "target" if options.series is None else "series")
     if options.series is None or len(table.columns) > 7:  # too wide for a screen
         table = table["all"].rename("MAE").to_frame()
     print(table.to_string(float_format="{:.5g}".format))
-    result, title = results["InformerRegressor"], target
+    if options.coverage is not None:
+        known = result.dropna(subset="actual")
+        low, high = (known[name] for name in known if name.startswith("q"))
+        inside = known["actual"].between(low, high).mean()
+        print(f"\n{inside:.0%} of these rows lie within their {options.coverage:.0%} interval.")
     if options.series is not None:  # one of them shows what a forecast looks like
         result = result[result["series"] == result["series"].iloc[0]]
         title = f"{target} of {result['series'].iloc[0]}"
     title += f": forecast {options.pred_len} rows at a time"
     save_picture(result, picture, target=target, title=title, ylabel=target)
     print(f"\nForecast against actual: {picture}")
-    ahead = informer.forecast(test)  # from the last row of the file on
-    written = picture.with_name(f"{picture.stem}_forecast.csv")
-    write_like(timeline, ahead, written)
-    print(f"\nThe {options.pred_len} rows to come: {written}\n")
-    print(ahead.head(3).to_string(float_format="{:.5g}".format))
 
 
-def write_like(timeline: Timeline, rows: pd.DataFrame, path: Path) -> None:
-    """Write rows with the separator and the decimal sign of the file that was read."""
-    rows.to_csv(path, sep=timeline.sep, decimal=timeline.decimal, float_format="%.6g")
+def forecast(
+    informer: InformerRegressor,
+    test: pd.DataFrame,
+    to_come: pd.DataFrame,
+    options: argparse.Namespace,
+) -> pd.DataFrame | None:
+    """Forecast from the last row of the target on; None where nothing is known ahead."""
+    n_known = to_come.groupby(**by_series(to_come)).size()
+    horizon = None
+    if options.known:
+        if not len(n_known):
+            names = ", ".join(options.known)
+            print(f"\nNo rows to come: for their forecast, add rows with {names} and no target.")
+            return None
+        horizon = n_known.min()  # of each series
+        if options.series is not None:
+            without = test.index.unique(0).difference(n_known.index)
+            if len(without):
+                print(f"\nnot forecast, series without rows to come: {list(without)}")
+            test = test[test.index.isin(n_known.index, level=0)]
+    rows = pd.concat([test, to_come]).sort_index()
+    return informer.forecast(rows, horizon, coverage=options.coverage)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Give the exit status: 2 for input that cannot be used, with one line that says why."""
     options = parse_options(argv)
     try:
-        run(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = lambda message, *_: print(f"note: {message}")
+            run(options)
     except (InputError, OSError, ValueError, ArithmeticError) as error:
         print(f"forecast_csv: {options.path}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ from skinformer.evaluation.ahead import (
     PredictingModel,
     take_apart,
 )
+from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.folds import Fold, refit_folds, shared
 from skinformer.evaluation.origins import OriginsModel, after_updates
 from skinformer.reading.places import sort_rows
@@ -66,13 +67,14 @@ def backtest(
         Rows that follow the training rows, of one series or of a panel, in any order. Rows
         without an index are numbered.
     y : Series, DataFrame or array-like, default=None
-        The truth, row by row like X and with its index. None: the columns of X that the
-        estimator was fitted to forecast.
+        The truth, row by row like X and with its index; of a frame that holds other columns,
+        too, those that the estimator forecasts. None: these columns of X.
     start : label of time in X.index, default=None
         The first origin, of a panel each series' first row that is not before it; None is the
         first row. Rows of X before it are history.
     horizon : int, default=None
-        Rows forecast from each origin; None is the estimator's `pred_len`.
+        Rows forecast from each origin; None is the estimator's `pred_len`, or `SeasonalNaive`'s
+        `season`.
     step : int, default=None
         Rows between two origins; None is `horizon`, so that each row is forecast once.
     known_future : str or list, default=()
@@ -178,11 +180,12 @@ def _of_fitted(
     validation.check_forecasts(estimator)
     transformers, last = take_apart(estimator)
     roles: Roles | None = getattr(last, "roles_", None)
-    validation.check_truth_reaches(roles, y)
     horizon = _horizon(estimator, horizon)
     step = _step(step, horizon)
     X = validation.labelled_rows(X, _row_after(last))
-    truth = _read_truth(roles, X, y)
+    targets = _known_targets(roles, estimator, X)
+    validation.check_truth_reaches(roles, targets, y)
+    truth = _read_truth(targets, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
     quick: OriginsModel | None = None
@@ -302,6 +305,8 @@ class _SortedRows:
 def _fitted_horizon(estimator: Any) -> int | None:
     """Give the steps that a fit was for, not what the parameter has become since."""
     sizes = getattr(estimator, "sizes_", None)
+    if isinstance(estimator, SeasonalNaive):
+        return estimator.season
     return getattr(estimator if sizes is None else sizes, "pred_len", None)
 
 
@@ -313,25 +318,32 @@ def _row_after(last: Any) -> int:
     return int(timeline.end_step[0])
 
 
-def _read_truth(roles: Roles | None, X: pd.DataFrame, y: Any) -> pd.DataFrame:
+def _known_targets(roles: Roles | None, estimator: Any, X: pd.DataFrame) -> list[Any]:
+    """Find the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
+    if isinstance(estimator, SeasonalNaive):
+        return [X.columns[place] for place in estimator.targets_ if place < X.shape[1]]
+    return [] if roles is None else list(roles.targets)
+
+
+def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
-    targets = [] if roles is None else list(roles.targets)
     if y is None:
         for target in targets:
             validation.check_target_exists(target, list(X.columns), named=True)
             column = validation.numeric_column(X[target], target)
             validation.check_finite(column, f"X (column {target!r})", nan=None)
         y = X[targets]
+    elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
+        y = y[targets]  # of X itself, say
     truth = read_truth(y)
     validation.check_same_length(X, truth.values)
     validation.check_same_index(X, y)
     n_columns = truth.values.shape[1]
-    if targets:
-        validation.check_target_count(len(targets), n_columns)
     names = targets or list(range(n_columns))
     if truth.named and truth.index is not None:  # other libraries call a Series without a name ""
         names = list(truth.names)
     if targets:
+        validation.check_target_count(len(targets), n_columns)
         validation.check_truth_names(names, targets, list(X.columns))
     return pd.DataFrame(truth.values, index=X.index).set_axis(
         pd.Index(names, tupleize_cols=False), axis=1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,7 +129,7 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
     >>> clock.step_name, steps.tolist()
     ('D', [0, 1, 2])
     """
-    series, names = _number_series(labels, n_rows)
+    series, names = _number_series(labels, n_rows, by_name=True)
     if time is not None:
         validation.check_distinct(time, labels)
     order: Any = slice(None)
@@ -168,12 +169,21 @@ def sort_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> Gr
     return GroupedRows(order, series[order], names, None if time is None else time[order])
 
 
-def _number_series(labels: pd.Index | None, n_rows: int) -> tuple[IntArray, pd.Index | None]:
-    """Give each series a number, in order of appearance; no labels means one series."""
+def _number_series(
+    labels: pd.Index | None, n_rows: int, *, by_name: bool = False
+) -> tuple[IntArray, pd.Index | None]:
+    """
+    Give each series a number, in order of appearance or of its name; no labels means one series.
+
+    By names, so that what a fit draws and sums does not depend on which series came first.
+    """
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
     validation.check_series_named(labels)
     codes, keys = pd.factorize(labels)
+    with suppress(TypeError):  # names that have no order among themselves stay as they came
+        order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
+        codes, keys = np.argsort(order)[codes], keys[order]
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
 
 

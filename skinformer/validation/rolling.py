@@ -58,17 +58,17 @@ def labelled_rows(X: Any, first: int) -> Any:
     return X
 
 
-def check_truth_reaches(roles: Roles | None, y: Any) -> None:
+def check_truth_reaches(roles: Roles | None, targets: Sequence[Hashable], y: Any) -> None:
     """Raise if the truth is nowhere, or does not reach the estimator."""
     if roles is not None and roles.mode == "features":
         raise ValueError(
             "estimator was fitted on features alone, so the truth before an origin does not reach "
             "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
         )
-    if y is None and roles is None:
+    if y is None and not targets:
         raise ValueError(
-            "y=None needs an InformerRegressor, which knows its target. Pass the truth, such as "
-            "y=X['load']."
+            "y=None needs an estimator that knows its target, such as InformerRegressor("
+            "target='load'). Pass the truth, such as y=X['load']."
         )
 
 

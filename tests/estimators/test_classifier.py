@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     KFold,
     TimeSeriesSplit,
     TunedThresholdClassifierCV,
+    cross_val_predict,
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -349,6 +350,21 @@ def test_thresholds_and_calibration_of_others_work_on_a_fitted_one(df):
     calibrated = CalibratedClassifierCV(FrozenEstimator(model), cv=KFold(2))
     early = rows[:200]  # rows of a later fold would follow a gap
     assert calibrated.fit(early, early["level"]).predict_proba(late).shape == (100, 2)
+
+
+@pytest.mark.filterwarnings("ignore:columns known ahead .* have no values:UserWarning")
+def test_pieces_of_rows_keep_their_context_once_it_is_history(df):
+    """A calibrator's folds hide the rows between: forecasts were made far from what is known."""
+    model = InformerClassifier("level", known_future=["price"], **P).fit(df[:200])
+    later = df[200:]
+    whole = model.predict_proba(later)
+    ask = {"cv": KFold(4), "method": "predict_proba"}
+    with pytest.warns(UserWarning, match="Call update with the rows between"):
+        pieces = cross_val_predict(FrozenEstimator(model), later, later["level"], **ask)
+    assert np.abs(pieces - whole).max() > 0.01
+    whole = model.update(later).predict_proba(later)
+    pieces = cross_val_predict(FrozenEstimator(model), later, later["level"], **ask)
+    np.testing.assert_allclose(pieces, whole, atol=1e-6)
 
 
 def test_the_confusion_is_drawn(fitted, df):

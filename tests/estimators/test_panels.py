@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.estimators.fitting import cut_windows
 
 
@@ -158,6 +159,26 @@ def test_rows_sorted_by_time_fit_as_rows_sorted_by_series(small, panel):
     np.testing.assert_array_equal(
         pd.Series(two.predict(by_time), index=by_time.index).loc[df.index], one.predict(df)
     )
+
+
+def test_the_order_of_series_changes_no_forecast():
+    """Which series an export writes first is nothing to learn from; all members speak."""
+    hours = pd.date_range("2026-01-01", periods=200, freq="h")
+    parts = {}
+    for j, name in enumerate("abcd"):
+        rng = np.random.default_rng(j)
+        wave = 50 + 10 * j + 10 * np.sin(2 * np.pi * np.arange(200) / 24 + j)
+        temp = rng.normal(size=200)
+        load = wave + 2 * temp + rng.normal(size=200)
+        parts[name] = pd.DataFrame({"temp": temp, "load": load}, index=hours)
+    sizes = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1}
+    forecasts = [
+        InformerRegressor("load", random_state=0, **sizes)
+        .fit(pd.concat({name: parts[name] for name in order}))
+        .forecast()
+        for order in ("abcd", "dbac")
+    ]
+    pd.testing.assert_frame_equal(*forecasts, rtol=1e-9)
 
 
 def test_forecast_follows_the_end_of_each_series(small, panel):

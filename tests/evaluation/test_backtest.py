@@ -210,7 +210,7 @@ def test_whole_numbers_can_be_hidden():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": None}, "y=None needs an InformerRegressor, which knows its target."),
+        ({"y": None}, "y=None needs an estimator that knows its target, such as"),
         ({"horizon": None}, "horizon=None needs an estimator with pred_len."),
         ({"horizon": 0}, f"horizon=0 {NO_COUNT}"),
         ({"step": 1.5}, f"step=1.5 {NO_COUNT}"),
@@ -225,7 +225,31 @@ def test_wrong_input_says_what_to_pass(frame, change, message):
     """One sentence each; the options that are not changed are right."""
     options = {"y": frame["load"], "horizon": 4, **change}
     with pytest.raises(ValueError, match=message):
-        backtest(SeasonalNaive(target="load").fit(frame), frame, **options)
+        backtest(Spy().fit(frame), frame, **options)
+
+
+@pytest.mark.parametrize("target", ["load", ["load"], ["load", "temp"], 1])
+def test_a_seasonal_naive_knows_its_target_and_its_season(frame, target):
+    """Its truth is in X, as an Informer's is, and a season is what it forecasts at once."""
+    values = frame.set_axis([0, 1], axis=1) if target == 1 else frame
+    model = SeasonalNaive(season=24, target=target).fit(values[:TRAIN])
+    table = backtest(model, values[TRAIN:])
+    names = target if isinstance(target, list) else [target]
+    pd.testing.assert_frame_equal(
+        table, backtest(model, values[TRAIN:], values[names][TRAIN:], horizon=24)
+    )
+    assert set(table["target"]) == set(names)
+
+
+def test_the_truth_may_be_a_frame_that_holds_other_columns(frame, fitted):
+    """X itself, say: whose forecasts are compared with which column is known."""
+    naive = SeasonalNaive(24, target="load").fit(frame[:TRAIN])
+    later = frame[TRAIN:]
+    for model in (naive, fitted):
+        expected = backtest(model, later, horizon=6)
+        pd.testing.assert_frame_equal(backtest(model, later, later, horizon=6), expected)
+    two = informer(target=["load", "temp"], base="linear").fit(frame[:TRAIN])
+    pd.testing.assert_frame_equal(backtest(two, later, later), backtest(two, later))
 
 
 def test_origins_in_the_training_rows_are_an_error(frame, fitted):
@@ -558,8 +582,8 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
     [
         (lambda X: (X, X["temp"]), r"y holds ['temp'], but the estimator forecasts ['load']: they "
          "would be compared with one another. Pass y=X[['load']]."),
-        (lambda X: (X, X), "y has 2 column(s) for 1 target(s): pass one per target, in the order "
-         "of `target`."),
+        (lambda X: (X, X.to_numpy()), "y has 2 column(s) for 1 target(s): pass one per target, "
+         "in the order of `target`."),
         (lambda X: (X[["temp"]], None), "target='load' is not a column of X: the columns are "
          "['temp']. Give one of them, or a list."),
         (lambda X: (X.set_axis(["load", "load"], axis=1), None), "X has several columns named "
@@ -604,6 +628,6 @@ def test_naive_times_of_an_aware_fit_are_an_error(frame, fitted):
 
 def test_one_forecast_a_target_is_needed(frame):
     """A second column of y has nothing to be compared with."""
-    model = SeasonalNaive(target="load").fit(frame)
+    model = Spy().fit(frame)
     with pytest.raises(ValueError, match=r"^y has 2 column\(s\) for 1 target\(s\)"):
         backtest(model, frame, frame, horizon=2)

@@ -102,8 +102,112 @@ def test_the_forecast_is_written_as_the_file_is(example, write, rows, tmp_path):
     assert example.main([str(write(text)), "--dayfirst", *QUICK, "--output", str(tmp_path)]) == 0
     ahead = (tmp_path / "data_forecast.csv").read_text(encoding="utf-8").splitlines()
     assert ahead[0] == "when;load"
-    assert re.fullmatch(r"2024-01-09 08:00:00;\d\d,\d+", ahead[1])
+    assert re.fullmatch(r"09\.01\.2024 08:00;\d\d,\d+", ahead[1])
     assert len(ahead) == 7
+
+
+@pytest.mark.slow
+def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
+    example, write, rows, tmp_path, capsys
+):
+    """A promotion of 20 in the rows to come must show; an interval lies around each forecast."""
+    promo = np.random.default_rng(1).integers(0, 2, 206)
+    hours = pd.date_range("2024-01-01", periods=206, freq="h")
+    load = [*(rows["load"] + 20 * promo[:200]).round(2), *[np.nan] * 6]
+    path = write(pd.DataFrame({"when": hours, "load": load, "promo": promo}))
+    options = [*QUICK, "--known", "promo", "--coverage", "0.8", "--output", str(tmp_path)]
+    assert example.main([str(path), *options]) == 0
+    assert "of these rows lie within their 80% interval.\n" in capsys.readouterr().out
+    ahead = pd.read_csv(tmp_path / "data_forecast.csv", index_col="when", parse_dates=True)
+    assert list(ahead.index) == list(hours[200:])
+    assert list(ahead) == ["load", "load_0.1", "load_0.9"]
+    assert ahead["load"].between(ahead["load_0.1"], ahead["load_0.9"]).all()
+    promoted = promo[200:] == 1
+    wave = 50 + 10 * np.sin(hours[200:].hour * 2 * np.pi / 24)
+    np.testing.assert_allclose(ahead["load"] - wave, 20 * promoted, atol=6)
+
+
+@pytest.mark.slow
+def test_short_panels_are_forecast_and_their_series_may_end_apart(example, write, tmp_path, capsys):
+    """Sixty rows a series are what many shops have; only what fit refuses is refused."""
+    days = pd.date_range("2017-09-01", periods=60, freq="D")
+    parts = [
+        pd.DataFrame({"shop": name, "day": days, "sales": np.arange(60) % 7 + 10 * j})
+        for j, name in enumerate(["north", "south", "west"])
+    ]
+    parts = [part.assign(promo=np.arange(60) % 2) for part in parts]
+    parts += [
+        pd.DataFrame({"shop": name, "day": pd.date_range("2017-10-31", periods=n), "promo": 1})
+        for name, n in (("north", 5), ("south", 3))
+    ]
+    text = pd.concat(parts).to_csv(index=False, sep=";", date_format="%d.%m.%Y")
+    options = ["--series", "shop", "--target", "sales", "--known", "promo"]
+    assert example.main([str(write(text)), *options, "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "135 rows to train on, 45 to test on, target 'sales'\n" in printed.out
+    assert "\nnote: the network is not trained: " in printed.out
+    assert "\nnot forecast, series without rows to come: ['west']\n" in printed.out
+    assert printed.err == ""
+    ahead = (tmp_path / "data_forecast.csv").read_text(encoding="utf-8").splitlines()
+    days_to_come = ("31.10.2017", "01.11.2017", "02.11.2017")
+    assert [line.rsplit(";", 1)[0] for line in ahead] == [
+        "shop;day",
+        *(f"{shop};{day}" for shop in ("north", "south") for day in days_to_come),
+    ]
+
+
+def test_nothing_known_ahead_leaves_the_errors(example, modules):
+    """Whoever only measures has no rows to come."""
+    test = pd.DataFrame({"promo": [0.0], "load": [1.0]}, pd.DatetimeIndex(["2024-01-01"]))
+    options = example.parse_options(["data.csv", "--known", "promo"])
+    assert example.forecast(None, test, test[:0], options) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("01.09.2017", "02.09.2017"),
+        ("1.9.2017", "12.9.2017"),
+        ("9/1/2017 8:00", "9/13/2017 12:30"),
+        ("09/01/17", "09/13/17"),
+        ("2017-09-01T08:00", "2017-09-01T09:00"),
+        ("20170901", "20170902"),
+        ("1-Sep-2017", "12-Sep-2017"),
+        ("September 01, 2017 08:05 AM", "September 01, 2017 12:05 PM"),
+        ("2017-09", "2017-10"),
+    ],
+)
+def test_dates_are_written_in_the_form_they_came_in(modules, first, second):
+    """What reads the file must read the forecast."""
+    cells = pd.Series([first, second], name="day")
+    first_of_month = "." in first or None
+    dates = pd.Series(modules[2].read_dates(cells, first_of_month))
+    form = modules[2].find_form(cells, dates)
+    assert list(form.write(pd.DatetimeIndex(dates))) == [first, second]
+
+
+def test_dates_of_a_form_of_their_own_are_written_as_iso(modules, read, write):
+    """Quarters, say, and times with an offset."""
+    options = modules[0].parse_options([str(write("q;load\n2024Q1;1\n2024Q2;2\n2024Q3;3\n"))])
+    timeline = modules[1].read_timeline(options)
+    assert timeline.forms == {"q": None}
+    assert list(timeline.written(timeline.frame)["q"].astype(str)[:2]) == [
+        "2024-01-01",
+        "2024-04-01",
+    ]
+
+
+def test_a_time_of_day_in_its_own_column_is_written_there(modules, write, rows):
+    """Two columns were read, two are written."""
+    form = lambda when, load: f"{when:%d.%m.%Y};{when:%H:%M};{load}"  # noqa: E731
+    path = write(lines(rows, form, "day;clock;load"))
+    options = modules[0].parse_options(
+        [str(path), "--time", "day", "--time", "clock", "--dayfirst"]
+    )
+    timeline = modules[1].read_timeline(options)
+    written = timeline.written(timeline.frame.head(2))
+    assert written.iloc[1, :2].tolist() == ["01.01.2024", "01:00"]
+    assert list(written) == ["day", "clock", "load"]
 
 
 @pytest.mark.slow
@@ -147,7 +251,7 @@ def test_several_series_are_forecast_side_by_side(example, write, rows, tmp_path
     options = [*QUICK, "--series", "place", "--output", str(tmp_path)]
     assert example.main([str(path), *options]) == 0
     printed = capsys.readouterr().out
-    assert "left out, series of fewer than 54 rows: ['short']\n" in printed
+    assert "left out, series of fewer than 26 rows: ['short']\n" in printed
     assert [line.split() for line in printed.splitlines() if "there" in line][-1] == [
         "here",
         "there",
@@ -487,21 +591,32 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
         ),
         (
             lambda rows: rows[:50],
-            (),
-            "50 rows are too few: --seq-len 24 + --pred-len 6 + 24 rows to test on = 54 are "
-            "needed; lower --seq-len or --test.",
+            ("--test", "49"),
+            "50 rows are too few: 49 to test on and 2 to train on are needed; lower --test.",
         ),
         (
             lambda rows: rows[:50],
-            ("--series", "place"),
-            "50 rows in the longest series are too few: --seq-len 24",
+            ("--series", "place", "--test", "49"),
+            "50 rows in the longest series are too few: 49 to test on and 2 to train on are",
         ),
-        (lambda rows: rows, ("--test", "0"), "--test 0: must be at least 1."),
+        (lambda rows: rows, ("--known", "l"), "--known l: no such column; there are 'id', 'when"),
         (
-            lambda rows: rows.assign(load=[*rows["load"][:170], *[""] * 30]),
-            ("--target", "load"),
-            "column 'load' is empty in all rows to test on; raise --test.",
+            lambda rows: rows,
+            ("--known", "place"),
+            "line 2: 'here' in --known place is no number (and 199 more like it); leave a cell",
         ),
+        (
+            lambda rows: rows,
+            ("--known", "load", "--target", "load"),
+            "--known load: the same column as --target.",
+        ),
+        (
+            lambda rows: rows[["when", "id"]],
+            ("--known", "id"),
+            "no column of numbers to forecast; there are 'id'.",
+        ),
+        (lambda rows: rows, ("--coverage", "80"), "--coverage 80: must lie between 0 and 1, such"),
+        (lambda rows: rows, ("--test", "0"), "--test 0: must be at least 1."),
         (
             lambda rows: rows.assign(id=[*[""] * 190, *rows["id"][190:]]),
             (),

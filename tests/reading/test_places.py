@@ -19,32 +19,41 @@ def fitted(time, labels):
     return rows, rows.places(None, *rows.count_steps(None))
 
 
-def test_training_rows_are_grouped_by_series_in_their_own_order():
-    """Rows of several series may take turns."""
-    time, labels = panel(b=3, a=2)
-    mixed = np.array([0, 3, 1, 4, 2])
+@pytest.mark.parametrize("mixed", [[0, 3, 1, 4, 2], [3, 4, 0, 1, 2], [0, 1, 2, 3, 4]])
+def test_training_rows_are_grouped_by_the_names_of_series(mixed):
+    """Rows of several series may take turns; which of them came first must not be learnt from."""
+    time, labels = panel(a=3, b=2)
+    mixed = np.array(mixed)
     rows, places = fitted(time[mixed], labels[mixed])
     assert list(mixed[rows.order]) == [0, 1, 2, 3, 4]
-    assert (list(rows.names), list(rows.series), rows.longest) == (["b", "a"], [0, 0, 0, 1, 1], 3)
+    assert (list(rows.names), list(rows.series), rows.longest) == (["a", "b"], [0, 0, 0, 1, 1], 3)
     assert list(rows.count_steps(None)[1]) == [0, 1, 2, 0, 1]
     assert places.n_series == 2
 
 
+def test_series_whose_names_have_no_order_stay_as_they_came():
+    """Objects of one's own are hashable, which is all that a label has to be."""
+    names = [object(), object()]
+    time, _ = panel(a=2, b=2)
+    rows, _ = fitted(time, pd.Index([names[1], names[1], names[0], names[0]]))
+    assert list(rows.names) == names[::-1]
+
+
 def test_sorted_training_rows_are_not_copied():
     """An order that is an array would copy every column of a large frame."""
-    rows, _ = fitted(*panel(b=3, a=2))
+    rows, _ = fitted(*panel(a=3, b=2))
     assert rows.order == slice(None)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_in_any_order_are_found(seed):
     """Each by its own labels; new series are numbered after the fitted."""
-    _, places = fitted(*panel(b=3, a=2))
-    time, labels = panel(a=6, new=2, b=5, other=3)
+    _, places = fitted(*panel(b=3, c=2))
+    time, labels = panel(c=6, new=2, b=5, a=3)
     mixed = np.random.default_rng(seed).permutation(len(time))
     time, labels = time[mixed], labels[mixed]
     found = places.find(None, time, labels, len(time))
-    numbers = {"b": 0, "a": 1}
+    numbers = {"b": 0, "c": 1}
     for name, day, series, step in zip(labels, time, found.series, found.steps, strict=True):
         assert series == numbers.setdefault(name, len(numbers))
         assert step == (day - START).days
