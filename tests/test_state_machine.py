@@ -78,9 +78,7 @@ FRAMES = {
     "short": dated(),
     "shortest": dated(),
     "constant": dated() * 0 + 5,
-    "panel with a constant": panel().mul(
-        np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0
-    ),
+    "panel with a constant": panel().mul(np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0),
     "holes": holed(),
     "wild": wild(),
     "dated": dated(),
@@ -167,7 +165,7 @@ class Machine(RuleBasedStateMachine):
         """Ask for quantiles, which the fewest rows cannot tell of."""
         if self.model.ranges_ is not None:
             return ask()
-        with pytest.raises(ValueError, match="^ranges need errors of earlier forecasts"):
+        with pytest.raises(ValueError, match=r"^ranges need errors of earlier forecasts"):
             ask()
         return np.zeros(0)
 

@@ -58,17 +58,13 @@ _LEAST_WEIGHT = 1e-12
 
 
 def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
-    """
-    Combine sample weights and missing truth; None when every value weighs 1.
-
-    Weights count beside each other: by a power of two, which rounds nothing, they come to lie below
-    2, and what is next to nothing beside the greatest one stays above 0.
-    """
+    """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
     weight = _check_sample_weight(
         sample_weight, observed, dtype=np.float64, ensure_non_negative=True
     )
+    # They count beside each other: in the power of two near the greatest, which rounds nothing.
     exponent = np.frexp(weight.max(initial=0.0))[1]
     weight = np.where(weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), _LEAST_WEIGHT), 0.0)
     return observed * weight[:, None]

@@ -127,7 +127,7 @@ def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monke
 
 
 def drawn_case(seed):
-    """Draw sizes, roles, series, and truths that are missing anywhere, at the end of the fit, too."""
+    """Draw sizes, roles, series, and missing truths, at the end of the fit, too."""
     rng = np.random.default_rng(seed)
     n, later = int(rng.choice([30, 70, 120])), int(rng.integers(8, 30))
     targets = ["load", "more"][: rng.integers(1, 3)]
