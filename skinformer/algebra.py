@@ -6,7 +6,8 @@ thread, which `skinformer.threads` goes by.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["eigenvectors", "product", "solution"]
 
+_Found = TypeVar("_Found")
+#: What is added to the diagonal, in the greatest number, of a matrix too singular for LAPACK.
+_JITTER = (0.0, 1e-15, 1e-12, 1e-9)
 #: Ridges multiply seldom: a thread of its own is worth it where it takes some 100 milliseconds.
 _SELDOM = 16
 
@@ -66,33 +70,44 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
     """
-    with threads_for(symmetric.shape[-1] ** 3 / _SELDOM):  # it waits at each of its columns
-        values, vectors = torch.linalg.eigh(torch.from_numpy(symmetric))
+    values, vectors = _robustly(torch.linalg.eigh, symmetric)
     return values.numpy(), vectors.numpy()
 
 
-def solution(matrix: Float64Array, right: Float64Array) -> Float64Array:
+def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     """
     Solve linear equations.
 
     Parameters
     ----------
-    matrix : ndarray of shape (n, n)
-        Of full rank.
-    right : ndarray of shape (n, k)
+    symmetric : ndarray of shape (…, n, n)
+        Without negative eigenvalues; of any rank.
+    right : ndarray of shape (…, n, k)
         What the products have to be.
 
     Returns
     -------
-    ndarray of shape (n, k)
-        `matrix` times it is `right`.
+    ndarray of shape (…, n, k)
+        `symmetric` times it is `right`.
 
     Examples
     --------
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """
-    with threads_for(matrix.shape[-1] ** 3 / _SELDOM):
-        out = torch.linalg.solve(torch.from_numpy(matrix), torch.from_numpy(right))
+    out = _robustly(lambda part: torch.linalg.solve(part, torch.from_numpy(right)), symmetric)
     solved: Float64Array = out.numpy()
     return solved
+
+
+def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:
+    """Let LAPACK work; where it gives up, as MKL does on constants, on a matrix next to it."""
+    size, n = float(np.abs(symmetric).max(initial=0.0)), symmetric.shape[-1]
+    with threads_for(n**3 / _SELDOM):  # eigh waits at each of its columns
+        for share in _JITTER:
+            moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
+            try:
+                return work(torch.from_numpy(moved))
+            except torch.linalg.LinAlgError as error:
+                last = error
+    raise last

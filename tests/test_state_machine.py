@@ -7,7 +7,9 @@ import copy
 import io
 import os
 import pickle
+import sys
 import warnings
+from functools import partial
 from unittest import mock
 
 import joblib
@@ -28,6 +30,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
+from skinformer.evaluation import backtest
 
 N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "1000"))
 STEPS_A_RUN = 50
@@ -57,14 +60,37 @@ def panel(names=("a", "b", "c")):
     return pd.concat(parts, names=["series", "time"])
 
 
+def holed():
+    """Leave out truths, the last one of the fit among them."""
+    df = dated()
+    df.iloc[[0, 3, 9, 10, 11, 12, 25, N_ROWS - 1, N_ROWS + 4]] = np.nan
+    return df
+
+
+def wild():
+    factor = np.ones(N_ROWS + N_LATER)
+    factor[[20, N_ROWS - 2, N_ROWS + 3]] = [1e3, 1e6, -1e4]
+    return dated().mul(factor, axis=0)
+
+
 #: Frames to fit, whole: the first rows are fitted, later ones are for updates.
 FRAMES = {
+    "short": dated(),
+    "shortest": dated(),
+    "constant": dated() * 0 + 5,
+    "panel with a constant": panel().mul(np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0),
+    "holes": holed(),
+    "wild": wild(),
     "dated": dated(),
     "covariates": with_covariates(),
     "numbered": dated().reset_index(drop=True),
     "panel": panel(),
     "turned panel": panel(("c", "a")),
 }
+
+
+#: Where the rows of a fit begin.
+FIRST = {"short": N_ROWS - 17, "shortest": N_ROWS - 6}
 
 
 def rows(frame, start, stop):
@@ -86,6 +112,13 @@ SPOILED = {
 }
 BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]
 BAD_PARAMETERS += [{"learning_rate": 1e38, "base": None}, {"early_stopping": "always"}]
+LEVELS = [0.1, 0.5, 0.9]
+
+
+def slowly(*_):
+    """Take rows origin by origin."""
+
+
 #: Where Ctrl-C strikes.
 PLACES = ["read_training", "fit_scale", "build_timeline", "linear_fit", "start_module"]
 PLACES += ["train", "join"]
@@ -97,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.model = InformerRegressor(**SMALL)
-        self.name, self.end, self.expected = None, 0, None
+        self.name, self.end, self.expected, self.weight = None, 0, None, None
 
     @property
     def fitted(self):
@@ -109,15 +142,32 @@ class Machine(RuleBasedStateMachine):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # held values, other timelines
             future = self.model.make_future_frame(2)
-            return {
-                "predict": self.model.predict(rows(frame, 0, self.end)),
-                "later": self.model.predict(rows(frame, self.end, self.end + 5)),
+            before = rows(frame, FIRST.get(self.name, 0), self.end)
+            later = rows(frame, self.end, self.end + 5)
+            answers = {
+                "predict": self.model.predict(before),
+                "quantiles": self.quantiles(lambda: self.model.predict_quantiles(before, LEVELS)),
+                "later quantiles": self.quantiles(
+                    lambda: self.model.predict_quantiles(later, LEVELS)
+                ),
+                "later": self.model.predict(later),
                 "forecast": None if "price" in frame else self.model.forecast(horizon=4),
                 "future": future,
                 "trust": self.model.trust_,
                 "losses": self.model.loss_curve_,
                 "attributes": sorted(vars(self.model)),
             }
+        for name in ("predict", "quantiles", "later", "later quantiles"):
+            assert np.isfinite(answers[name]).all(), name
+        return answers
+
+    def quantiles(self, ask):
+        """Ask for quantiles, which the fewest rows cannot tell of."""
+        if self.model.ranges_ is not None:
+            return ask()
+        with pytest.raises(ValueError, match=r"^ranges need errors of earlier forecasts"):
+            ask()
+        return np.zeros(0)
 
     def check(self):
         """Compare what is answered now with what was answered before."""
@@ -136,20 +186,24 @@ class Machine(RuleBasedStateMachine):
     def begin(self, warm):
         self.model.set_params(warm_start=warm)
 
-    @rule(name=st.sampled_from(sorted(FRAMES)))
-    def fit(self, name):
+    @rule(name=st.sampled_from(sorted(FRAMES)), weight=st.sampled_from([None, 1e-300, 1e300]))
+    def fit(self, name, weight):
         known = ["price"] if name == "covariates" else None
-        X = rows(FRAMES[name], 0, N_ROWS)
+        X = rows(FRAMES[name], FIRST.get(name, 0), N_ROWS)
+        if weight is not None:
+            weight = np.where(np.arange(len(X)) % 3 == 1, weight, 1.0)
         self.model.set_params(known_future=known)
         try:
-            assert self.model.fit(X) is self.model
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # too few rows, a wild value
+                assert self.model.fit(X, sample_weight=weight) is self.model
         except ValueError as error:
             if not str(error).startswith("warm_start=True cannot go on from weights of another"):
                 raise
             self.model.set_params(known_future=["price"] if self.name == "covariates" else None)
             self.check()
             return
-        self.name, self.end = name, N_ROWS
+        self.name, self.end, self.weight = name, N_ROWS, weight
         self.expected = self.answers()
 
     @rule(name=st.sampled_from(sorted(FRAMES)), spoil=st.sampled_from(sorted(SPOILED)))
@@ -205,7 +259,8 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.fitted)
     @rule(ahead=st.integers(0, 9), n=st.integers(1, 9), seed=st.integers(0, 9))
     def predict_in_any_order(self, ahead, n, seed):
-        X = rows(FRAMES[self.name], max(self.end - 12, 0), self.end + n)
+        start = max(self.end - 12, FIRST.get(self.name, 0))
+        X = rows(FRAMES[self.name], start, self.end + n)
         shuffled = X.sample(frac=1, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -218,6 +273,38 @@ class Machine(RuleBasedStateMachine):
     def refused_question(self, call):
         with pytest.raises((ValueError, TypeError)):
             getattr(self.model, call)(SPOILED["infinite"](FRAMES[self.name]))
+        self.check()
+
+    @precondition(lambda self: self.fitted and self.end + 12 < N_ROWS + N_LATER)
+    @rule(
+        seed=st.integers(0, 99),
+        missing=st.sampled_from([0.0, 0.1, 0.5]),
+        factor=st.sampled_from([1.0, 1e3, -1e6]),
+        horizon=st.integers(1, 7),
+        step=st.integers(1, 4),
+    )
+    def backtest(self, seed, missing, factor, horizon, step):
+        """All origins at once are each on its own, and neither knows what comes later."""
+        generator = np.random.default_rng(seed)
+        X = rows(FRAMES[self.name], self.end, self.end + 12).copy()
+        place, load = np.arange(len(X)) % 12, X["load"].to_numpy(copy=True)
+        load[place == generator.integers(12)] *= factor
+        load[generator.random(len(X)) < missing] = np.nan
+        since = int(generator.integers(12))
+        other = np.where(place >= since, generator.choice([np.nan, 7.0], size=len(X)), load)
+        levels = LEVELS if self.model.ranges_ is not None else None
+        ask = partial(backtest, self.model, horizon=horizon, step=step, levels=levels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, changed = ask(X.assign(load=load)), ask(X.assign(load=other))
+            with mock.patch.object(sys.modules[backtest.__module__], "after_updates", slowly):
+                one_by_one = ask(X.assign(load=load))
+        pd.testing.assert_frame_equal(found, one_by_one, check_exact=True)
+        told = found.columns[found.columns.get_loc("forecast") :]
+        assert np.isfinite(found[told]).all(axis=None)
+        first = X.index.get_level_values(-1).unique()[since]
+        early = found["origin"] <= first
+        pd.testing.assert_frame_equal(found[told][early], changed[told][early], check_exact=True)
         self.check()
 
     @precondition(lambda self: self.fitted)
@@ -251,10 +338,11 @@ class Machine(RuleBasedStateMachine):
     def a_clone_learns_the_same(self):
         twin = clone(self.model)
         assert not any(name.endswith("_") for name in vars(twin))
-        twin.fit(rows(FRAMES[self.name], 0, N_ROWS))
-        np.testing.assert_array_equal(
-            twin.predict(rows(FRAMES[self.name], 0, self.end)), self.expected["predict"]
-        )
+        X = rows(FRAMES[self.name], FIRST.get(self.name, 0), N_ROWS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            twin.fit(X, sample_weight=self.weight)
+        np.testing.assert_array_equal(twin.predict(X), self.expected["predict"])
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product
+from skinformer.algebra import product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 __all__ = ["Logistic", "fit_logistic", "log_softmax"]
@@ -99,7 +99,7 @@ class _Problem(NamedTuple):
         ridge[-1] = 1e-6 * self.weight.sum()
         # Half of the products bounds every class's block; penalties are added as they are.
         squares = product(self.features.T * self.weight, self.features)
-        bound = np.linalg.inv(0.5 * squares + np.diag(ridge))
+        bound = solution(0.5 * squares + np.diag(ridge), np.eye(len(ridge)))
         ahead, momentum, before = slopes, 1.0, np.inf
         for _ in range(_MOST_STEPS):
             logs = log_softmax(product(self.features, ahead))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.algebra import eigenvectors
+from skinformer.algebra import eigenvectors, solution
 from skinformer.classical.ridges import Scaled, SharedRidges, look_backs, scaled_as
 from skinformer.classical.windows import futures, pasts, row_products
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -189,6 +189,4 @@ def _solve(
     gram = np.add.reduceat(directions[:, :, None] * weighted[:, None], first, axis=0)
     cross = np.add.reduceat(weighted[:, :, None] * left[:, None], first, axis=0)
     eye = np.eye(directions.shape[1])
-    return np.stack(
-        [np.linalg.solve(gram + pred_len * s * eye, cross) for s in OWN_STRENGTHS], axis=1
-    )
+    return np.stack([solution(gram + pred_len * s * eye, cross) for s in OWN_STRENGTHS], axis=1)

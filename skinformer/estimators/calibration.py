@@ -385,11 +385,27 @@ def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array
     """Forecast windows of the history: outputs, and how far off they are; NaN is unknown."""
     timeline, sizes = forecaster.history, forecaster.sizes
     forecast = forecaster._window_forecaster(after_history(timeline), timeline.clock)
-    rows = Rows(timeline.values, timeline.series, timeline.steps, timeline.first_row[:-1])
-    outputs = forecast(rows, origins).astype(np.float64)
+    outputs = forecast(*_laid_out(forecaster, origins)).astype(np.float64)
     points = forecaster.head.point(outputs)
     truth = _truth(timeline, origins, sizes.pred_len, sizes.n_targets)
     return outputs, truth - points
+
+
+def _laid_out(forecaster: StepForecaster, origins: IntArray) -> tuple[Rows, IntArray]:
+    """Lay out the history and windows of it: where series are short, training means before them."""
+    timeline, before, ahead = forecaster.history, forecaster.look_back, forecaster.sizes.pred_len
+    first, stop = timeline.first_row[:-1], timeline.first_row[1:]
+    of_origin = timeline.series_of(origins)
+    if (origins - first[of_origin] >= before).all() and (origins + ahead <= stop[of_origin]).all():
+        return Rows(timeline.values, timeline.series, timeline.steps, first), origins
+    length = stop - first + before + ahead
+    begin = np.cumsum(length) - length + before
+    track = np.repeat(np.arange(len(length)), length)
+    place = np.arange(len(track)) - begin[track]
+    values = timeline.values[np.clip(place + first[track], first[track], stop[track] - 1)]
+    values[place < 0] = 0.0
+    rows = Rows(values, track, place + timeline.first_step[track], begin)
+    return rows, origins - first[of_origin] + begin[of_origin]
 
 
 def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:

@@ -68,6 +68,8 @@ def _forecast_some(
     place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
     asked = np.repeat(np.arange(len(origins)), horizon)
     wanted = origins_between(start, start + horizon - 1)
-    if isinstance(forecaster, RangeForecaster):
-        forecaster = replace(forecaster, given=given)
+    if isinstance(forecaster, RangeForecaster):  # what was filled in tells of no error
+        if history.weight is not None:
+            values = np.where((history.weight[rows] > 0).all(axis=1)[:, None], values, np.nan)
+        forecaster = replace(forecaster, given=given._replace(values=values))
     return forecaster.rolled(given, asked, wanted, place, history.clock)

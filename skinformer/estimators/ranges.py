@@ -419,7 +419,12 @@ class RangeForecaster(StepForecaster):
     @property
     def look_back(self) -> int:
         """Rows before an origin that a forecast and those before it are made from."""
-        return super().look_back + N_TRAILING * self.ranges.distance
+        return self._near + N_TRAILING * self.ranges.distance
+
+    @property
+    def _near(self) -> int:
+        """Rows before an origin that its forecast and volatility are made from."""
+        return max(super().look_back, _WIDTH)
 
     @property
     def module_head(self) -> Head:
@@ -448,22 +453,28 @@ class RangeForecaster(StepForecaster):
         known_until: IntArray,
         on_clock: bool,
     ) -> Float32Array:
-        ranges, pred_len = self.ranges, self.sizes.pred_len
-        until, begin = known_until[origins], rows.begin[rows.track[origins]]
-        earliest = earliest_origins(begin, until, seq_len=self.sizes.seq_len, pred_len=pred_len)
-        before = trailing_origins(until, earliest, ranges.distance)
-        asked, where = np.unique(np.append(origins, before[before >= 0]), return_inverse=True)
-        own, earlier = where[: len(origins)], where[len(origins) :]
-        outputs = inner(rows, asked).astype(np.float64)
-        points = self.inner.point(outputs)
-        log_size = self._log_sizes(outputs, rows, asked, place, known_until[asked])
-        errors = self._errors(points, rows, asked, place, known, on_clock)
-        sizes = mean_size(np.abs(errors) * np.exp(-ranges.spread.typical - log_size))
-        recent = np.full((*before.shape, points.shape[2]), np.nan)
-        recent[before >= 0] = sizes[earlier]
-        out = np.empty((len(origins), *points.shape[1:], 3), dtype=np.float32)
-        out[..., 0] = points[own]
-        out[..., 1] = log_size[own] + np.log(trailing_sizes(recent))[:, None]
+        ranges, pred_len, reach = self.ranges, self.sizes.pred_len, self.look_back
+        # Nothing goes by rows before these, which other forecasts of the call may have asked for.
+        late = np.maximum(rows.steps[origins] - place.begin[rows.track[origins]], 0)
+        until = np.maximum(known_until[origins], origins - late - reach)
+        anchor = np.maximum(until, origins - late)
+        begin = np.maximum(rows.begin[rows.track[origins]], anchor - reach)
+        earliest = earliest_origins(begin, anchor, seq_len=self.sizes.seq_len, pred_len=pred_len)
+        before = trailing_origins(anchor, earliest, ranges.distance)
+        earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
+        asked, where = np.unique(np.append(origins, earlier), return_inverse=True)
+        outputs = inner(rows, asked).astype(np.float64)[where]
+        own, past = outputs[: len(origins)], outputs[len(origins) :]
+        log_size = self._log_sizes(own, rows, origins, place, until, anchor)
+        errors = self._errors(self.inner.point(past), rows, earlier, place, known, on_clock)
+        usual = self._log_sizes(past, rows, earlier, place, known_until[earlier], earlier)
+        sizes = mean_size(np.abs(errors) * np.exp(-ranges.spread.typical - usual))
+        recent = np.full((*before.shape, sizes.shape[1]), np.nan)
+        recent[before >= 0] = sizes[of_earlier]
+        points = self.inner.point(own)
+        out = np.empty((*points.shape, 3), dtype=np.float32)
+        out[..., 0] = points
+        out[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
         out[..., 2] = ((origins - until)[:, None] + np.arange(pred_len))[..., None]
         return out
 
@@ -474,14 +485,15 @@ class RangeForecaster(StepForecaster):
         origins: IntArray,
         place: Placement,
         known_until: IntArray,
+        anchor: IntArray,
     ) -> Float64Array:
         """Tell the sizes of errors of windows, by what is known of these."""
         track, first = rows.track[origins], rows.steps[origins]
         series = np.minimum(place.series[track], len(self.scaler.mean))
-        situation = Situation(rows.values, rows.begin[track], series, first)
+        begin = np.maximum(rows.begin[track], anchor - self._near)
         found = features_of(
-            situation,
-            known_until,
+            Situation(rows.values, begin, series, first),
+            np.maximum(known_until, begin),
             outputs,
             head=self.inner,
             quiet=self.ranges.quiet,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skinformer.algebra import solution
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
@@ -64,8 +65,7 @@ def _change_sums(problem: Problem, origins: IntArray) -> tuple[Float64Array, Flo
 def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Float64Array:
     if np.isinf(strength):
         return np.zeros_like(cross)
-    effect = np.linalg.solve(gram + strength * np.eye(len(gram)), cross)
-    return effect.astype(np.float64, copy=False)
+    return solution(gram + strength * np.eye(len(gram)), cross)
 
 
 def _unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:

@@ -27,6 +27,7 @@ _LONGEST_SEASON = 2048
 _N_SEASONS = 4  # of a length that are looked at
 _LAST = (1, 2, 3)  # rows back from the origin
 _BESIDE = (-3, -2, -1)  # rows before the step, of columns known ahead
+_DAY = 4  # rows of a day, three of which their means are over, where there is no season
 _SAMPLES = 168  # rows of a mean at most, equally far apart
 #: So many columns known ahead have all features; more of them have fewer …
 _ALL_FEATURES = 12
@@ -165,7 +166,7 @@ class FeatureMaker:
     @property
     def look_back(self) -> int:
         """Rows before an origin that any feature may read."""
-        return max(_N_SEASONS * max(self.seasons, default=1) + 1, *_LAST, -min(_BESIDE))
+        return _N_SEASONS * max(self.seasons, default=_DAY) + 1
 
     @property
     def n_anchors(self) -> int:
@@ -355,7 +356,7 @@ def _of_known(view: _View, j: int, detail: int) -> list[Float64Array]:
             features.append(now - _mean(view.before(j, rows)))
     if detail > 1:
         features += [view.ahead(j, view.at + k) for k in _BESIDE]
-        day = view.seasons[0] if view.seasons else 4
+        day = (*view.seasons, _DAY)[0]
         features += [_mean(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
     return features
 

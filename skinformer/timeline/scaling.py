@@ -180,6 +180,9 @@ class Scaler:
             0 and 1 where a target is transformed: no straight line leads to its units.
         """
         mean, scale = self.mean[series, :k], self.scale[series, :k]
+        # In units in which neither sums nor squares of the greatest numbers run over.
+        unit = np.where(np.maximum(np.abs(mean), scale) > 1e200, 2.0**1000, 1.0)
+        mean, scale = mean / unit, scale / unit
         if self.targets is None:
             return mean, scale
         shaped = self.targets.shaped[series, :k]
@@ -285,7 +288,7 @@ def fit_scaler(
     for j, column in enumerate(columns):
         column, logs = _transformed(column, start, targets, j)
         count = _sums(~np.isnan(column), start, stop)
-        mean[:, j] = _sums(column, start, stop) / np.maximum(count, 1)
+        mean[:, j] = _means(column, start, stop, np.maximum(count, 1))
         deviation = _deviations(column, start, stop, mean[:, j], np.maximum(count, 1))
         seen = count > 0
         if j in static and seen.any():
@@ -335,9 +338,21 @@ def _deviations(
     if ((squares > 1e-200) & (squares < 1e200)).all():
         return np.sqrt(squares / count)
     # Squares that ran over, or vanished: once more, in units near the distances themselves.
-    unit = _units(_sums(column, start, stop, centre=mean, power=np.abs) / count)
+    sizes = _sums(column, start, stop, centre=mean, power=np.abs) / count
+    unit = np.where(np.isfinite(sizes), _units(sizes), 2.0**1000)
     squares = _sums(column, start, stop, centre=mean, unit=unit)
     return unit * np.sqrt(squares / count)
+
+
+def _means(
+    column: npt.NDArray[np.generic], start: IntArray, stop: IntArray, count: Float64Array
+) -> Float64Array:
+    mean = _sums(column, start, stop) / count
+    if not np.isfinite(mean).all():  # sums of numbers near the greatest one
+        none, unit = np.zeros(len(start)), np.full(len(start), 2.0**64)
+        sums = _sums(column, start, stop, centre=none, unit=unit, power=np.positive)
+        mean = unit * (sums / count)
+    return mean
 
 
 def _units(sizes: npt.ArrayLike) -> Float64Array:
@@ -374,7 +389,8 @@ def _sums(
         bounds = np.stack([first[inside], last[inside]], axis=1).ravel()
         # reduceat reads bounds pairwise; a last bound at the end of the chunk is implied.
         bounds = bounds[:-1] if bounds[-1] == len(values) else bounds
-        total[inside] += np.add.reduceat(values, bounds)[::2]
+        with np.errstate(over="ignore"):
+            total[inside] += np.add.reduceat(values, bounds)[::2]
     return total
 
 

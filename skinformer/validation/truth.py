@@ -57,6 +57,10 @@ def numeric_truth(y: Any) -> Float64Array:
     return np.asarray(values, dtype=np.float64)
 
 
+#: A weight beside the greatest one: sums and numbers of 32 bits hold it.
+_LEAST_WEIGHT = 1e-12
+
+
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, or another single value."""
     if y is None or isinstance(y, str | Number):
@@ -89,6 +93,9 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     )
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
+    # They count beside each other: in the power of two near the greatest, which rounds nothing.
+    exponent = np.frexp(weight.max(initial=0.0))[1]
+    weight = np.where(weight > 0, np.maximum(np.ldexp(weight, 1 - exponent), _LEAST_WEIGHT), 0.0)
     return observed * weight[:, None]
 
 

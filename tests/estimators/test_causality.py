@@ -1,5 +1,7 @@
 """No forecast looks at its own step or a later one."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 
 from skinformer.estimators import class_path, joining
+from skinformer.evaluation import backtest
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
 QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
@@ -254,3 +257,45 @@ def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
     np.testing.assert_array_equal(one.scaler_.scale, two.scaler_.scale)
     for name, weight in one.module_.state_dict().items():
         np.testing.assert_array_equal(weight.numpy(), two.module_.state_dict()[name].numpy(), name)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@settings(QUICK, max_examples=int(os.environ.get("SKINFORMER_FUZZ_CASES", "6")))
+@given(
+    n=st.integers(9, 70),
+    kind=st.sampled_from(["wave", "constant", "zeros", "one wild value"]),
+    missing=st.sampled_from([0.0, 0.1, 0.4]),
+    pred_len=st.integers(1, 5),
+    horizon=st.integers(1, 9),
+    step=st.integers(1, 5),
+    since=st.integers(0, 15),
+    value=st.sampled_from([-1.0, 0.0, 1e6, -1e6, np.nan]),
+    seed=st.integers(0, 99),
+)
+def test_no_quantile_looks_ahead(
+    frame, small, n, kind, missing, pred_len, horizon, step, since, value, seed
+):
+    """Short series, constants, missing truths, wild values: by `predict` and from any origin."""
+    df, generator = frame(n + 16, seed=seed)[["load"]], np.random.default_rng(seed)
+    if kind in ("constant", "zeros"):
+        df["load"] = 5.0 * (kind == "constant")
+    elif kind == "one wild value":
+        df.iloc[generator.integers(n + 16), 0] *= 1000
+    df.loc[generator.random(n + 16) < missing, "load"] = np.nan
+    df.iloc[1], df.iloc[n // 2] = 1000.0, 1001.0  # something is known
+    model = small(pred_len=pred_len).fit(df[:n])
+    levels = [0.1, 0.5, 0.9] if model.ranges_ is not None else None
+    changed = df.copy()
+    changed.iloc[n + since :] = value
+    tables = [
+        backtest(model, part[n:], horizon=horizon, step=step, levels=levels)
+        for part in (df, changed)
+    ]
+    early = tables[0]["origin"] <= df.index[n + since]
+    first, second = (table[early].drop(columns="actual") for table in tables)
+    pd.testing.assert_frame_equal(first, second, check_exact=True)
+    assert np.isfinite(first.filter(regex="forecast|^q")).all(axis=None)
+    if levels is not None:
+        told = [model.predict_quantiles(part, levels) for part in (df, changed)]
+        same = np.arange(n + 16) < n + since // pred_len * pred_len + pred_len
+        np.testing.assert_array_equal(told[0][n:][same[n:]], told[1][n:][same[n:]])

@@ -440,6 +440,16 @@ def test_few_rows_have_ranges_too(small, n):
     assert (found[:, 2] > found[:, 0]).all()
 
 
+@pytest.mark.parametrize("n", [48, 52, 57, 63])
+def test_windows_that_begin_before_a_short_series_have_ranges_too(small, n):
+    """The mean of the training stands before it, as in any forecast."""
+    df = hourly(n + 8)
+    model = small(seq_len=24, pred_len=6).fit(df[:n])
+    assert np.isfinite(model.predict_interval(df[n:])).all()
+    assert np.isfinite(model.sample(3, random_state=0)).all(axis=None)
+    assert np.isfinite(model.forecast(coverage=0.8)).all(axis=None)
+
+
 def test_too_few_rows_have_no_ranges(small):
     """The message says what is missing; the forecast itself is there."""
     df = pd.DataFrame({"load": [1.0, 2.0, 4.0]})

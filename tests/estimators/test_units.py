@@ -1,5 +1,7 @@
 """Forecasts come in the units that the truth came in."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.compose import TransformedTargetRegressor
@@ -124,9 +126,9 @@ def test_units_may_be_changed_before_or_after_the_fit(small, frame, shift, scale
     np.testing.assert_allclose(forecasts, plain, atol=5e-3)
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-40, 1e40, 1e160, 1e300])
+@pytest.mark.parametrize("unit", [1e-300, 1e-40, 1e40, 1e160, 1e300, 1e304])
 def test_no_unit_is_too_large_or_too_small(small, frame, unit):
-    """Single precision ends at 3e38, double squares at 1e154; forecasts were NaN beyond."""
+    """Single precision ends at 3e38, double squares at 1e154, sums of sixty rows at 3e306."""
     df = frame(60)[["flow", "load"]]
     plain = small().fit(df).forecast()["load"]
     np.testing.assert_allclose(small().fit(df * unit).forecast()["load"] / unit, plain, rtol=1e-6)
@@ -155,3 +157,45 @@ def test_a_constant_target_is_forecast_as_itself(small, frame):
     df = frame(60).assign(load=7.0)
     forecasts = small(target="load", window_norm=True).fit(df).predict(df)
     np.testing.assert_allclose(forecasts, 7.0, atol=3)
+
+
+@pytest.mark.parametrize(("n", "value"), [(200, 5.0), (520, 5.0), (200, 1e306), (200, -1e306)])
+def test_a_constant_of_hours_is_forecast_with_its_ranges(small, frame, n, value):
+    """What ridges see of it by the time of the day is singular."""
+    df = frame(n)[["load"]] * 0 + value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = small(seq_len=24, pred_len=6).fit(df)
+        np.testing.assert_allclose(model.forecast(coverage=0.8), value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("known", [None, ["price"]])
+@pytest.mark.parametrize("price", [0.0, 3.0])
+def test_constant_columns_make_no_difference_to_a_constant(small, frame, known, price):
+    """Nothing varies, and nothing is divided by."""
+    df = frame(206)[["price", "load"]].assign(price=price, load=5.0)
+    model = small(target="load", known_future=known, seq_len=24, pred_len=6).fit(df[:200])
+    later = df[["price"]][200:] if known else None
+    np.testing.assert_allclose(model.forecast(later, coverage=0.8), 5.0, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part:UserWarning")
+def test_a_constant_series_of_a_panel_is_forecast_as_itself(small, panel):
+    """Beside series that vary."""
+    df = panel(n=(60, 60, 60), start=(0, 0, 0))[["load"]]
+    df.loc["b"] = 5.0
+    forecast = small().fit(df).forecast(coverage=0.8)
+    assert np.isfinite(forecast).all(axis=None)
+    np.testing.assert_allclose(forecast.loc["b"], 5.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("greatest", [5e-324, 1e-300, 1e300, 1e308])
+def test_weights_count_beside_each_other(small, frame, greatest):
+    """Their unit says nothing, and squares of it must not run over."""
+    df = frame(60)[["load"]]
+    weight = np.where(np.arange(60) % 3 == 0, 0.0, 1.0)
+    same = small().fit(df, sample_weight=weight).forecast()
+    unit = small().fit(df, sample_weight=weight * greatest).forecast()
+    np.testing.assert_allclose(unit, same, rtol=0.05)
+    some = np.where(np.arange(60) % 7 == 0, greatest, 1.0)
+    assert np.isfinite(small().fit(df, sample_weight=some).forecast(coverage=0.8)).all(axis=None)

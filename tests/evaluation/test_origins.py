@@ -1,6 +1,7 @@
 """A backtest from all origins at once, with quantiles, refits, functions and processes."""
 
 import copy
+import os
 import re
 import sys
 import time
@@ -123,6 +124,60 @@ def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monke
     forecast = model.forecast(expected)["load"]
     rows = table[table["origin"] == later.index[24]].set_index("time")["forecast"]
     np.testing.assert_allclose(rows, forecast[rows.index], rtol=1e-6)
+
+
+def drawn_case(seed):
+    """Draw sizes, roles, series, and missing truths, at the end of the fit, too."""
+    rng = np.random.default_rng(seed)
+    n, later = int(rng.choice([30, 70, 120])), int(rng.integers(8, 30))
+    targets = ["load", "more"][: rng.integers(1, 3)]
+    columns, parts = [*targets, *["price", "temp"][: rng.integers(0, 3)]], {}
+    for name in "abc"[: rng.choice([1, 3])]:
+        part = make_frame(n + later, seed=seed).assign(more=rng.normal(size=n + later).cumsum())
+        part[targets] += rng.normal(size=(len(part), len(targets)))
+        missing = rng.random((len(part), len(targets))) < rng.choice([0, 0.2])
+        part[targets] = part[targets].mask(missing)
+        part.loc[part.index[n - rng.integers(0, 4) : n], "load"] = np.nan
+        parts[name] = part[columns]
+    frames = [
+        pd.concat({name: part[rows] for name, part in parts.items()})
+        if len(parts) > 1
+        else parts["a"][rows]
+        for rows in (slice(n), slice(n, None))
+    ]
+    sizes = {"seq_len": int(rng.choice([6, 12, 24])), "pred_len": int(rng.choice([1, 2, 6]))}
+    known = ["price"] if "price" in columns else []
+    base = [None, "linear", LinearRegression()][rng.integers(3)]
+    model = informer(target=targets, known_future=known, base=base, **sizes).fit(frames[0])
+    options = {"horizon": int(rng.integers(1, 14)), "step": int(rng.integers(1, 6))}
+    return model, frames[1], options
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SKINFORMER_FUZZ_CASES", "8"))))
+def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(seed, monkeypatch):
+    """What was filled in is no truth: by it quantiles knew how far later forecasts would be off."""
+    model, later, options = drawn_case(seed)
+    module = sys.modules["skinformer.evaluation.backtest"]
+    assert module.after_updates(model, later) is not None
+    at_once = backtest(model, later, **options, levels=[0.1, 0.5, 0.9])
+    monkeypatch.setattr(module, "after_updates", lambda *_: None)
+    one_by_one = backtest(model, later, **options, levels=[0.1, 0.5, 0.9])
+    pd.testing.assert_frame_equal(at_once, one_by_one, check_exact=True)
+
+
+def test_no_quantile_knows_that_the_bounds_will_end(df):
+    """A last row below zero sends the whole backtest another way; it must be the same way."""
+    rows = df[["load"]].copy()
+    rows.iloc[TRAIN - 1] = np.nan
+    model = informer().fit(rows[:TRAIN])
+    changed = rows.copy()
+    changed.iloc[-1] = -1.0
+    first, second = (
+        backtest(model, part[TRAIN:], horizon=6, step=20, levels=[0.1, 0.9]).drop(columns="actual")
+        for part in (rows, changed)
+    )
+    pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
 def test_a_truth_that_is_missing_before_an_origin_is_forecast_from_farther_back(df, fitted):

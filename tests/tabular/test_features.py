@@ -159,10 +159,10 @@ def test_nothing_from_the_origin_on_is_read_but_what_is_known_ahead(
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 99), row=st.integers(50, 200))
-def test_look_back_names_the_rows_that_are_read(seed, row):
+@given(seed=st.integers(0, 99), row=st.integers(50, 200), seasons=st.sampled_from([(), (4, 12)]))
+def test_look_back_names_the_rows_that_are_read(seed, row, seasons):
     """Whoever lays out rows for a forecast lays out so many of them."""
-    maker = maker_of(Columns(1, 0, 1, 0, 6), (4, 12))
+    maker = maker_of(Columns(1, 0, 1, 0, 6), seasons)
     values = np.random.default_rng(seed).normal(size=(220, 2))
     short = values.copy()
     short[: row - maker.look_back] = np.nan
