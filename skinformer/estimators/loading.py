@@ -9,7 +9,7 @@ import skinformer
 from skinformer.estimators.class_path import JudgedClasses
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.head import ClassHead
-from skinformer.estimators.plain import FILES, FITTED, SOMETIMES
+from skinformer.estimators.plain import read
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (
     ModelFileError,
@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier
     except Exception as error:
         raise _refusal(path, error) from error
     try:
-        return _together(FILES.decode(*content))
+        return _together(read(*content))
     except MemoryError:
         raise
     except Exception as error:  # a forged file can end in any
@@ -80,12 +80,6 @@ def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
 
 def _together(content: Any) -> InformerRegressor | InformerClassifier:
     params, state = content["params"], content["fitted"]
-    allowed = FITTED | {name: kind for name, kind in SOMETIMES.items() if name in state}
-    if set(state) != set(allowed):
-        raise ModelFileError("it holds other attributes than a fitted model has")
-    for name, kind in allowed.items():
-        if not isinstance(state[name], kind):
-            raise ModelFileError(f"its {name} is something else")
     labels = isinstance(state["head_"], ClassHead)
     same = isinstance(state["reader_"], LabelReader), isinstance(state["judged_"], JudgedClasses)
     if same != (labels, labels):

@@ -1,0 +1,257 @@
+"""What fitted values in files may be: one line for each that its type does not say all of."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
+from skinformer.persistence.schema import Rule, Sizes
+from skinformer.tabular.trees import Trees
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.calendar import FIELDS
+
+__all__ = ["ANNOTATIONS", "LIMITS", "RULES"]
+
+_BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
+_LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
+_FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
+_BUFFERS: dict[str, Any] = {"places": IntArray}
+#: Kinds that are no records, as they are taken apart.
+ANNOTATIONS: dict[str, Any] = {
+    "Informer": {
+        "built_from": {k: v for k, v in get_type_hints(Informer.__init__).items() if k != "return"}
+        | {"calendar_sizes": tuple[int, ...]},
+        "weights": dict[str, Float32Array],
+    },
+    "LinearPath": {
+        **dict.fromkeys(("own", "mixed", "effect"), Float32Array),
+        "mixed_len": int,
+        "calendar": (
+            _BUFFERS | dict.fromkeys(("level", "known", "bounds", "year"), Float32Array),
+            None,
+        ),
+        "phases": (
+            _BUFFERS | dict.fromkeys(("waves", "own", "others", "weights"), Float32Array),
+            None,
+        ),
+    },
+    "Corrected": {
+        "path": LinearPath,
+        "network": Informer,
+        "trust": Float32Array,
+        "middle": (int, None),
+    },
+    "HistGradientBoostingRegressor": _BOOSTED,
+    "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
+    **dict.fromkeys(
+        ("ElasticNet", "Lasso", "LinearRegression", "Ridge"),
+        {"parameters": dict, "learnt": _LINEAR},
+    ),
+    "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
+    "slice": list[int],
+}
+_WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
+_TARGETS = "[n_scaled n_targets]"
+LIMITS: dict[str, str] = {
+    # sizes
+    "ModelSizes.n_targets": "n_targets=1..1e6",
+    "ModelSizes.n_past": "n_past=0..1e6",
+    "ModelSizes.n_known": "n_known=0..1e6",
+    "ModelSizes.n_static": "n_static=0..n_known",
+    "ModelSizes.n_series": "n_embedded=0..1e9",
+    "ModelSizes.calendar_fields": "[n_fields]",
+    "ModelSizes.seq_len": "seq_len=1..1e9",
+    "ModelSizes.pred_len": "pred_len=1..1e9",
+    "ModelSizes.patch_len": "patch_len=1..seq_len",
+    "ModelSizes.mean_step": "1e-300..1e18",
+    "ModelSizes.n_network_fields": "0..n_fields",
+    # rows
+    "Timeline.values": f"[n_rows n_columns] {_VALUE} nan",
+    "Timeline.weight": "[n_rows n_targets] 0..1e38",
+    "Timeline.first_step": "[n_series] -1e15..1e15",
+    "Timeline.first_row": "[Ends] 0..n_rows",
+    "Timeline.forecast_from": "[n_series] -1e15..1e15",
+    "Scaler.mean": f"[Scaled n_columns] {_FLOAT}",
+    "Scaler.scale": "[Scaled n_columns] 1e-300..1e300",
+    "TargetScale.floor": "[Scaled n_labels] -inf..0",
+    "TargetScale.low": "[Scaled n_labels] -inf..inf nan",
+    "TargetScale.logs": "[Scaled n_labels]",
+    "TargetScale.smear": "[Scaled n_labels] 0..100",
+    "TargetScale.transformers": "[0]",
+    # what columns are
+    "Roles.targets": "[n_labels]",
+    "Roles.past": "[n_past]",
+    "Roles.known": "[n_known]",
+    "Roles.links": "[0|n_labels]",
+    # the network, and what it corrects
+    "LinearPath.own": f"[1|n_targets Seen pred_len] {_WEIGHT}",
+    "LinearPath.mixed": f"[Mixed Outputs] {_WEIGHT}",
+    "LinearPath.mixed_len": "0..Mixed",
+    "LinearPath.effect": f"[0|n_known n_targets] {_WEIGHT}",
+    "LinearPath.calendar.places": "[Fields 60] 0..1e9",
+    "LinearPath.calendar.level": f"[Cells n_targets] {_WEIGHT}",
+    "LinearPath.calendar.known": f"[Times 0|n_known n_targets] {_WEIGHT}",
+    "LinearPath.calendar.bounds": f"[2 0|n_known] {_VALUE}",
+    "LinearPath.calendar.year": f"[Days Each 0|n_targets] {_WEIGHT}",
+    "LinearPath.phases.places": "[Phased 60] 0..1e9",
+    "LinearPath.phases.waves": f"[Turns Waves] {_WEIGHT}",
+    "LinearPath.phases.own": f"[Read Own] {_WEIGHT}",
+    "LinearPath.phases.others": f"[Read Others] {_WEIGHT}",
+    "LinearPath.phases.weights": f"[n_targets Width pred_len] {_WEIGHT}",
+    "CalendarEffect.level": f"[Cells Targets] {_WEIGHT}",
+    "CalendarEffect.known": f"[Times Known Targets] {_WEIGHT}",
+    "CalendarEffect.bounds": f"[2 Known] {_VALUE}",
+    "CalendarEffect.places": "[Fields 60] 0..1e9",
+    "CalendarEffect.fields": "[Fields]",
+    "CalendarEffect.year": f"[Days Each 0|Targets] {_WEIGHT}",
+    "Informer.weights": _WEIGHT,
+    "Informer.built_from.n_targets": "n_targets..n_targets",
+    "Informer.built_from.n_past": "n_past..n_past",
+    "Informer.built_from.n_known": "n_known..n_known",
+    "Informer.built_from.seq_len": "seq_len..seq_len",
+    "Informer.built_from.label_len": "0..seq_len",
+    "Informer.built_from.pred_len": "pred_len..pred_len",
+    "Informer.built_from.patch_len": "patch_len..patch_len",
+    "Informer.built_from.decoder_patch_len": "1..patch_len",
+    "Informer.built_from.d_model": "1..1e6",
+    "Informer.built_from.n_heads": "1..1e6",
+    "Informer.built_from.d_ff": "1..1e6",
+    "Informer.built_from.dropout": "0..1",
+    "Informer.built_from.factor": "1e-6..1e6",
+    "Informer.built_from.seed": "0..4294967295",
+    "Corrected.trust": "[] 0..1",
+    "trust_": "0..1",
+    "best_loss_": "-inf..inf nan",
+    "loss_curve_": "-inf..inf nan",
+    "validation_scores_": "-inf..inf nan",
+    "base_blend_": "0..1.001",
+    # who forecasts, and how much each counts
+    "Judged.trust": "0..1",
+    "JudgedClasses.trust": "0..1",
+    "JudgedClasses.temperature": "1e-3..1e3",
+    "JudgedClasses.weights": "[pred_len|0 Forecasters] 0..1.001",
+    "Shares.classical": "[n_series+1 n_targets] 0..1.001",
+    "Shares.tabular": "[n_series+1 1|pred_len n_targets] 0..1.001",
+    "Shares.trust": "[n_series+1 n_targets] 0..1.001",
+    "SimplePath.effect": f"[n_known n_targets] {_WEIGHT}",
+    "ClassicalFit.seq_len": "seq_len..seq_len",
+    "ClassicalFit.pred_len": "pred_len..pred_len",
+    "ClassicalFit.period": "period=1..seq_len",
+    "ClassicalFit.weights": "[Owners Candidates] 0..1.001",
+    "ClassicalFit.panel_weights": "[Candidates] 0..1.001",
+    "ClassicalFit.never_negative": "[Owners]",
+    "SharedRidges.seq_len": "seq_len..seq_len",
+    "SharedRidges.pred_len": "pred_len..pred_len",
+    "SharedRidges.period": "period..period",
+    "SharedRidges.maps": "[3 Rows pred_len] -1e9..1e9",
+    "SharedRidges.grams": "[Rows Rows] -1e18..1e18",
+    "OwnRidges.rows": "0..seq_len",
+    "OwnRidges.maps": "[Owners 2 Directions pred_len] -1e9..1e9",
+    "OwnRidges.basis": "[Less Directions] -1e9..1e9",
+    "FeatureMaker.seasons": "2..2048",
+    "FeatureMaker.low": "[Columns] -inf..1e18",
+    "FeatureMaker.high": "[Columns] -1e18..inf",
+    "Columns.n_targets": "1..n_targets",
+    "Columns.n_past": "0..n_targets+n_past",
+    "Columns.n_known": "n_known..n_known",
+    "Columns.n_static": "n_static..n_static",
+    "Columns.pred_len": "pred_len..pred_len",
+    "Member.anchor": "0..4096",
+    "ReadyRegressor.used": "[Used] 0..65535",
+    "ReadyRegressor.mean": "[Used]",
+    "ReadyRegressor.deviation": "[Used] 0..1e18",
+    "Trees.baseline": "-1e9..1e9",
+    "Trees.n_features": "1..65535",
+    "Trees.thresholds": "-1e300..inf",
+    # classes
+    "ClassHead.sizes": "[n_labels] 2..n_targets",
+    "ClassHead.label_smoothing": "0..1",
+    "ClassHead.z_loss": "0..1e3",
+    "LabelReader.targets": "[n_labels]",
+    "Labels.weight": "[Classes]",
+    "ClassFit.targets": "[n_labels]",
+    "ClassFit.pred_len": "pred_len..pred_len",
+    "slice": "0..n_targets",
+    "Frequencies.table": "[Blocks Cells Classes] 1e-300..1",
+    "Frequencies.level": "[n_series+1 Classes] 1e-9..1e9",
+    "Transitions.table": "[pred_len Known Classes] 0..1",
+    "Logistic.mean": f"[Features] {_VALUE}",
+    "Logistic.scale": "[Features] 1e-300..inf",
+    "Logistic.slope": f"[Classes Features] {_WEIGHT}",
+    "Logistic.intercept": f"[Classes] {_WEIGHT}",
+    "TargetFit.seen": "0..n_targets",
+    "ClassFeatures.rich": "0..n_columns",
+    "ClassFeatures.other": "0..n_columns",
+    "ClassFeatures.known": "0..n_columns",
+    # how far forecasts may be off
+    "QuantileHead.levels": "1e-9..0.999999999",
+    "Ranges.quiet": "[n_targets] 1e-300..1e18",
+    "Ranges.far": "[Far n_targets] -100..100",
+    "Ranges.growth": "[n_targets] -10..10",
+    "Ranges.optimism": "[n_targets] 1e-3..1e3",
+    "Ranges.distance": "1..1e9",
+    "Ranges.fitted_until": "[n_series] -1e15..1e15",
+    "Spread.typical": "[pred_len n_targets] -100..100",
+    "Spread.centre": "[n_targets Features] -100..100",
+    "Spread.slope": "[n_targets Features] -10..10",
+    "Spread.profile": "[Season n_targets] -100..100",
+    "Residuals.errors": "[Windows pred_len n_targets] -1e9..1e9 nan",
+    "Residuals.n_windows": "0..1e9",
+    "Calibration.tail": "[n_series] 0..n_rows",
+    "Calibration.n_rows": "[n_series] 0..1e15",
+}
+
+
+def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
+    first = timeline.first_row
+    covered = len(first) == sizes["n_series"] + 1 and first[0] == 0 < np.diff(first).min()
+    covered = covered and first[-1] == sizes["n_rows"]
+    n_columns = sizes["n_targets"] + sizes["n_past"] + sizes["n_known"]
+    room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
+    known = np.isfinite(timeline.values[:, : sizes["n_targets"]]).all()
+    return bool(covered and room and known and sizes["n_columns"] == n_columns)
+
+
+def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
+    """Every cell lies in its table."""
+    n_cells, n_times, (n_days, n_each, _) = len(calendar.level), len(calendar.known), calendar.year.shape
+    if not (n_cells and n_times and n_each) or n_cells % n_times or (n_days and n_cells % n_each):
+        return False
+    return bool(calendar.places.max(axis=1, initial=0).sum() < n_cells * max(n_days, 1))
+
+
+def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
+    """The regressor is fitted, to as many features as are used, or to one of zeros."""
+    inner, n_used = ready.regressor, max(len(ready.used), 1)
+    if hasattr(inner, "trees"):
+        return inner.trees is not None and inner.trees.n_features == n_used
+    coef = getattr(inner.learnt, "coef_", None)
+    whole = coef is not None and coef.shape in [(n_used,), (1, n_used)]
+    return whole and np.size(getattr(inner.learnt, "intercept_", ())) == 1 and (
+        not ready.fill or hasattr(ready, "mean") and hasattr(ready, "deviation"))
+
+
+def _shares_agree(shared: Any, sizes: Sizes) -> bool:
+    """Each map is of as many rows as its key says."""
+    every = [*shared.maps, *shared.grams]
+    return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
+
+
+RULES: dict[str, Rule] = {
+    "ModelSizes.calendar_fields": lambda names, _: set(names) <= set(FIELDS),
+    "Timeline": _rows_agree,
+    "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
+    "LinearPath.calendar": lambda found, _: found is None or _calendar_is_whole(found, _),
+    "ReadyRegressor": _reads_what_it_used,
+    "SharedRidges": _shares_agree,
+    "SimplePath": lambda path, sizes: (
+        len(path.scaler.mean) == sizes["n_series"] + 1
+        and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
+    ),
+    "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
+    "CalendarEffect": _calendar_is_whole,
+    "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
+}
