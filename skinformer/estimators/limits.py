@@ -8,6 +8,7 @@ import numpy as np
 
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
+from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
 from skinformer.tabular.trees import Trees
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
@@ -53,6 +54,7 @@ ANNOTATIONS: dict[str, Any] = {
     "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
     "slice": list[int],
 }
+_FARTHEST_STEP = 1 << 22
 _WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
 _TARGETS = "[n_scaled n_targets]"
 LIMITS: dict[str, str] = {
@@ -174,7 +176,7 @@ LIMITS: dict[str, str] = {
     "Labels.weight": "[Classes]",
     "ClassFit.targets": "[n_labels]",
     "ClassFit.pred_len": "pred_len..pred_len",
-    "slice": "0..n_targets",
+    "slice": "[2] 0..n_targets",
     "Frequencies.table": "[Blocks Cells Classes] 1e-300..1",
     "Frequencies.level": "[n_series+1 Classes] 1e-9..1e9",
     "Transitions.table": "[pred_len Known Classes] 0..1",
@@ -208,6 +210,8 @@ LIMITS: dict[str, str] = {
 def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     first = timeline.first_row
     covered = len(first) == sizes["n_series"] + 1 and first[0] == 0 < np.diff(first).min()
+    if hasattr(timeline.clock, "wall") and np.abs(timeline.first_step).max() > _FARTHEST_STEP:
+        return False  # such clocks are read off a list of all their steps
     covered = covered and first[-1] == sizes["n_rows"]
     n_columns = sizes["n_targets"] + sizes["n_past"] + sizes["n_known"]
     room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
@@ -230,14 +234,67 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
         return inner.trees is not None and inner.trees.n_features == n_used
     coef = getattr(inner.learnt, "coef_", None)
     whole = coef is not None and coef.shape in [(n_used,), (1, n_used)]
-    return whole and np.size(getattr(inner.learnt, "intercept_", ())) == 1 and (
-        not ready.fill or hasattr(ready, "mean") and hasattr(ready, "deviation"))
+    filled = ready.fill and hasattr(ready, "mean") and hasattr(ready, "deviation")
+    return whole and filled and np.size(getattr(inner.learnt, "intercept_", ())) == 1
 
 
 def _shares_agree(shared: Any, sizes: Sizes) -> bool:
     """Each map is of as many rows as its key says."""
     every = [*shared.maps, *shared.grams]
     return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
+
+
+def _names_agree(roles: Any, _: Sizes) -> bool:
+    """Columns are those that have a role, under one name each, which has all levels."""
+    used = [repr(name) for name in (*roles.past, *roles.known)]
+    columns = [repr(name) for name in roles.columns]
+    own = set(used) | ({repr(name) for name in roles.targets} if roles.mode != "features" else set())
+    each = zip((roles.targets, roles.columns), roles.levels, strict=True)
+    return (
+        len(set(used)) == len(used)
+        and len(set(columns)) == len(columns)
+        and set(columns) == own
+        and {repr(name) for name in (*roles.static, *roles.unchanged)} <= set(columns)
+        and all(levels and _have_levels(names, len(levels)) for names, levels in each)
+    )
+
+
+def _have_levels(names: Any, n_levels: int) -> bool:
+    return n_levels == 1 or all(type(name) is list and len(name) == n_levels for name in names)
+
+
+def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
+    roles, reader, head = fitted.roles_, fitted.reader_, fitted.head_
+    named = getattr(fitted, "feature_names_in_", None)
+    series = fitted.series_
+    built = getattr(fitted.module_, "network", fitted.module_).built_from
+    fields = fitted.sizes_.calendar_fields[: fitted.sizes_.n_network_fields]
+    embedded = sizes["n_embedded"]
+    categories = [FIELDS[name].size for name in fields] + [embedded + 1] * (embedded > 0)
+    outputs = [len(head.levels)] if hasattr(head, "levels") else []
+    labels = hasattr(head, "sizes")
+    if labels != hasattr(reader, "targets") or labels != hasattr(fitted.judged_, "temperature"):
+        raise ModelFileError("it mixes classes and numbers")
+    if labels and (
+        [len(each.classes) for each in reader.targets] != head.sizes
+        or sum(head.sizes) != sizes["n_targets"]
+        or (roles.mode == "frame" and list(map(repr, reader.names)) != list(map(repr, roles.targets)))
+        or reader.by_name != roles.by_name
+    ):
+        return False
+    return (
+        built.outputs == outputs
+        and built.calendar_sizes == categories
+        and embedded in (0, sizes["n_series"])
+        and (labels or sizes["n_labels"] == sizes["n_targets"])
+        and fitted.n_features_in_ == len(roles.columns)
+        and (named is None or list(map(repr, named)) == list(map(repr, roles.columns)))
+        and (series is not None or sizes["n_series"] == 1)
+        and fitted.device_ in ("cpu", "cuda")
+    )
+
+
+
 
 
 RULES: dict[str, Rule] = {
@@ -252,6 +309,20 @@ RULES: dict[str, Rule] = {
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
     ),
     "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
+    "Roles": _names_agree,
+    "fitted": _attributes_agree,
+    "Member.regressor": lambda found, _: hasattr(found, "used"),
+    "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
+    "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
+    "Learnt": lambda learnt, _: not learnt.own.rows or {
+        repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])
+    } <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)},
+    "ClassFit": lambda fit, sizes: (
+        [0, *(target.group[1] for target in fit.targets)]
+        == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
+        and 3 <= len(fit.names) <= 4
+    ),
+    "JudgedClasses": lambda judged, _: judged.fit is None or judged.weights.shape[1] == len(judged.fit.names),
     "CalendarEffect": _calendar_is_whole,
     "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 import skinformer
-from skinformer.estimators.class_path import JudgedClasses
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.head import ClassHead
 from skinformer.estimators.plain import read
@@ -15,7 +16,7 @@ from skinformer.persistence import (
     ModelFileError,
     read_content,
 )
-from skinformer.reading.labels import LabelReader
+from skinformer.tabular.features import Pairs
 
 __all__ = ["load"]
 
@@ -81,10 +82,28 @@ def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
 def _together(content: Any) -> InformerRegressor | InformerClassifier:
     params, state = content["params"], content["fitted"]
     labels = isinstance(state["head_"], ClassHead)
-    same = isinstance(state["reader_"], LabelReader), isinstance(state["judged_"], JudgedClasses)
-    if same != (labels, labels):
-        raise ModelFileError("it mixes classes and numbers")
     model = InformerClassifier(**params) if labels else InformerRegressor(**params)
     vars(model).update(state)
+    _try(model)
     model._place_module()
     return model
+
+
+def _try(model: InformerRegressor | InformerClassifier) -> None:
+    """Read the clock and make one forecast from features, whose number no size tells."""
+    timeline, judged = model.timeline_, model.judged_
+    end = timeline.end_step.max() + model.sizes_.pred_len
+    labels = timeline.clock.labels(np.array([timeline.first_step.min(), end]))
+    if not labels[0] < labels[1]:
+        raise ModelFileError("its clock does not go on")
+    at = np.array([len(timeline.values) - 1])
+    first = timeline.first_row[-2:-1]
+    pairs = Pairs(at, 0 * at, 0 * at, first, timeline.end_step[-1:] - 1)
+    made = []
+    for fit in (judged.tabular, judged.earlier):
+        if fit is not None:
+            made.append(fit._forecast(fit.maker.make(timeline.values, pairs, timeline.clock)))
+    for each in getattr(getattr(judged, "fit", None), "targets", ()):
+        made += each.probabilities(timeline.values, 0 * at, pairs, timeline.clock)
+    if not all(np.isfinite(part).all() for part in made):
+        raise ModelFileError("its forecasts are no numbers")

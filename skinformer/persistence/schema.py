@@ -188,7 +188,9 @@ class Schema:
             given = node["of"]
             if type(given) is not list:
                 raise ModelFileError("its labels are no list")
-            return np.array([None] * len(given) if node["is"] == "objects" else given)
+            found = np.empty(len(given), dtype=object)
+            found[:] = given
+            return found
         if type(node["of"]) is not int or node["of"] not in left:
             raise ModelFileError("it refers to an array twice, or to one that it does not hold")
         array = left.pop(node["of"])
