@@ -87,11 +87,12 @@ LIMITS: dict[str, str] = {
     "Roles.targets": "[n_labels]",
     "Roles.past": "[n_past]",
     "Roles.known": "[n_known]",
+    "Roles.static": "[n_static]",
     "Roles.links": "[0|n_labels]",
     # the network, and what it corrects
     "LinearPath.own": f"[1|n_targets Seen pred_len] {_WEIGHT}",
     "LinearPath.mixed": f"[Mixed Outputs] {_WEIGHT}",
-    "LinearPath.mixed_len": "0..Mixed",
+    "LinearPath.mixed_len": "0..seq_len",
     "LinearPath.effect": f"[0|n_known n_targets] {_WEIGHT}",
     "LinearPath.calendar.places": "[Fields 60] 0..1e9",
     "LinearPath.calendar.level": f"[Cells n_targets] {_WEIGHT}",
@@ -119,6 +120,8 @@ LIMITS: dict[str, str] = {
     "Informer.built_from.patch_len": "patch_len..patch_len",
     "Informer.built_from.decoder_patch_len": "1..patch_len",
     "Informer.built_from.d_model": "1..1e6",
+    "Informer.built_from.n_encoder_layers": "1..256",
+    "Informer.built_from.n_decoder_layers": "1..256",
     "Informer.built_from.n_heads": "1..1e6",
     "Informer.built_from.d_ff": "1..1e6",
     "Informer.built_from.dropout": "0..1",
@@ -227,6 +230,31 @@ def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
     return bool(calendar.places.max(axis=1, initial=0).sum() < n_cells * max(n_days, 1))
 
 
+def _path_agrees(path: Any, sizes: Sizes) -> bool:
+    """No map reads before the window, or more columns and fields than there are."""
+    n_inputs, n_seen = sizes["n_columns"], [path.own.shape[1], path.mixed_len]
+    shape = ((path.mixed_len + 1) * n_inputs + 1) * bool(path.mixed_len), path.mixed.shape[1]
+    fits = path.mixed.shape == shape and n_seen[0] > 0
+    calendar, phases = path.calendar, path.phases
+    if calendar is not None:
+        fits = fits and calendar.known.shape[1] in (0, len(path.effect))
+        fits = fits and len(calendar.places) <= sizes["n_fields"]
+    elif len(path.effect) != sizes["n_known"]:
+        return False
+    if path.mixed_len and shape[1] != sizes["pred_len"] * sizes["n_targets"]:
+        return False
+    if phases is not None:
+        n_own, n_others = phases.own.shape[1], phases.others.shape[1]
+        n_read, rest = divmod(phases.weights.shape[1], max(phases.waves.shape[1], 1))
+        n_columns = (n_read - n_own - 1) / n_others if n_others else sizes["n_targets"]
+        n_seen.append(len(phases.own))
+        fits = fits and not rest and len(phases.waves) > 0 and len(phases.own) > 0
+        fits = fits and n_columns in range(sizes["n_targets"], n_inputs + 1)
+        fits = fits and len(phases.places) <= sizes["n_fields"]
+        fits = fits and (n_others or n_read == n_own + 1)
+    return fits and max(n_seen) <= sizes["seq_len"]
+
+
 def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
     """The regressor is fitted, to as many features as are used, or to one of zeros."""
     inner, n_used = ready.regressor, max(len(ready.used), 1)
@@ -254,7 +282,8 @@ def _names_agree(roles: Any, _: Sizes) -> bool:
         len(set(used)) == len(used)
         and len(set(columns)) == len(columns)
         and set(columns) == own
-        and {repr(name) for name in (*roles.static, *roles.unchanged)} <= set(columns)
+        and {repr(name) for name in (*roles.static, *roles.unchanged)} <= set(used)
+        and len({type(name) for name in (*roles.columns, *roles.targets)}) == 1
         and all(levels and _have_levels(names, len(levels)) for names, levels in each)
     )
 
@@ -309,6 +338,7 @@ RULES: dict[str, Rule] = {
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
     ),
     "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
+    "LinearPath": _path_agrees,
     "Roles": _names_agree,
     "fitted": _attributes_agree,
     "Member.regressor": lambda found, _: hasattr(found, "used"),
@@ -322,6 +352,7 @@ RULES: dict[str, Rule] = {
         == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
         and 3 <= len(fit.names) <= 4
     ),
+    "Corrected": lambda module, _: module.middle in (None, *range(sum(module.network.built_from.outputs))),
     "JudgedClasses": lambda judged, _: judged.fit is None or judged.weights.shape[1] == len(judged.fit.names),
     "CalendarEffect": _calendar_is_whole,
     "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),

@@ -125,8 +125,10 @@ class Schema:
 
     def _fits(self, hint: Any, node: Any) -> bool:
         name, origin = _name(node), get_origin(hint) or hint
-        if hint in (Any, Hashable, None, type(None)):
-            return (hint in (Any, Hashable)) or node is None
+        if hint in (Any, Hashable):
+            return hint is Any or name not in {"list", "dict", "bool", *_ARRAYS}
+        if hint in (None, type(None)):
+            return node is None
         if origin is Literal:
             return node in get_args(hint)
         if isinstance(hint, dict):
