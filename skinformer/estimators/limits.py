@@ -18,6 +18,7 @@ __all__ = ["ANNOTATIONS", "LIMITS", "RULES"]
 
 _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
+_REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
 _BUFFERS: dict[str, Any] = {"places": IntArray}
 #: Kinds that are no records, as they are taken apart.
@@ -49,7 +50,7 @@ ANNOTATIONS: dict[str, Any] = {
     "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
     **dict.fromkeys(
         ("ElasticNet", "Lasso", "LinearRegression", "Ridge"),
-        {"parameters": dict, "learnt": _LINEAR},
+        _REGRESSOR,
     ),
     "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
     "slice": list[int],
@@ -224,7 +225,8 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
 
 def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
     """Every cell lies in its table."""
-    n_cells, n_times, (n_days, n_each, _) = len(calendar.level), len(calendar.known), calendar.year.shape
+    n_cells, n_times = len(calendar.level), len(calendar.known)
+    n_days, n_each, _ = calendar.year.shape
     if not (n_cells and n_times and n_each) or n_cells % n_times or (n_days and n_cells % n_each):
         return False
     return bool(calendar.places.max(axis=1, initial=0).sum() < n_cells * max(n_days, 1))
@@ -238,7 +240,7 @@ def _path_agrees(path: Any, sizes: Sizes) -> bool:
     calendar, phases = path.calendar, path.phases
     if calendar is not None:
         fits = fits and calendar.known.shape[1] in (0, len(path.effect))
-        fits = fits and len(calendar.places) <= sizes["n_fields"]
+        fits = fits and 0 < len(calendar.places) <= sizes["n_fields"]
     elif len(path.effect) != sizes["n_known"]:
         return False
     if path.mixed_len and shape[1] != sizes["pred_len"] * sizes["n_targets"]:
@@ -256,7 +258,7 @@ def _path_agrees(path: Any, sizes: Sizes) -> bool:
 
 
 def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
-    """The regressor is fitted, to as many features as are used, or to one of zeros."""
+    """Tell whether it is fitted to as many features as are used, or to one of zeros."""
     inner, n_used = ready.regressor, max(len(ready.used), 1)
     if hasattr(inner, "trees"):
         return inner.trees is not None and inner.trees.n_features == n_used
@@ -266,7 +268,7 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
     return whole and filled and np.size(getattr(inner.learnt, "intercept_", ())) == 1
 
 
-def _shares_agree(shared: Any, sizes: Sizes) -> bool:
+def _ridges_agree(shared: Any, _: Sizes) -> bool:
     """Each map is of as many rows as its key says."""
     every = [*shared.maps, *shared.grams]
     return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
@@ -276,7 +278,9 @@ def _names_agree(roles: Any, _: Sizes) -> bool:
     """Columns are those that have a role, under one name each, which has all levels."""
     used = [repr(name) for name in (*roles.past, *roles.known)]
     columns = [repr(name) for name in roles.columns]
-    own = set(used) | ({repr(name) for name in roles.targets} if roles.mode != "features" else set())
+    own = set(used) | (
+        {repr(name) for name in roles.targets} if roles.mode != "features" else set()
+    )
     each = zip((roles.targets, roles.columns), roles.levels, strict=True)
     return (
         len(set(used)) == len(used)
@@ -307,7 +311,10 @@ def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
     if labels and (
         [len(each.classes) for each in reader.targets] != head.sizes
         or sum(head.sizes) != sizes["n_targets"]
-        or (roles.mode == "frame" and list(map(repr, reader.names)) != list(map(repr, roles.targets)))
+        or (
+            roles.mode == "frame"
+            and list(map(repr, reader.names)) != list(map(repr, roles.targets))
+        )
         or reader.by_name != roles.by_name
     ):
         return False
@@ -323,16 +330,13 @@ def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
     )
 
 
-
-
-
 RULES: dict[str, Rule] = {
     "ModelSizes.calendar_fields": lambda names, _: set(names) <= set(FIELDS),
     "Timeline": _rows_agree,
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "LinearPath.calendar": lambda found, _: found is None or _calendar_is_whole(found, _),
     "ReadyRegressor": _reads_what_it_used,
-    "SharedRidges": _shares_agree,
+    "SharedRidges": _ridges_agree,
     "SimplePath": lambda path, sizes: (
         len(path.scaler.mean) == sizes["n_series"] + 1
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
@@ -344,16 +348,22 @@ RULES: dict[str, Rule] = {
     "Member.regressor": lambda found, _: hasattr(found, "used"),
     "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
     "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
-    "Learnt": lambda learnt, _: not learnt.own.rows or {
-        repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])
-    } <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)},
+    "Learnt": lambda learnt, _: (
+        not learnt.own.rows
+        or {repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])}
+        <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)}
+    ),
     "ClassFit": lambda fit, sizes: (
         [0, *(target.group[1] for target in fit.targets)]
         == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
         and 3 <= len(fit.names) <= 4
     ),
-    "Corrected": lambda module, _: module.middle in (None, *range(sum(module.network.built_from.outputs))),
-    "JudgedClasses": lambda judged, _: judged.fit is None or judged.weights.shape[1] == len(judged.fit.names),
+    "Corrected": lambda module, _: (
+        module.middle in (None, *range(sum(module.network.built_from.outputs)))
+    ),
+    "JudgedClasses": lambda judged, _: (
+        judged.fit is None or judged.weights.shape[1] == len(judged.fit.names)
+    ),
     "CalendarEffect": _calendar_is_whole,
     "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
 }

@@ -99,10 +99,9 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
     at = np.array([len(timeline.values) - 1])
     first = timeline.first_row[-2:-1]
     pairs = Pairs(at, 0 * at, 0 * at, first, timeline.end_step[-1:] - 1)
-    made = []
-    for fit in (judged.tabular, judged.earlier):
-        if fit is not None:
-            made.append(fit._forecast(fit.maker.make(timeline.values, pairs, timeline.clock)))
+    fits = (fit for fit in (judged.tabular, judged.earlier) if fit is not None)
+    rows = timeline.values, pairs, timeline.clock
+    made = [fit._forecast(fit.maker.make(*rows)) for fit in fits]
     for each in getattr(getattr(judged, "fit", None), "targets", ()):
         made += each.probabilities(timeline.values, 0 * at, pairs, timeline.clock)
     if not all(np.isfinite(part).all() for part in made):

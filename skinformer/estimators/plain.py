@@ -194,7 +194,9 @@ _KINDS = [
         _classifier_apart,
         _classifier_together,
     ),
-    Kind("slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)),
+    Kind(
+        "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
+    ),
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])

@@ -35,7 +35,7 @@ def tensor_changed(tensor, chance):
         return values.reshape(tensor.shape)
     if way == 2:
         return tensor.to(chance.choice([torch.float64, torch.int64, torch.float16, torch.uint8]))
-    return chance.choice([tensor[None], tensor.flatten()[:-1], tensor.mT if tensor.ndim > 1 else tensor[None]])
+    return chance.choice([tensor[None], tensor.flatten()[:-1], tensor.flatten()])
 
 
 def forge(state, chance):
