@@ -197,11 +197,11 @@ LINKS = [
         tests=("tests/evaluation/test_attention_maps.py",),
     ),
     Mutant(
-        "reads: files of before, too",
-        "skinformer/estimators/modules.py",
-        '_BEFORE = {"reads_forecast": False}',
-        '_BEFORE = {"reads_forecast": True}',
-        tests=("tests/persistence/test_files.py",),
+        "files: a shape need not agree with the rest",
+        "skinformer/persistence/schema.py",
+        "    if not fits:\n        raise ModelFileError(f\"its {place} has a shape",
+        "    if False:\n        raise ModelFileError(f\"its {place} has a shape",
+        tests=("tests/persistence/test_damage.py",),
     ),
     Mutant(
         "trees: prove themselves by few long forecasts",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 import skinformer
-from skinformer.estimators.class_path import JudgedClasses
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.head import ClassHead
-from skinformer.estimators.plain import FILES, FITTED, SOMETIMES
+from skinformer.estimators.plain import read
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (
     ModelFileError,
     read_content,
 )
-from skinformer.reading.labels import LabelReader
+from skinformer.tabular.features import Pairs
 
 __all__ = ["load"]
 
@@ -62,7 +63,7 @@ def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier
     except Exception as error:
         raise _refusal(path, error) from error
     try:
-        return _together(FILES.decode(*content))
+        return _together(read(*content))
     except MemoryError:
         raise
     except Exception as error:  # a forged file can end in any
@@ -80,17 +81,28 @@ def _refusal(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
 
 def _together(content: Any) -> InformerRegressor | InformerClassifier:
     params, state = content["params"], content["fitted"]
-    allowed = FITTED | {name: kind for name, kind in SOMETIMES.items() if name in state}
-    if set(state) != set(allowed):
-        raise ModelFileError("it holds other attributes than a fitted model has")
-    for name, kind in allowed.items():
-        if not isinstance(state[name], kind):
-            raise ModelFileError(f"its {name} is something else")
     labels = isinstance(state["head_"], ClassHead)
-    same = isinstance(state["reader_"], LabelReader), isinstance(state["judged_"], JudgedClasses)
-    if same != (labels, labels):
-        raise ModelFileError("it mixes classes and numbers")
     model = InformerClassifier(**params) if labels else InformerRegressor(**params)
     vars(model).update(state)
+    _try(model)
     model._place_module()
     return model
+
+
+def _try(model: InformerRegressor | InformerClassifier) -> None:
+    """Read the clock and make one forecast from features, whose number no size tells."""
+    timeline, judged = model.timeline_, model.judged_
+    end = timeline.end_step.max() + model.sizes_.pred_len
+    labels = timeline.clock.labels(np.array([timeline.first_step.min(), end]))
+    if not labels[0] < labels[1]:
+        raise ModelFileError("its clock does not go on")
+    at = np.array([len(timeline.values) - 1])
+    first = timeline.first_row[-2:-1]
+    pairs = Pairs(at, 0 * at, 0 * at, first, timeline.end_step[-1:] - 1)
+    fits = (fit for fit in (judged.tabular, judged.earlier) if fit is not None)
+    rows = timeline.values, pairs, timeline.clock
+    made = [fit._forecast(fit.maker.make(*rows)) for fit in fits]
+    for each in getattr(getattr(judged, "fit", None), "targets", ()):
+        made += each.probabilities(timeline.values, 0 * at, pairs, timeline.clock)
+    if not all(np.isfinite(part).all() for part in made):
+        raise ModelFileError("its forecasts are no numbers")

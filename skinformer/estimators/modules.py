@@ -16,13 +16,11 @@ from skinformer.persistence import Kind, ModelFileError, NotPlainError
 
 __all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
 
-#: Layers of a stack, and numbers that are no weights (position codes): more than any model has
-#: would be time and memory that no byte of the file stands for.
-_MOST_LAYERS, _MOST_CODES = 256, 1 << 26
+#: Numbers that are no weights (position codes): more than any model has would be time and memory
+#: that no byte of the file stands for.
+_MOST_CODES = 1 << 26
 _GENERATOR = "_extra_state"
 _BUFFERS = ("own", "mixed", "effect")
-#: What networks of files that do not say it were built from.
-_BEFORE = {"reads_forecast": False}
 
 
 def _network_apart(network: Informer) -> dict[str, Any]:
@@ -48,16 +46,14 @@ def _resumable_apart(network: Informer) -> dict[str, Any]:
 
 def _resumable_together(given: Any) -> Informer:
     """Build a network of a pickle, which runs code in any case: its word is taken."""
-    network = Informer.of(_BEFORE | given["built_from"])
+    network = Informer.of(given["built_from"])
     state = given["weights"] | given["generators"]
     network.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
     return network.eval()
 
 
 def _network_together(given: Any) -> Informer:
-    built_from, weights = _BEFORE | given["built_from"], given["weights"]
-    if not 0 < built_from["n_encoder_layers"] + built_from["n_decoder_layers"] <= _MOST_LAYERS:
-        raise ModelFileError("its network has more layers than any")
+    built_from, weights = given["built_from"], given["weights"]
     with torch.device("meta"):  # shapes alone: first they have to be those of the weights
         shapes = Informer.of(built_from)
     stated = {name: value.shape for name, value in _values(shapes).items()}
@@ -89,61 +85,32 @@ def _path_apart(path: LinearPath) -> dict[str, Any]:
     return buffers | {"mixed_len": path.mixed_len} | found
 
 
-def _calendar_together(given: Any, *, n_known: int, n_targets: int) -> CalendarEffect:
-    """Build an effect whose cells and times are where they say."""
+def _calendar_together(given: Any) -> CalendarEffect:
+    """Build an effect of tables whose sizes agree."""
     values = {name: torch.from_numpy(value) for name, value in given.items()}
-    values.setdefault("year", torch.zeros(0, 1, 0))  # files of before have none
-    n_cells, (n_times, n_seen, _) = len(values["level"]), values["known"].shape
-    if n_seen not in (0, n_known):
-        raise ModelFileError("its calendar knows other columns than its ridges")
-    numbers = {"n_cells": n_cells, "n_times": n_times, "n_known": n_seen, "n_targets": n_targets}
-    if values["year"].ndim != 3:
-        raise ModelFileError("its calendar has no days")
+    numbers = dict(zip(("n_times", "n_known", "n_targets"), values["known"].shape, strict=True))
     n_days, n_each, _ = values["year"].shape
-    effect = CalendarEffect(len(values["places"]), **numbers, year=(n_days, n_each))
+    effect = CalendarEffect(
+        len(values["places"]), n_cells=len(values["level"]), year=(n_days, n_each), **numbers
+    )
     for name, own in effect.named_buffers():
-        value = values[name]
-        if (
-            (not len(value) and name != "year")
-            or own.shape != value.shape
-            or own.dtype != value.dtype
-        ):
-            raise ModelFileError("its calendar has other cells than it says")
-        own.copy_(value)
-    n_all, highest = n_cells * max(n_days, 1), effect.places.amax(dim=1).sum()
-    if (effect.places < 0).any() or highest >= n_all or n_cells % n_times or n_cells % n_each:
-        raise ModelFileError("its calendar has cells before the first or behind the last")
-    if not all(value.isfinite().all() for value in effect.buffers()):
-        raise ModelFileError("its calendar holds what is no number")
+        own.copy_(values[name])
     return effect
 
 
-def _phases_together(given: Any, *, n_targets: int, pred_len: int) -> PhaseMaps:
+def _phases_together(given: Any) -> PhaseMaps:
     """Build maps that read what they say, of as many columns as they have weights for."""
     values = {name: torch.from_numpy(value) for name, value in given.items()}
     maps = PhaseMaps.of_shapes(values)
     for name, own in maps.named_buffers():
-        value = values[name]
-        if own.shape != value.shape or own.dtype != value.dtype or not value.isfinite().all():
-            raise ModelFileError("its maps by the time of the day have other sizes than they say")
-        own.copy_(value)
-    if not len(maps.waves) or (maps.places < 0).any():
-        raise ModelFileError("its maps by the time of the day have no such time")
-    shape = len(maps.weights), maps.weights.shape[2]
-    if shape != (n_targets, pred_len) or maps.n_columns < n_targets:
-        raise ModelFileError("its maps by the time of the day are of other targets")
+        own.copy_(values[name])
     return maps
 
 
 def _path_together(given: Any) -> LinearPath:
     own, mixed, effect = (torch.from_numpy(given[name]) for name in _BUFFERS)
     n_known, n_targets = effect.shape
-    calendar = given.get("calendar")  # files of before have none
-    if calendar is not None:
-        calendar = _calendar_together(calendar, n_known=n_known, n_targets=n_targets)
-    phases = given.get("phases")
-    if phases is not None:
-        phases = _phases_together(phases, n_targets=n_targets, pred_len=own.shape[2])
+    calendar, phases = given["calendar"], given["phases"]
     path = LinearPath(
         n_targets=n_targets,
         n_known=n_known,
@@ -152,8 +119,8 @@ def _path_together(given: Any) -> LinearPath:
         mixed_len=0,
         seq_len=0,
         pred_len=own.shape[2],
-        calendar=calendar,
-        phases=phases,
+        calendar=None if calendar is None else _calendar_together(calendar),
+        phases=None if phases is None else _phases_together(phases),
     )
     path.mixed_len = int(given["mixed_len"])
     path.own, path.mixed, path.effect = own, mixed, effect
@@ -167,13 +134,7 @@ def _corrected_apart(module: Corrected) -> dict[str, Any]:
 
 
 def _corrected_together(given: Any) -> Corrected:
-    path, network = given["path"], given["network"]
-    if not (isinstance(path, LinearPath) and isinstance(network, Informer)):
-        raise ModelFileError("its network corrects something else")
-    middle = given["middle"]
-    if middle is not None and middle not in range(network.shape[-1]):
-        raise ModelFileError("its network has no such output")
-    module = Corrected(path, network, middle=middle)
+    module = Corrected(given["path"], given["network"], middle=given["middle"])
     module.trust.copy_(torch.from_numpy(given["trust"]))
     return module.eval()
 

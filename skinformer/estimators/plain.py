@@ -21,6 +21,7 @@ from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.class_path import JudgedClasses
 from skinformer.estimators.head import ClassHead, PointHead, QuantileHead
 from skinformer.estimators.joining import Judged
+from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.ranges import Ranges
@@ -32,10 +33,10 @@ from skinformer.persistence import (
     LABEL_KINDS,
     Codec,
     Kind,
-    ModelFileError,
     NotPlainError,
     record_kinds,
 )
+from skinformer.persistence.schema import Schema
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.spread import Spread
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
@@ -43,6 +44,7 @@ from skinformer.tabular.features import Columns, FeatureMaker
 from skinformer.tabular.fit import Member, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
+from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.clock import CLOCKS
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.roles import Roles
@@ -50,10 +52,11 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["FILES", "FITTED", "SOMETIMES", "flatten", "unflatten"]
+__all__ = ["FILES", "flatten", "read", "unflatten"]
 
 _RECORDS = (
     *CLOCKS,
+    CalendarEffect,
     Calibration,
     ClassFeatures,
     ClassFit,
@@ -91,45 +94,38 @@ _RECORDS = (
 )
 #: What `fit` leaves, and of which types.
 FITTED: dict[str, Any] = {
+    "sizes_": ModelSizes,
+    "roles_": Roles,
+    "timeline_": Timeline,
+    "scaler_": Scaler,
     "head_": (PointHead, QuantileHead, ClassHead),
     "reader_": (NumberReader, LabelReader),
     "n_features_in_": int,
-    "roles_": Roles,
-    "series_": (pd.Index, type(None)),
+    "series_": (pd.Index, None),
     "_training_digest_": bytes,
-    "scaler_": Scaler,
-    "timeline_": Timeline,
-    "sizes_": ModelSizes,
     "device_": str,
     "attention_": str,
     "precision_": str,
     "module_": (Corrected, Informer),
-    "judged_": Judged,
+    "judged_": (Judged, JudgedClasses),
     "calibration_": Calibration,
-    "trust_": (float, np.floating),
-    "base_blend_": dict,
+    "trust_": float,
+    "base_blend_": dict[str, float],
     "history_": pd.DataFrame,
-    "loss_curve_": list,
-    "validation_scores_": (list, type(None)),
+    "loss_curve_": list[float],
+    "validation_scores_": (list[float], None),
     "n_iter_": int,
     "best_loss_": float,
 }
 SOMETIMES: dict[str, Any] = {
     "feature_names_in_": np.ndarray,
     "fit_times_": pd.DataFrame,
-    "_ranges_": (Ranges, type(None)),
+    "_ranges_": (Ranges, None),
 }
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
 _TREE = "_fitted_tree"
 _LEARNT = ("coef_", "intercept_", "n_features_in_")
-
-
-def _calendar_together(given: Any) -> CalendarEffect:
-    effect = CalendarEffect(**given)
-    if not effect.is_whole:
-        raise ModelFileError("a calendar has other cells than it says")
-    return effect
 
 
 def _linear_kind(kind: type) -> Kind:
@@ -139,8 +135,6 @@ def _linear_kind(kind: type) -> Kind:
 
     def together(given: Any) -> Any:
         regressor = kind(**given["parameters"])
-        if not set(given["learnt"]) <= set(_LEARNT):
-            raise ModelFileError("a regressor has other attributes")
         vars(regressor).update(given["learnt"])
         return regressor
 
@@ -175,8 +169,6 @@ def _classifier_together(given: Any) -> HistGradientBoostingClassifier:
 
 def _ready_together(given: Any) -> ReadyRegressor:
     ready = ReadyRegressor(given.pop("regressor"), fill=given.pop("fill"))
-    if not set(given) <= {"used", "mean", "deviation"}:
-        raise ModelFileError("a regressor has other attributes")
     vars(ready).update(given)
     return ready
 
@@ -187,7 +179,6 @@ def _part_kind(part: Any) -> Kind:
 
 _KINDS = [
     *record_kinds(*_RECORDS),
-    Kind("CalendarEffect", CalendarEffect, CalendarEffect._asdict, _calendar_together),
     *LABEL_KINDS,
     *(_part_kind(part) for part in PARTS.values()),
     *(_linear_kind(kind) for kind in _LINEAR),
@@ -203,10 +194,38 @@ _KINDS = [
         _classifier_apart,
         _classifier_together,
     ),
-    Kind("slice", slice, lambda part: [part.start, part.stop], lambda given: slice(*given)),
+    Kind(
+        "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
+    ),
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
+_SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, LIMITS, RULES)
+_CONTENT = {
+    "params": dict[str, Any],
+    "fitted": FITTED | {f"{name}?": hint for name, hint in SOMETIMES.items()},
+    "versions": dict[str, str],
+}
+
+
+def read(tree: Any, arrays: list[AnyArray]) -> Any:
+    """
+    Build what a file holds, after all of it was checked.
+
+    Parameters
+    ----------
+    tree : Any
+        From the file.
+    arrays : list of ndarray
+        What it refers to.
+
+    Returns
+    -------
+    dict
+        Parameters and fitted attributes.
+    """
+    _SCHEMA.check(tree, arrays, _CONTENT)
+    return FILES.decode(tree, arrays)
 
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ daylight saving and months of different length are settled here, once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +54,7 @@ class Clock(ABC):
 
     origin: Any
     freq: Any
-    name: Any
+    name: Hashable
 
     @abstractmethod
     def steps(self, index: pd.Index) -> IntArray:

@@ -17,6 +17,7 @@ _MAGIC = b"skinformer fit\r\n"
 _DIGEST_SIZE = 32
 _HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")  # magic, format, digest of the rest
 _BARE_ARCHIVE = b"PK\x03\x04"
+_LARGEST = 1e9  # of weights, moments, losses and counts
 
 
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
@@ -143,6 +144,35 @@ def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
         f"checkpoint={os.fspath(path)!r} is damaged or not a checkpoint of this version: {fault}. "
         "Delete the file, or give another checkpoint, to start afresh."
     )
+
+
+def check_alike(stored: Any, own: Any) -> None:
+    """Raise unless what was stored has the keys, shapes and types of what it stands for.
+
+    Parameters
+    ----------
+    stored : Any
+        Of a file: tensors, numbers and text, in dicts.
+    own : Any
+        Of the fit that is to go on.
+
+    Raises
+    ------
+    ValueError
+        If it does not, or holds numbers that are none, or that no weight ever has.
+    """
+    if isinstance(own, dict) and isinstance(stored, dict) and stored.keys() == own.keys():
+        for name, value in own.items():
+            check_alike(stored[name], value)
+        return
+    fits = type(stored) is type(own)
+    if isinstance(own, torch.Tensor):
+        fits = fits and (stored.shape, stored.dtype) == (own.shape, own.dtype)
+        fits = fits and bool((stored.abs() <= _LARGEST).all())
+    elif isinstance(own, int | float) and fits:
+        fits = abs(stored) <= _LARGEST and (stored >= 0 or isinstance(own, float))
+    if not fits:
+        raise ValueError("its parts have other names, shapes or types")
 
 
 def _write_archive(file: BinaryIO, state: dict[str, Any]) -> None:

@@ -10,8 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim import AdamW, Optimizer
 
 from skinformer import ranks
 from skinformer.training import checkpoint as checkpoints
@@ -225,6 +227,7 @@ class _Fit:
             return
         before = {**self.state_dict(), "module": self.best.weights}
         try:
+            self._check(state)
             self._take(state)
         except BaseException as error:  # Ctrl-C too: a module with weights of two fits is none
             self._take(before)
@@ -232,17 +235,33 @@ class _Fit:
                 raise checkpoints.refusal(path, "its state does not fit this network") from error
             raise
 
+    def _check(self, state: dict[str, Any]) -> None:
+        """Raise unless this fit could have come to a state."""
+        own = {**self.state_dict(), "module": self.best.weights}
+        for name in ("module", "scaler", "best", "step", "n_skipped", "stopped", "batches"):
+            checkpoints.check_alike(state[name], own[name])
+        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
+            _check_moments(optimizer, stored, n_steps=state["step"])
+        rows, best = [EpochRow(*row) for row in state["rows"]], state["best"]
+        per_epoch = self.total_steps // self.settings.max_iter
+        known = [(row.loss, row.learning_rate, row.seconds) for row in rows]
+        if (
+            not np.isfinite(np.array(known, dtype=np.float64)).all()
+            or not all(isinstance(value, int | float) for row in rows for value in row)
+            or [row.epoch for row in rows] != list(range(1, len(rows) + 1))
+            or state["step"] != per_epoch * len(rows)
+            or max(best["epoch"], best["n_waited"], 1) > len(rows)
+            or state["n_skipped"] > state["step"]
+            or state["stopped"] not in ("", "converged", "max_iter", "callback")
+            or not (state["stopped"] or len(rows) < self.settings.max_iter)
+        ):
+            raise ValueError("the epochs are not those of a fit")
+
     def _take(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
-        for weights in (state["module"], state["best"]["weights"]):
-            if _forms(weights) != _forms(self.best.weights):
-                raise ValueError("the weights have other names, shapes or types")
         self.module.load_state_dict(state["module"])
         for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(stored)
-            for parameter, moments in optimizer.state.items():
-                if any(m.dim() and m.shape != parameter.shape for m in moments.values()):
-                    raise ValueError("the moments have other shapes")
         if self.scaler is not None:
             self.scaler.load_state_dict(state["scaler"])
         self.best.load_state_dict(state["best"])
@@ -253,9 +272,25 @@ class _Fit:
             self._shuffling.set_state(state["batches"])
 
 
-def _forms(weights: Mapping[str, Any]) -> dict[str, object]:
-    """Return what two states of one module have in common."""
-    return {k: (v.shape, v.dtype) if isinstance(v, Tensor) else type(v) for k, v in weights.items()}
+def _check_moments(optimizer: Optimizer, stored: dict[str, Any], *, n_steps: int) -> None:
+    """Raise unless an optimiser could have come to a state."""
+    own, parameters = optimizer.state_dict(), []
+    for group in optimizer.param_groups:
+        parameters += group["params"]
+    rates = [group.pop("lr") for group in (*own["param_groups"], *stored["param_groups"])]
+    names = {"exp_avg", "exp_avg_sq"} if isinstance(optimizer, AdamW) else {"momentum_buffer"}
+    fits = own["param_groups"] == stored["param_groups"] and all(0 <= rate < 1e9 for rate in rates)
+    for group, rate in zip(stored["param_groups"], rates[len(own["param_groups"]) :], strict=True):
+        group["lr"] = rate
+    for number, moments in stored["state"].items():
+        moments = dict(moments)
+        count = moments.pop("step", n_steps)
+        fits = fits and moments.keys() == names and 1 <= float(count) <= n_steps
+        for moment in moments.values():
+            checkpoints.check_alike(moment, parameters[number].detach())
+        fits = fits and bool((moments.get("exp_avg_sq", torch.zeros(())) >= 0).all())
+    if not fits:
+        raise ValueError("the moments are not those of this optimiser")
 
 
 def _write(fit: _Fit, path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from skinformer.estimators.plain import FILES
 from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-1.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-2.skinformer"
 RAW = GOLDEN.read_bytes()
 LINEAR = FILES._by_type[LinearPath]
 
@@ -28,6 +28,17 @@ def damaged():
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("damaged", Path(__file__).with_name("damaged.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def forged():
+    """Load the other one: forged models of many kinds, and what is asked of those that load."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("forged", Path(__file__).with_name("forged.py"))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -95,8 +106,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "2"
-    assert "its format is 2, and this version reads 1" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "3"
+    assert "its format is 3, and this version reads 2" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
@@ -280,3 +291,11 @@ def test_nothing_that_a_forger_writes_is_run(damaged, tmp_path):
         assert seconds < 20
         if i % 3 == 0:
             assert found == "refused" or path.read_bytes() == RAW
+
+
+@pytest.mark.slow
+def test_a_forged_model_is_refused_or_forecasts_finite_numbers(forged, tmp_path):
+    """Each field of a record, and sizes that must agree; five thousand by hand, see forged.py."""
+    outcomes = forged.run(150, tmp_path)
+    assert outcomes.keys() <= {"refused", "finite", "not forged"}, outcomes
+    assert outcomes["finite"] > 20

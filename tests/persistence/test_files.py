@@ -31,12 +31,11 @@ from skinformer import (
     VersionWarning,
 )
 from skinformer.estimators.head import ClassHead
-from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence import LABEL_KINDS, Codec, record_kinds, replacing
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
-GOLDEN = Path(__file__).parent.parent / "data" / "model-1.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-2.skinformer"
 
 
 def panel(lengths):
@@ -278,7 +277,7 @@ def test_a_file_that_mixes_classes_and_numbers_is_refused(model, tmp_path):
     mixed = copy.copy(model)
     mixed.head_ = ClassHead((2,), 0.0, 0.0)
     mixed.save(tmp_path / "mixed")
-    with pytest.raises(ModelFileError, match="it mixes classes and numbers"):
+    with pytest.raises(ModelFileError, match="is damaged"):
         skinformer.load(tmp_path / "mixed")
 
 
@@ -458,16 +457,3 @@ def test_a_pickle_of_another_version_warns(version, model):
         state["_skinformer_version"] = version
     with pytest.warns(VersionWarning, match=r"was pickled by skinformer 0\..*read by"):
         InformerRegressor.__new__(InformerRegressor).__setstate__(state)
-
-
-@pytest.mark.parametrize("kinds", [MODULE_KINDS, RESUMABLE_KINDS], ids=["file", "pickle"])
-def test_a_network_that_does_not_say_what_it_reads_reads_nothing(frame, kinds):
-    """It was trained before networks saw the forecast that they correct."""
-    network = (
-        InformerRegressor("load", **P, base="linear").fit(frame[["load"]][:200]).module_.network
-    )
-    kind = next(kind for kind in kinds if kind.type is type(network))
-    parts = kind.apart(network)
-    assert kind.together(parts).reads_forecast
-    del parts["built_from"]["reads_forecast"]
-    assert not kind.together(parts).reads_forecast

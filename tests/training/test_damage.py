@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,21 @@ from skinformer.training.checkpoint import load, save
 from skinformer.training.trainer import train
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def n_forged():
+    """How many checkpoints of each optimiser are forged; by hand 250."""
+    return int(os.environ.get("SKINFORMER_FORGED", "40"))
+
+
+@pytest.fixture
+def forge():
+    """Load the script beside this file."""
+    spec = spec_from_file_location("forged_checkpoints", HERE / "forged.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.forge
 
 
 @pytest.fixture
@@ -216,6 +232,27 @@ def test_a_state_that_does_not_fit_changes_nothing(fit, toy, tmp_path, keys, val
         fit(path, module=(module, groups))
     assert same(module.state_dict().values(), untouched.state_dict().values())
     assert (module.training, module.out.training, module.dropout.training) == (True, True, False)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_forged_state_is_refused_or_a_fit(fit, forge, tmp_path, optimizer, n_forged):
+    """A state without moments ended in a KeyError, forged NaN in "training diverged"."""
+    path = tmp_path / "fit.pt"
+    fit(path, max_iter=2, optimizer=optimizer)
+    honest = load(path, fingerprint={"data": "a"})
+    honest["stopped"], n_refused = "", 0
+    for seed in range(n_forged):
+        chance = random.Random(seed)
+        save(path, forge(honest, chance))
+        try:
+            module, record = fit(path, max_iter=4, optimizer=optimizer)
+        except ValueError as error:
+            assert "is damaged or not a checkpoint of this version" in str(error), seed  # noqa: PT017
+            n_refused += 1
+        else:
+            assert all(torch.isfinite(value).all() for value in module.state_dict().values()), seed
+            assert record.n_iter in (2, 4), seed
+    assert n_refused > n_forged // 2
 
 
 def test_a_refused_checkpoint_changes_nothing(toy, data, settings, tmp_path):

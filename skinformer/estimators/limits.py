@@ -1,0 +1,369 @@
+"""What fitted values in files may be: one line for each that its type does not say all of."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from skinformer.model.informer import Informer
+from skinformer.model.linear_path import LinearPath
+from skinformer.persistence import ModelFileError
+from skinformer.persistence.schema import Rule, Sizes
+from skinformer.tabular.trees import Trees
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.calendar import FIELDS
+
+__all__ = ["ANNOTATIONS", "LIMITS", "RULES"]
+
+_BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
+_LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
+_REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
+_FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
+_BUFFERS: dict[str, Any] = {"places": IntArray}
+#: Kinds that are no records, as they are taken apart.
+ANNOTATIONS: dict[str, Any] = {
+    "Informer": {
+        "built_from": {k: v for k, v in get_type_hints(Informer.__init__).items() if k != "return"}
+        | {"calendar_sizes": tuple[int, ...]},
+        "weights": dict[str, Float32Array],
+    },
+    "LinearPath": {
+        **dict.fromkeys(("own", "mixed", "effect"), Float32Array),
+        "mixed_len": int,
+        "calendar": (
+            _BUFFERS | dict.fromkeys(("level", "known", "bounds", "year"), Float32Array),
+            None,
+        ),
+        "phases": (
+            _BUFFERS | dict.fromkeys(("waves", "own", "others", "weights"), Float32Array),
+            None,
+        ),
+    },
+    "Corrected": {
+        "path": LinearPath,
+        "network": Informer,
+        "trust": Float32Array,
+        "middle": (int, None),
+    },
+    "HistGradientBoostingRegressor": _BOOSTED,
+    "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
+    **dict.fromkeys(
+        ("ElasticNet", "Lasso", "LinearRegression", "Ridge"),
+        _REGRESSOR,
+    ),
+    "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
+    "slice": list[int],
+}
+_FARTHEST_STEP = 1 << 22
+_WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
+_TARGETS = "[n_scaled n_targets]"
+LIMITS: dict[str, str] = {
+    # sizes
+    "ModelSizes.n_targets": "n_targets=1..1e6",
+    "ModelSizes.n_past": "n_past=0..1e6",
+    "ModelSizes.n_known": "n_known=0..1e6",
+    "ModelSizes.n_static": "n_static=0..n_known",
+    "ModelSizes.n_series": "n_embedded=0..1e9",
+    "ModelSizes.calendar_fields": "[n_fields]",
+    "ModelSizes.seq_len": "seq_len=1..1e9",
+    "ModelSizes.pred_len": "pred_len=1..1e9",
+    "ModelSizes.patch_len": "patch_len=1..seq_len",
+    "ModelSizes.mean_step": "1e-300..1e18",
+    "ModelSizes.n_network_fields": "0..n_fields",
+    # rows
+    "Timeline.values": f"[n_rows n_columns] {_VALUE} nan",
+    "Timeline.weight": "[n_rows n_targets] 0..1e38",
+    "Timeline.first_step": "[n_series] -1e15..1e15",
+    "Timeline.first_row": "[Ends] 0..n_rows",
+    "Timeline.forecast_from": "[n_series] -1e15..1e15",
+    "Scaler.mean": f"[Scaled n_columns] {_FLOAT}",
+    "Scaler.scale": "[Scaled n_columns] 1e-300..1e300",
+    "TargetScale.floor": "[Scaled n_labels] -inf..0",
+    "TargetScale.low": "[Scaled n_labels] -inf..inf nan",
+    "TargetScale.logs": "[Scaled n_labels]",
+    "TargetScale.smear": "[Scaled n_labels] 0..100",
+    "TargetScale.transformers": "[0]",
+    # what columns are
+    "Roles.targets": "[n_labels]",
+    "Roles.past": "[n_past]",
+    "Roles.known": "[n_known]",
+    "Roles.static": "[n_static]",
+    "Roles.links": "[0|n_labels]",
+    # the network, and what it corrects
+    "LinearPath.own": f"[1|n_targets Seen pred_len] {_WEIGHT}",
+    "LinearPath.mixed": f"[Mixed Outputs] {_WEIGHT}",
+    "LinearPath.mixed_len": "0..seq_len",
+    "LinearPath.effect": f"[0|n_known n_targets] {_WEIGHT}",
+    "LinearPath.calendar.places": "[Fields 60] 0..1e9",
+    "LinearPath.calendar.level": f"[Cells n_targets] {_WEIGHT}",
+    "LinearPath.calendar.known": f"[Times 0|n_known n_targets] {_WEIGHT}",
+    "LinearPath.calendar.bounds": f"[2 0|n_known] {_VALUE}",
+    "LinearPath.calendar.year": f"[Days Each 0|n_targets] {_WEIGHT}",
+    "LinearPath.phases.places": "[Phased 60] 0..1e9",
+    "LinearPath.phases.waves": f"[Turns Waves] {_WEIGHT}",
+    "LinearPath.phases.own": f"[Read Own] {_WEIGHT}",
+    "LinearPath.phases.others": f"[Read Others] {_WEIGHT}",
+    "LinearPath.phases.weights": f"[n_targets Width pred_len] {_WEIGHT}",
+    "CalendarEffect.level": f"[Cells Targets] {_WEIGHT}",
+    "CalendarEffect.known": f"[Times Known Targets] {_WEIGHT}",
+    "CalendarEffect.bounds": f"[2 Known] {_VALUE}",
+    "CalendarEffect.places": "[Fields 60] 0..1e9",
+    "CalendarEffect.fields": "[Fields]",
+    "CalendarEffect.year": f"[Days Each 0|Targets] {_WEIGHT}",
+    "Informer.weights": _WEIGHT,
+    "Informer.built_from.n_targets": "n_targets..n_targets",
+    "Informer.built_from.n_past": "n_past..n_past",
+    "Informer.built_from.n_known": "n_known..n_known",
+    "Informer.built_from.seq_len": "seq_len..seq_len",
+    "Informer.built_from.label_len": "0..seq_len",
+    "Informer.built_from.pred_len": "pred_len..pred_len",
+    "Informer.built_from.patch_len": "patch_len..patch_len",
+    "Informer.built_from.decoder_patch_len": "1..patch_len",
+    "Informer.built_from.d_model": "1..1e6",
+    "Informer.built_from.n_encoder_layers": "1..256",
+    "Informer.built_from.n_decoder_layers": "1..256",
+    "Informer.built_from.n_heads": "1..1e6",
+    "Informer.built_from.d_ff": "1..1e6",
+    "Informer.built_from.dropout": "0..1",
+    "Informer.built_from.factor": "1e-6..1e6",
+    "Informer.built_from.seed": "0..4294967295",
+    "Corrected.trust": "[] 0..1",
+    "trust_": "0..1",
+    "best_loss_": "-inf..inf nan",
+    "loss_curve_": "-inf..inf nan",
+    "validation_scores_": "-inf..inf nan",
+    "base_blend_": "0..1.001",
+    # who forecasts, and how much each counts
+    "Judged.trust": "0..1",
+    "JudgedClasses.trust": "0..1",
+    "JudgedClasses.temperature": "1e-3..1e3",
+    "JudgedClasses.weights": "[pred_len|0 Forecasters] 0..1.001",
+    "Shares.classical": "[n_series+1 n_targets] 0..1.001",
+    "Shares.tabular": "[n_series+1 1|pred_len n_targets] 0..1.001",
+    "Shares.trust": "[n_series+1 n_targets] 0..1.001",
+    "SimplePath.effect": f"[n_known n_targets] {_WEIGHT}",
+    "ClassicalFit.seq_len": "seq_len..seq_len",
+    "ClassicalFit.pred_len": "pred_len..pred_len",
+    "ClassicalFit.period": "period=1..seq_len",
+    "ClassicalFit.weights": "[Owners Candidates] 0..1.001",
+    "ClassicalFit.panel_weights": "[Candidates] 0..1.001",
+    "ClassicalFit.never_negative": "[Owners]",
+    "SharedRidges.seq_len": "seq_len..seq_len",
+    "SharedRidges.pred_len": "pred_len..pred_len",
+    "SharedRidges.period": "period..period",
+    "SharedRidges.maps": "[3 Rows pred_len] -1e9..1e9",
+    "SharedRidges.grams": "[Rows Rows] -1e18..1e18",
+    "OwnRidges.rows": "0..seq_len",
+    "OwnRidges.maps": "[Owners 2 Directions pred_len] -1e9..1e9",
+    "OwnRidges.basis": "[Less Directions] -1e9..1e9",
+    "FeatureMaker.seasons": "2..2048",
+    "FeatureMaker.low": "[Columns] -inf..1e18",
+    "FeatureMaker.high": "[Columns] -1e18..inf",
+    "Columns.n_targets": "1..n_targets",
+    "Columns.n_past": "0..n_targets+n_past",
+    "Columns.n_known": "n_known..n_known",
+    "Columns.n_static": "n_static..n_static",
+    "Columns.pred_len": "pred_len..pred_len",
+    "Member.anchor": "0..4096",
+    "ReadyRegressor.used": "[Used] 0..65535",
+    "ReadyRegressor.mean": "[Used]",
+    "ReadyRegressor.deviation": "[Used] 0..1e18",
+    "Trees.baseline": "-1e9..1e9",
+    "Trees.n_features": "1..65535",
+    "Trees.thresholds": "-1e300..inf",
+    # classes
+    "ClassHead.sizes": "[n_labels] 2..n_targets",
+    "ClassHead.label_smoothing": "0..1",
+    "ClassHead.z_loss": "0..1e3",
+    "LabelReader.targets": "[n_labels]",
+    "Labels.weight": "[Classes]",
+    "ClassFit.targets": "[n_labels]",
+    "ClassFit.pred_len": "pred_len..pred_len",
+    "slice": "[2] 0..n_targets",
+    "Frequencies.table": "[Blocks Cells Classes] 1e-300..1",
+    "Frequencies.level": "[n_series+1 Classes] 1e-9..1e9",
+    "Transitions.table": "[pred_len Known Classes] 0..1",
+    "Logistic.mean": f"[Features] {_VALUE}",
+    "Logistic.scale": "[Features] 1e-300..inf",
+    "Logistic.slope": f"[Classes Features] {_WEIGHT}",
+    "Logistic.intercept": f"[Classes] {_WEIGHT}",
+    "TargetFit.seen": "0..n_targets",
+    "ClassFeatures.rich": "0..n_columns",
+    "ClassFeatures.other": "0..n_columns",
+    "ClassFeatures.known": "0..n_columns",
+    # how far forecasts may be off
+    "QuantileHead.levels": "1e-9..0.999999999",
+    "Ranges.quiet": "[n_targets] 1e-300..1e18",
+    "Ranges.far": "[Far n_targets] -100..100",
+    "Ranges.growth": "[n_targets] -10..10",
+    "Ranges.optimism": "[n_targets] 1e-3..1e3",
+    "Ranges.distance": "1..1e9",
+    "Ranges.fitted_until": "[n_series] -1e15..1e15",
+    "Spread.typical": "[pred_len n_targets] -100..100",
+    "Spread.centre": "[n_targets Features] -100..100",
+    "Spread.slope": "[n_targets Features] -10..10",
+    "Spread.profile": "[Season n_targets] -100..100",
+    "Residuals.errors": "[Windows pred_len n_targets] -1e9..1e9 nan",
+    "Residuals.n_windows": "0..1e9",
+    "Calibration.tail": "[n_series] 0..n_rows",
+    "Calibration.n_rows": "[n_series] 0..1e15",
+}
+
+
+def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
+    first = timeline.first_row
+    covered = len(first) == sizes["n_series"] + 1 and first[0] == 0 < np.diff(first).min()
+    if hasattr(timeline.clock, "wall") and np.abs(timeline.first_step).max() > _FARTHEST_STEP:
+        return False  # such clocks are read off a list of all their steps
+    covered = covered and first[-1] == sizes["n_rows"]
+    n_columns = sizes["n_targets"] + sizes["n_past"] + sizes["n_known"]
+    room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
+    known = np.isfinite(timeline.values[:, : sizes["n_targets"]]).all()
+    return bool(covered and room and known and sizes["n_columns"] == n_columns)
+
+
+def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
+    """Every cell lies in its table."""
+    n_cells, n_times = len(calendar.level), len(calendar.known)
+    n_days, n_each, _ = calendar.year.shape
+    if not (n_cells and n_times and n_each) or n_cells % n_times or (n_days and n_cells % n_each):
+        return False
+    return bool(calendar.places.max(axis=1, initial=0).sum() < n_cells * max(n_days, 1))
+
+
+def _path_agrees(path: Any, sizes: Sizes) -> bool:
+    """No map reads before the window, or more columns and fields than there are."""
+    n_inputs, n_seen = sizes["n_columns"], [path.own.shape[1], path.mixed_len]
+    shape = ((path.mixed_len + 1) * n_inputs + 1) * bool(path.mixed_len), path.mixed.shape[1]
+    fits = path.mixed.shape == shape and n_seen[0] > 0
+    calendar, phases = path.calendar, path.phases
+    if calendar is not None:
+        fits = fits and calendar.known.shape[1] in (0, len(path.effect))
+        fits = fits and 0 < len(calendar.places) <= sizes["n_fields"]
+    elif len(path.effect) != sizes["n_known"]:
+        return False
+    if path.mixed_len and shape[1] != sizes["pred_len"] * sizes["n_targets"]:
+        return False
+    if phases is not None:
+        n_own, n_others = phases.own.shape[1], phases.others.shape[1]
+        n_read, rest = divmod(phases.weights.shape[1], max(phases.waves.shape[1], 1))
+        n_columns = (n_read - n_own - 1) / n_others if n_others else sizes["n_targets"]
+        n_seen.append(len(phases.own))
+        fits = fits and not rest and len(phases.waves) > 0 and len(phases.own) > 0
+        fits = fits and n_columns in range(sizes["n_targets"], n_inputs + 1)
+        fits = fits and len(phases.places) <= sizes["n_fields"]
+        fits = fits and (n_others or n_read == n_own + 1)
+    return fits and max(n_seen) <= sizes["seq_len"]
+
+
+def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
+    """Tell whether it is fitted to as many features as are used, or to one of zeros."""
+    inner, n_used = ready.regressor, max(len(ready.used), 1)
+    if hasattr(inner, "trees"):
+        return inner.trees is not None and inner.trees.n_features == n_used
+    coef = getattr(inner.learnt, "coef_", None)
+    whole = coef is not None and coef.shape in [(n_used,), (1, n_used)]
+    filled = ready.fill and hasattr(ready, "mean") and hasattr(ready, "deviation")
+    return whole and filled and np.size(getattr(inner.learnt, "intercept_", ())) == 1
+
+
+def _ridges_agree(shared: Any, _: Sizes) -> bool:
+    """Each map is of as many rows as its key says."""
+    every = [*shared.maps, *shared.grams]
+    return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
+
+
+def _names_agree(roles: Any, _: Sizes) -> bool:
+    """Columns are those that have a role, under one name each, which has all levels."""
+    used = [repr(name) for name in (*roles.past, *roles.known)]
+    columns = [repr(name) for name in roles.columns]
+    own = set(used) | (
+        {repr(name) for name in roles.targets} if roles.mode != "features" else set()
+    )
+    each = zip((roles.targets, roles.columns), roles.levels, strict=True)
+    return (
+        len(set(used)) == len(used)
+        and len(set(columns)) == len(columns)
+        and set(columns) == own
+        and {repr(name) for name in (*roles.static, *roles.unchanged)} <= set(used)
+        and len({type(name) for name in (*roles.columns, *roles.targets)}) == 1
+        and all(levels and _have_levels(names, len(levels)) for names, levels in each)
+    )
+
+
+def _have_levels(names: Any, n_levels: int) -> bool:
+    return n_levels == 1 or all(type(name) is list and len(name) == n_levels for name in names)
+
+
+def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
+    roles, reader, head = fitted.roles_, fitted.reader_, fitted.head_
+    named = getattr(fitted, "feature_names_in_", None)
+    series = fitted.series_
+    built = getattr(fitted.module_, "network", fitted.module_).built_from
+    fields = fitted.sizes_.calendar_fields[: fitted.sizes_.n_network_fields]
+    embedded = sizes["n_embedded"]
+    categories = [FIELDS[name].size for name in fields] + [embedded + 1] * (embedded > 0)
+    outputs = [len(head.levels)] if hasattr(head, "levels") else []
+    labels = hasattr(head, "sizes")
+    if labels != hasattr(reader, "targets") or labels != hasattr(fitted.judged_, "temperature"):
+        raise ModelFileError("it mixes classes and numbers")
+    if labels and (
+        [len(each.classes) for each in reader.targets] != head.sizes
+        or sum(head.sizes) != sizes["n_targets"]
+        or (
+            roles.mode == "frame"
+            and list(map(repr, reader.names)) != list(map(repr, roles.targets))
+        )
+        or reader.by_name != roles.by_name
+    ):
+        return False
+    return (
+        built.outputs == outputs
+        and built.calendar_sizes == categories
+        and embedded in (0, sizes["n_series"])
+        and (labels or sizes["n_labels"] == sizes["n_targets"])
+        and fitted.n_features_in_ == len(roles.columns)
+        and (named is None or list(map(repr, named)) == list(map(repr, roles.columns)))
+        and (series is not None or sizes["n_series"] == 1)
+        and fitted.device_ in ("cpu", "cuda")
+    )
+
+
+RULES: dict[str, Rule] = {
+    "ModelSizes.calendar_fields": lambda names, _: set(names) <= set(FIELDS),
+    "Timeline": _rows_agree,
+    "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
+    "LinearPath.calendar": lambda found, _: found is None or _calendar_is_whole(found, _),
+    "ReadyRegressor": _reads_what_it_used,
+    "SharedRidges": _ridges_agree,
+    "SimplePath": lambda path, sizes: (
+        len(path.scaler.mean) == sizes["n_series"] + 1
+        and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
+    ),
+    "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
+    "LinearPath": _path_agrees,
+    "Roles": _names_agree,
+    "fitted": _attributes_agree,
+    "Member.regressor": lambda found, _: hasattr(found, "used"),
+    "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
+    "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
+    "Learnt": lambda learnt, _: (
+        not learnt.own.rows
+        or {repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])}
+        <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)}
+    ),
+    "ClassFit": lambda fit, sizes: (
+        [0, *(target.group[1] for target in fit.targets)]
+        == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
+        and 3 <= len(fit.names) <= 4
+    ),
+    "Corrected": lambda module, _: (
+        module.middle in (None, *range(sum(module.network.built_from.outputs)))
+    ),
+    "JudgedClasses": lambda judged, _: (
+        judged.fit is None or judged.weights.shape[1] == len(judged.fit.names)
+    ),
+    "CalendarEffect": _calendar_is_whole,
+    "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
+}

@@ -1,0 +1,274 @@
+"""What the records of a file may be: types by their annotations, and limits by a table.
+
+A limit is a text, ``"[n_series n_columns] 0..1 nan"``: the shape, the range, and whether values may
+be unknown, each of which may be left out. A size has a name, and the same number wherever the name
+stands; a name in capitals means its record alone. ``"seq_len=1..n_rows"`` names a number.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import ChainMap
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping
+from dataclasses import MISSING, is_dataclass
+from dataclasses import fields as fields_of
+from functools import cache
+from types import SimpleNamespace, UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from skinformer.persistence.codec import Kind
+from skinformer.persistence.errors import ModelFileError
+from skinformer.timeline.arrays import AnyArray
+
+__all__ = ["Rule", "Schema", "Sizes"]
+
+Sizes: TypeAlias = MutableMapping[str, int]
+Rule: TypeAlias = Callable[[Any, Sizes], Any]
+
+_LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w+)=)?(\S+)\.\.(\S+))?\s*(nan)?")
+#: Of numbers that the table does not limit: integers, and floats.
+_WHOLE, _REAL = (0, 2**40), (-1e9, 1e9)
+_ARRAYS = {"array", "turned", "texts", "objects"}
+
+
+class Schema:
+    """
+    Check a tree against what its records say of themselves, before anything is built of it.
+
+    Parameters
+    ----------
+    kinds : iterable of Kind
+        As for `Codec`; records have fields with annotations.
+    fields : mapping of str to dict
+        Annotations of kinds that are no records. A dict stands for one with these keys, a tuple for
+        any of its parts.
+    limits : mapping of str to str
+        By the name of the kind and the field, such as ``"Scaler.mean"``.
+    rules : mapping of str to callable
+        By the name of the kind, or of a field: takes what was found and all sizes, and is true of
+        what may be built.
+    """
+
+    def __init__(
+        self,
+        kinds: Iterable[Kind],
+        fields: Mapping[str, Any],
+        limits: Mapping[str, str],
+        rules: Mapping[str, Rule],
+    ) -> None:
+        self._types = {kind.name: kind.type for kind in kinds}
+        self._hints = {name: _hints(kind) for name, kind in self._types.items()} | fields
+        self._limits, self._rules = limits, rules
+
+    def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
+        """
+        Raise unless a tree is what it should be, and refers to each array once.
+
+        Parameters
+        ----------
+        tree : Any
+            From `Codec.encode`.
+        arrays : list of ndarray
+            What it refers to.
+        hint : Any
+            What the whole is to be.
+
+        Raises
+        ------
+        ModelFileError
+            If it is not.
+        """
+        left = dict(enumerate(arrays))
+        self._walk(hint, tree, "", left, ChainMap())
+        if left:
+            raise ModelFileError("it holds arrays that nothing refers to")
+
+    def _walk(
+        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: ChainMap[str, int]
+    ) -> Any:
+        """Give what a node holds: records as namespaces, without building anything."""
+        hint, name = self._fitting(hint, node, place), _name(node)
+        if name in _ARRAYS:
+            found = self._array(node, left)
+            _check_array(found, hint, self._limits.get(place.rstrip("[]"), ""), place, sizes)
+        elif name == "Scalar" and type(node["of"]) is dict:
+            found = self._array(node["of"], left)[()]
+            _check_number(found, self._limits.get(place, ""), place, sizes)
+        elif isinstance(hint, dict):
+            found = self._named(hint, node, place, left, sizes)
+        elif name in self._types:
+            inner, below = self._hints[name], sizes.new_child()
+            found = self._walk(inner, node["of"], name, left, below)
+        elif name in ("list", "tuple", "dict"):
+            found = self._each(hint, node, place, left, sizes)
+        else:
+            found = float(node["of"]) if name == "float" and isinstance(node, dict) else node
+            if hint is not Any and name in ("int", "float"):
+                _check_number(found, self._limits.get(place.rstrip("[]"), ""), place, sizes)
+        rule = self._rules.get(place)
+        if rule is not None and not rule(found, sizes):
+            raise ModelFileError(f"its {place} does not agree with the rest")
+        return found
+
+    def _fitting(self, hint: Any, node: Any, place: str) -> Any:
+        """Choose of several annotations the one that a node can be."""
+        several = hint if isinstance(hint, tuple) else (hint,)
+        if get_origin(hint) in (Union, UnionType):
+            several = get_args(hint)
+        for each in several:
+            if self._fits(each, node):
+                return each
+        raise ModelFileError(f"its {place or 'content'} is something else")
+
+    def _fits(self, hint: Any, node: Any) -> bool:
+        name, origin = _name(node), get_origin(hint) or hint
+        if hint in (Any, Hashable):
+            return hint is Any or name not in {"list", "dict", "bool", *_ARRAYS}
+        if hint in (None, type(None)):
+            return node is None
+        if origin is Literal:
+            return node in get_args(hint)
+        if isinstance(hint, dict):
+            return name == "dict"
+        if hint is float:
+            return name in ("int", "float", "Scalar")
+        if origin is np.ndarray:
+            return name in _ARRAYS
+        known = self._types.get(name)
+        return name == getattr(origin, "__name__", "") or (
+            known is not None and issubclass(known, origin)
+        )
+
+    def _named(
+        self,
+        hints: dict[str, Any],
+        node: Any,
+        place: str,
+        left: dict[int, AnyArray],
+        sizes: ChainMap[str, int],
+    ) -> Any:
+        given, known = dict(node["of"]), {name.rstrip("?"): hints[name] for name in hints}
+        needed = {name for name in hints if name[-1] != "?"}
+        if len(given) != len(node["of"]) or not needed <= given.keys() <= known.keys():
+            raise ModelFileError(f"its {place or 'content'} has other fields")
+        inner = f"{place}." if place.rpartition(".")[0] or place in self._types else ""
+        walked = (name for name in known if name in given)
+        each = {n: self._walk(known[n], given[n], f"{inner}{n}", left, sizes) for n in walked}
+        return SimpleNamespace(**each)
+
+    def _each(
+        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: ChainMap[str, int]
+    ) -> Any:
+        """Walk through a list, a tuple or a dict of any keys."""
+        parts, hints = node if type(node) is list else node["of"], get_args(hint)
+        if _name(node) == "dict":
+            key, value = hints or (Any, Any)
+            return [
+                (
+                    self._walk(key, k, "", left, sizes),
+                    self._walk(value, v, f"{place}[]", left, sizes.new_child()),
+                )
+                for k, v in parts
+            ]
+        shape = _limit(self._limits.get(place, ""))[0]
+        if len(hints) > 1 and hints[1] is not Ellipsis:
+            shape = (str(len(hints)),)
+        _check_shape((len(parts),), shape, place, sizes)
+        if len(hints) == 1 or (len(hints) > 1 and hints[1] is Ellipsis):
+            hints = (hints[0],) * len(parts)
+        hints = hints or (Any,) * len(parts)
+        return [
+            self._walk(h, part, f"{place}[]", left, sizes)
+            for h, part in zip(hints, parts, strict=True)
+        ]
+
+    def _array(self, node: Any, left: dict[int, AnyArray]) -> AnyArray:
+        if node["is"] in ("texts", "objects"):
+            given = node["of"]
+            if type(given) is not list:
+                raise ModelFileError("its labels are no list")
+            found = np.empty(len(given), dtype=object)
+            found[:] = given
+            return found
+        if type(node["of"]) is not int or node["of"] not in left:
+            raise ModelFileError("it refers to an array twice, or to one that it does not hold")
+        array = left.pop(node["of"])
+        return array.T if node["is"] == "turned" else array
+
+
+def _hints(kind: type) -> Any:
+    """Read the annotations of a record's fields; those with a default may be missing."""
+    if is_dataclass(kind):
+        later = {part.name: part.default is not MISSING for part in fields_of(kind)}
+    elif hasattr(kind, "_field_defaults"):
+        later = {name: name in kind._field_defaults for name in kind._fields}
+    else:
+        return Any
+    found = get_type_hints(kind)
+    return {f"{name}{'?' * may}": found[name] for name, may in later.items()}
+
+
+def _name(node: Any) -> str:
+    return str(node["is"]) if type(node) is dict else type(node).__name__
+
+
+@cache
+def _limit(text: str) -> tuple[tuple[str, ...] | None, str | None, str | None, str | None, bool]:
+    """Read a limit: shape, name, lowest, highest, and whether values may be unknown."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise KeyError(text)
+    shape, name, low, high, unknown = found.groups()
+    return None if shape is None else tuple(shape.split()), name, low, high, bool(unknown)
+
+
+def _amount(text: str, sizes: Sizes) -> float:
+    """Add up numbers and the names of sizes."""
+    return sum(
+        sizes[part] if part in sizes else float(part) for part in re.split(r"(?<!e)\+", text)
+    )
+
+
+def _check_array(array: AnyArray, hint: Any, text: str, place: str, sizes: Sizes) -> None:
+    kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
+    if kind is not Any and array.dtype != kind:
+        raise ModelFileError(f"its {place} has numbers of another type")
+    shape, _, low, high, unknown = _limit(text)
+    _check_shape(array.shape, shape, place, sizes)
+    if kind is Any or array.dtype.kind not in "fiu" or not array.size:
+        return
+    if unknown:
+        array = array[~np.isnan(array)]
+    lowest, highest = _WHOLE if array.dtype.kind in "iu" else _REAL
+    least = lowest if low is None else _amount(low, sizes)
+    most = highest if high is None else _amount(high, sizes)
+    if array.size and not least <= array.min() <= array.max() <= most:
+        raise ModelFileError(f"its {place} has numbers out of range")
+
+
+def _check_number(number: float, text: str, place: str, sizes: Sizes) -> None:
+    _, name, low, high, unknown = _limit(text)
+    lowest, highest = _WHOLE if type(number) is int else _REAL
+    least = lowest if low is None else _amount(low, sizes)
+    most = highest if high is None else _amount(high, sizes)
+    if not (least <= number <= most or (unknown and math.isnan(number))):
+        raise ModelFileError(f"its {place} is out of range")
+    if name is not None:
+        sizes.maps[-1][name] = int(number)
+
+
+def _check_shape(
+    found: tuple[int, ...], named: tuple[str, ...] | None, place: str, sizes: ChainMap[str, int]
+) -> None:
+    if named is None:
+        return
+    fits = len(found) == len(named)
+    for size, text in zip(found, named, strict=False):
+        if text.isidentifier() and text not in sizes:
+            (sizes if text[0].isupper() else sizes.maps[-1])[text] = size
+        fits = fits and size in [_amount(each, sizes) for each in text.split("|")]
+    if not fits:
+        raise ModelFileError(f"its {place} has a shape that does not agree with the rest")
