@@ -31,7 +31,13 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
-from skinformer.timeline.target_scale import FittedTransformer, apply, observe_targets
+from skinformer.timeline.target_scale import (
+    FittedTransformer,
+    TargetScale,
+    apply,
+    observe_records,
+    observe_targets,
+)
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between, window_rows
 
@@ -93,9 +99,14 @@ def fit_scale(
     make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
     plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
     positive, wanted = least > 0, settings.target_transform
+
+    def limited(logs: BoolArray) -> TargetScale:
+        steps = settings.pred_len
+        return observe_records(plain.with_logs(logs), table.columns, table.first_row, steps)
+
     if wanted == "log":
         validation.check_positive(least, positive, roles.targets, names)
-        return make(targets=plain.with_logs(positive))
+        return make(targets=limited(positive))
     if wanted is not None and wanted != "auto":
         shapes = [
             _fit_transformer(wanted, column, rows, name, settings.head)
@@ -109,7 +120,7 @@ def fit_scale(
     for j, some in enumerate(positive.T):
         if some.any():
             logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - tail)[some])
-    return make(targets=plain.with_logs(logs)) if logs.any() else scaler
+    return make(targets=limited(logs)) if logs.any() else scaler
 
 
 def _fit_transformer(
