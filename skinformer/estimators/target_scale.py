@@ -33,7 +33,6 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
 from skinformer.timeline.target_scale import (
     FittedTransformer,
-    TargetScale,
     apply,
     observe_records,
     observe_targets,
@@ -99,14 +98,15 @@ def fit_scale(
     make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
     plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
     positive, wanted = least > 0, settings.target_transform
-
-    def limited(logs: BoolArray) -> TargetScale:
-        steps = settings.pred_len
-        return observe_records(plain.with_logs(logs), table.columns, table.first_row, steps)
-
+    limited = partial(
+        observe_records,
+        columns=table.columns,
+        first_row=table.first_row,
+        n_steps=settings.pred_len,
+    )
     if wanted == "log":
         validation.check_positive(least, positive, roles.targets, names)
-        return make(targets=limited(positive))
+        return make(targets=limited(plain.with_logs(positive)))
     if wanted is not None and wanted != "auto":
         shapes = [
             _fit_transformer(wanted, column, rows, name, settings.head)
@@ -120,7 +120,7 @@ def fit_scale(
     for j, some in enumerate(positive.T):
         if some.any():
             logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - tail)[some])
-    return make(targets=limited(logs)) if logs.any() else scaler
+    return make(targets=limited(plain.with_logs(logs))) if logs.any() else scaler
 
 
 def _fit_transformer(

@@ -20,7 +20,7 @@ __all__ = ["Limits", "Scaler", "affine_link", "fit_scaler"]
 _CHUNK = 1 << 17
 
 #: Factor by which no forecast exceeds what is free for it: what is beyond is compressed.
-_BEYOND = 1.2
+_BEYOND = 1.1
 
 #: Deviations from the mean beyond which squares overflow in the network's single precision.
 _FARTHEST = 1e18

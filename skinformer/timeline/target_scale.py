@@ -389,8 +389,8 @@ def observe_records(
     Returns
     -------
     TargetScale
-        With limits: beyond a record lies a quarter more, and what so many steps of the later half
-        of the training rows added to it, at most, or to that of half of the panel's series.
+        With limits: beyond a record lies what so many steps of the later half of the training rows
+        added to it at most, or to that of half of the panel's series; a quarter at least.
 
     Examples
     --------
@@ -398,7 +398,7 @@ def observe_records(
     >>> scale, _ = observe_targets([2.0 ** np.arange(9)], rows[0], 1)
     >>> grown = observe_records(scale.with_logs(scale.floor == 0), [2.0 ** np.arange(9)], *rows)
     >>> np.exp2(grown.top / np.log(2)).item(), np.exp(grown.rise).round(3).item()
-    (256.0, 5.0)
+    (256.0, 4.0)
     """
     top, rise = np.full((2, *scale.logs.shape), np.inf)
     for j in range(scale.n_targets):
@@ -412,7 +412,7 @@ def observe_records(
             rise[i, j] = (later[n:] - later[:-n]).max() * n_steps / n if n > 0 else 0.0
         some = scale.logs[:, j]
         rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j])) if some.any() else 0.0
-    return replace(scale, top=top, rise=rise + np.log(_FREE))
+    return replace(scale, top=top, rise=np.maximum(rise, np.log(_FREE)))
 
 
 def _with_largest(
