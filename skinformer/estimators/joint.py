@@ -206,7 +206,7 @@ class JointForecaster:
             return self._limited(joint, rows, origins)
         share = trust[:, None].astype(np.float32)
         alone = self.module(rows, origins, np.zeros_like(trust))
-        whole = alone + (joint - alone) / np.where(share > 0, share, 1)
+        whole: Float32Array = alone + (joint - alone) / np.where(share > 0, share, np.float32(1))
         low, high = self._limited(alone, rows, origins), self._limited(whole, rows, origins)
         return np.where((low != alone) | (high != whole), low + share * (high - low), joint)
 
