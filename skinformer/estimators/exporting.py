@@ -141,7 +141,9 @@ def _units(scaler: Scaler, n_targets: int) -> Units:
     if scaler.targets is not None:
         tables = {name: getattr(scaler.targets, name) for name in tables}
     tables |= {"mean": scaler.mean, "scale": scaler.scale}
-    return Units(**{name: torch.from_numpy(table.copy()) for name, table in tables.items()})
+    limits = tuple(torch.from_numpy(table) for table in scaler.limits or ())
+    copied = {name: torch.from_numpy(table.copy()) for name, table in tables.items()}
+    return Units(**copied, limits=limits)
 
 
 def _static(model: FittedState) -> Float32Array:

@@ -318,7 +318,8 @@ class StepForecaster:
                 raise AssertionError  # they are judged by one
             return ClassForecaster(judged, *rest, self.head)
         corrects = isinstance(self.module, Corrected)
-        return JointForecaster(judged, *rest, self.module_head, corrects)
+        limits = self.scaler.with_unseen().limits
+        return JointForecaster(judged, *rest, self.module_head, corrects, limits)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""

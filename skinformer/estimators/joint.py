@@ -15,6 +15,8 @@ from skinformer.estimators.rolling import Rows
 from skinformer.estimators.shares import Shares
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Limits
+from skinformer.timeline.windows import window_rows
 
 __all__ = ["JointForecaster", "WindowShares"]
 
@@ -63,6 +65,8 @@ class JointForecaster:
         What their outputs are; everyone else gives points.
     corrects : bool
         Whether there are ridges that the network corrects.
+    limits : Limits or None, default=None
+        What no forecaster exceeds by much, of each series and of new ones.
     """
 
     judged: Judged
@@ -72,6 +76,7 @@ class JointForecaster:
     module: ModuleForecaster
     head: Head
     corrects: bool
+    limits: Limits | None = None
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """
@@ -93,7 +98,7 @@ class JointForecaster:
         if self.judged.shares is not None:
             return self._shared(rows, origins, self.judged.shares)
         if self.judged.simple is None:
-            return self.module(rows, origins, None)
+            return self._ask(rows, origins, None)
         return self._around(self._classical(rows, origins), None)
 
     def _shared(self, rows: Rows, origins: IntArray, shares: Shares) -> Float32Array:
@@ -107,9 +112,9 @@ class JointForecaster:
                 points[some] += share[some] * forecast(some)
 
         if self.head.middle is None:
-            add(ridges, lambda some: self.module(rows, origins[some], trust[some]))
+            add(ridges, lambda some: self._ask(rows, origins[some], trust[some]))
         else:
-            outputs = self.module(rows, origins, trust)
+            outputs = self._ask(rows, origins, trust)
             points += (ridges * self.head.point(outputs)).astype(np.float32)
         add(classical, lambda some: self._classical(rows, origins[some]))
         add(tabular, lambda some: self._tabular(rows, origins[some]))
@@ -189,7 +194,34 @@ class JointForecaster:
         }
 
     def _modular(self, rows: Rows, origins: IntArray, trust: Float64Array) -> Float32Array:
-        return self.head.point(self.module(rows, origins, trust if self.corrects else None))
+        return self.head.point(self._ask(rows, origins, trust if self.corrects else None))
+
+    def _ask(self, rows: Rows, origins: IntArray, trust: Float64Array | None) -> Float32Array:
+        """Ask ridges and network, each of which is limited before they are mixed."""
+        joint = self.module(rows, origins, trust)
+        if trust is None:
+            trust = np.full((len(origins), self.sizes.n_targets), self.judged.trust)
+        mixed = self.corrects and bool(((trust > 0) & (trust < 1)).any())
+        if self.limits is None or self.head.middle is not None or not mixed:
+            return self._limited(joint, rows, origins)
+        share = trust[:, None].astype(np.float32)
+        alone = self.module(rows, origins, np.zeros_like(trust))
+        whole: Float32Array = alone + (joint - alone) / np.where(share > 0, share, np.float32(1))
+        low, high = self._limited(alone, rows, origins), self._limited(whole, rows, origins)
+        return np.where((low != alone) | (high != whole), low + share * (high - low), joint)
+
+    def _limited(self, forecast: Float32Array, rows: Rows, origins: IntArray) -> Float32Array:
+        """Compress what neither the series so far nor the window gives a reason for."""
+        if self.limits is None:
+            return forecast
+        series = np.minimum(self.series[rows.track[origins]], len(self.limits.top) - 1)
+        length, k = self.sizes.seq_len, self.sizes.n_targets
+
+        def seen(some: IntArray) -> Float32Array:
+            values = rows.values[window_rows(origins[some] - length, length), :k]
+            return np.asarray(np.fmax.reduce(values, axis=1))
+
+        return self.limits.apply(forecast, series, seen)
 
     def _around(self, points: Float32Array, outputs: Float32Array | None) -> Float32Array:
         """Put outputs around points; all are the point where there are none."""
@@ -204,12 +236,14 @@ class JointForecaster:
         simple, track = self.judged.simple, rows.track[origins]
         if simple is None:
             raise AssertionError  # a share without its forecaster
-        return simple.forecast(rows.values, rows.begin[track], self.series[track], origins)
+        points = simple.forecast(rows.values, rows.begin[track], self.series[track], origins)
+        return self._limited(points, rows, origins)
 
     def _tabular(self, rows: Rows, origins: IntArray) -> Float32Array:
         tabular, track = self.judged.tabular, rows.track[origins]
         if tabular is None:
             raise AssertionError  # a share without its forecaster
-        return tabular.forecast(
+        points = tabular.forecast(
             rows.values, rows.begin[track], origins, rows.steps[origins], self.clock
         )
+        return self._limited(points, rows, origins)

@@ -84,6 +84,8 @@ LIMITS: dict[str, str] = {
     "TargetScale.logs": "[Scaled n_labels]",
     "TargetScale.smear": "[Scaled n_labels] 0..100",
     "TargetScale.transformers": "[0]",
+    "TargetScale.top": "[Scaled n_labels] -1e3..inf",
+    "TargetScale.rise": "[Scaled n_labels] 0..inf",
     # what columns are
     "Roles.targets": "[n_labels]",
     "Roles.past": "[n_past]",

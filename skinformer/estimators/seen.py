@@ -259,11 +259,16 @@ class WindowModel:
 
     @property
     def is_linear(self) -> bool:
-        """Whether ridges alone forecast this window."""
+        """Whether ridges alone forecast this window, below its limit."""
         if not isinstance(self.forecaster.module, Corrected):
             return False
-        shares = self._joint.shares_of(*self._canvas(self.window.values[None]))
-        return not (shares.classical.any() or shares.tabular.any() or shares.trust.any())
+        joint, window = self._joint, self._canvas(self.window.values[None])
+        shares = joint.shares_of(*window)
+        if shares.classical.any() or shares.tabular.any() or shares.trust.any():
+            return False
+        return joint.limits is None or np.array_equal(
+            joint(*window), replace(joint, limits=None)(*window)
+        )
 
     def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
         """

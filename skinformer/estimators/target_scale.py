@@ -31,7 +31,12 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler, fit_scaler
-from skinformer.timeline.target_scale import FittedTransformer, apply, observe_targets
+from skinformer.timeline.target_scale import (
+    FittedTransformer,
+    apply,
+    observe_records,
+    observe_targets,
+)
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between, window_rows
 
@@ -44,6 +49,8 @@ _MAX_WINDOWS, _LONGEST = 20_000, 256
 _MARGIN = 0.03
 #: Forecasts of its own at which a series counts as much as the panel does for it.
 _PRIOR = 6.0
+#: Stretches of a long tail, of as many forecasts at least, all of which have to say the same.
+_STRETCHES = 4
 #: Series at which a panel is believed half: one alone must not believe itself.
 _DOUBT = 5.0
 #: Log ratio of errors that counts at most, so that no series speaks for the others.
@@ -91,9 +98,15 @@ def fit_scale(
     make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
     plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
     positive, wanted = least > 0, settings.target_transform
+    limited = partial(
+        observe_records,
+        columns=table.columns,
+        first_row=table.first_row,
+        n_steps=settings.pred_len,
+    )
     if wanted == "log":
         validation.check_positive(least, positive, roles.targets, names)
-        return make(targets=plain.with_logs(positive))
+        return make(targets=limited(plain.with_logs(positive)))
     if wanted is not None and wanted != "auto":
         shapes = [
             _fit_transformer(wanted, column, rows, name, settings.head)
@@ -107,7 +120,7 @@ def fit_scale(
     for j, some in enumerate(positive.T):
         if some.any():
             logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - tail)[some])
-    return make(targets=plain.with_logs(logs)) if logs.any() else scaler
+    return make(targets=limited(plain.with_logs(logs))) if logs.any() else scaler
 
 
 def _fit_transformer(
@@ -150,6 +163,8 @@ class _HeldOut(NamedTuple):
     """Mean absolute or root mean square, shape (n_series,); NaN where nothing is known."""
     n_forecasts: Float64Array
     """Whole forecasts that the tail of each series holds, shape (n_series,)."""
+    stretches: Float64Array
+    """The error in each stretch of a long tail, shape (n_series, 4); NaN where there is none."""
 
 
 def _judge_logs(table: Table, settings: FitSettings, n_tail: IntArray) -> BoolArray:
@@ -188,11 +203,15 @@ def _held_out(
     )
     origins = windows[1].thinned(min(_MAX_WINDOWS, 1 + _MAX_VALUES // pred_len))
     series = timeline.series_of(origins)
-    total, weight = np.zeros((2, timeline.n_series))
+    held = windows[1].high - windows[1].low + 1
+    n_forecasts = np.where(held > 0, (held - 1) / pred_len + 1, 0.0)
+    n_parts = np.clip(n_forecasts // _PRIOR, 1, _STRETCHES).astype(np.int64)
+    stretch = (origins - windows[1].low[series]) * n_parts[series] // held[series]
+    total, weight = np.zeros((2, timeline.n_series, _STRETCHES))
     for part in gather(problem, origins):
         n = len(part.last)
-        rows, owner = window_rows(origins[:n], pred_len), series[:n]
-        origins, series = origins[n:], series[n:]
+        rows, owner, place = window_rows(origins[:n], pred_len), series[:n], stretch[:n]
+        origins, series, stretch = origins[n:], series[n:], stretch[n:]
         forecast = part.past[:, :, 0] @ fit.own[0] + part.last
         each = np.repeat(owner, pred_len)
         forecast = scaler.inverse(forecast.reshape(-1, 1), each).reshape(n, pred_len)
@@ -200,12 +219,13 @@ def _held_out(
         with np.errstate(over="ignore"):
             apart = np.abs(forecast - table.columns[0][rows]) / unit[owner]
             apart = np.where(known > 0, apart**2 if settings.head.of_mean else apart, 0.0)
-        np.add.at(total, owner, (apart * known).sum(axis=1))
-        np.add.at(weight, owner, known.sum(axis=1))
-    error = np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0)
-    held = windows[1].high - windows[1].low + 1
-    n_forecasts = np.where(held > 0, (held - 1) / pred_len + 1, 0.0)
-    return _HeldOut(np.sqrt(error) if settings.head.of_mean else error, n_forecasts)
+        np.add.at(total, (owner, place), (apart * known).sum(axis=1))
+        np.add.at(weight, (owner, place), known.sum(axis=1))
+    total, weight = (np.column_stack([x.sum(axis=1), x]) for x in (total, weight))
+    error = np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    error = np.sqrt(error) if settings.head.of_mean else error
+    error[:, 1:][n_parts == 1] = np.nan
+    return _HeldOut(error[:, 0], n_forecasts, error[:, 1:])
 
 
 def _sizes(settings: FitSettings) -> ModelSizes:
@@ -223,7 +243,9 @@ def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
     panel = ratio.sum() / (judged.sum() + _DOUBT)
     share = np.where(judged, values.n_forecasts / (values.n_forecasts + _PRIOR), 0.0)
     better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
-    return better
+    # A season of one year, however many forecasts it holds, says little about the next.
+    unsure = logs.stretches > np.exp(-_MARGIN) * values.stretches  # NaN: no
+    return np.asarray(better & ~unsure.any(axis=1))
 
 
 def smeared(

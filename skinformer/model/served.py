@@ -28,6 +28,9 @@ class Units(nn.Module):
     low, smear, floor : Tensor of shape (n_series, n_targets), float64
         What smaller values count as, what is added to forecasts of logarithms, and what no
         forecast falls below.
+    limits : tuple of Tensor of shape (n_series, n_targets), float32, default=()
+        The largest value so far, how far beyond it forecasts go freely, and how far beyond that at
+        most, standardised.
 
     Notes
     -----
@@ -56,6 +59,9 @@ class Units(nn.Module):
     low: Tensor
     smear: Tensor
     floor: Tensor
+    top: Tensor
+    rise: Tensor
+    width: Tensor
 
     def __init__(
         self,
@@ -66,8 +72,12 @@ class Units(nn.Module):
         low: Tensor,
         smear: Tensor,
         floor: Tensor,
+        limits: tuple[Tensor, ...] = (),
     ) -> None:
         super().__init__()
+        self.is_limited = bool(limits)
+        for name, table in zip(("top", "rise", "width"), limits, strict=False):
+            self.register_buffer(name, table)
         self.register_buffer("mean", mean)
         self.register_buffer("scale", scale)
         self.register_buffer("logs", logs)
@@ -127,6 +137,30 @@ class Units(nn.Module):
         mean = self.row(self.mean[:, columns], series)[:, None]
         scale = self.row(self.scale[:, columns], series)[:, None]
         return ((values - mean) / scale).float()
+
+    def limit(self, forecast: Tensor, past: Tensor, series: Tensor | None) -> Tensor:
+        """Compress what goes beyond the limits.
+
+        Parameters
+        ----------
+        forecast : Tensor of shape (batch, pred_len, n_targets)
+            Standardised.
+        past : Tensor of shape (batch, length, n_columns)
+            Standardised windows, the targets first.
+        series : Tensor of shape (batch,), int64, or None
+            The series of each window.
+
+        Returns
+        -------
+        Tensor of shape (batch, pred_len, n_targets)
+            Changed only where it goes beyond.
+        """
+        seen = past[..., : forecast.shape[-1]].amax(dim=1)
+        knee = torch.maximum(self.row(self.top, series), seen) + self.row(self.rise, series)
+        knee, width = knee[:, None], self.row(self.width, series)[:, None]
+        beyond = forecast > knee
+        over = torch.where(beyond, forecast - knee, 1.0)
+        return torch.where(beyond, knee + width / (1 + width / over), forecast)
 
     def restore(self, forecast: Tensor, series: Tensor | None) -> tuple[Tensor, Tensor]:
         """Put forecasts into the units of the targets.
@@ -295,9 +329,25 @@ class ServedForecast(nn.Module):
         inputs += [*self._categories(series, time), *self._times(instant)]
         if self.trust is not None:
             inputs.append(self.units.row(self.trust, series).expand(past.shape[0], -1))
-        forecast, fed_back = self.units.restore(self.module(*inputs), series)
+        forecast, fed_back = self.units.restore(self._limited(inputs, series), series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
+
+    def _limited(self, inputs: list[Tensor | None], series: Tensor | None) -> Tensor:
+        """Forecast; ridges and network are limited before they are mixed."""
+        joint: Tensor = self.module(*inputs)
+        past = inputs[0]
+        if not self.units.is_limited or past is None:
+            return joint
+        if not isinstance(self.module, Corrected):
+            return self.units.limit(joint, past, series)
+        share = self.module.trust.expand(1, 1, joint.shape[-1])
+        if self.trust is not None:
+            share = self.units.row(self.trust, series)[:, None]
+        alone = self.module.path(*inputs[:4])
+        whole = alone + (joint - alone) / torch.where(share > 0, share, 1.0)
+        low, high = (self.units.limit(each, past, series) for each in (alone, whole))
+        return torch.where((low != alone) | (high != whole), low + share * (high - low), joint)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +13,68 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Scaler", "affine_link", "fit_scaler"]
+__all__ = ["Limits", "Scaler", "affine_link", "fit_scaler"]
 
 
 #: Rows that are handled in float64 at a time: bounds the temporary memory.
 _CHUNK = 1 << 17
 
+#: Factor by which no forecast exceeds what is free for it: what is beyond is compressed.
+_BEYOND = 1.1
+
 #: Deviations from the mean beyond which squares overflow in the network's single precision.
 _FARTHEST = 1e18
+
+
+class Limits(NamedTuple):
+    """
+    How high forecasts of each series may go, standardised; infinitely without logarithms.
+
+    Parameters
+    ----------
+    top, rise, width : ndarray of float32, shape (n_series, n_targets)
+        The largest value so far; how far beyond it, or beyond the largest of a window, forecasts go
+        freely; and how far beyond that they come at most.
+    """
+
+    top: Float32Array
+    rise: Float32Array
+    width: Float32Array
+
+    def apply(
+        self, forecast: Float32Array, series: IntArray, seen: Callable[[IntArray], Float32Array]
+    ) -> Float32Array:
+        """
+        Compress what goes beyond its limit.
+
+        Parameters
+        ----------
+        forecast : ndarray of float32, shape (n, n_steps, n_targets, …)
+            Standardised; left as it is.
+        series : ndarray of int64, shape (n,)
+            The series of each.
+        seen : callable
+            Gives the largest values of the windows with the given numbers, (n_some, n_targets).
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_steps, n_targets, …)
+            The same array where nothing goes beyond.
+        """
+        deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
+        level, rise = self.top[series], self.rise[series]
+        axes = tuple(range(1, forecast.ndim))
+        some = np.flatnonzero((forecast > (level + rise)[deep]).any(axis=axes))
+        if not len(some):
+            return forecast
+        knee = (np.maximum(level[some], seen(some)) + rise[some])[deep]
+        width = self.width[series[some]][deep]
+        high = forecast[some]
+        over = np.where(high > knee, high - knee, np.float32(1))
+        out = forecast.copy()
+        # Rational, so that every machine, and every exported graph, computes the same.
+        out[some] = np.where(high > knee, knee + width / (1 + width / over), high)
+        return out
 
 
 @dataclass(frozen=True)
@@ -141,6 +196,19 @@ class Scaler:
         out *= self.scale[series, :k]
         out += self.mean[series, :k]
         return out if self.targets is None else self.targets.inverse(out, series)
+
+    @property
+    def limits(self) -> Limits | None:
+        """What no forecast exceeds by much; None where no logarithms are taken."""
+        targets = self.targets
+        if targets is None or targets.top is None or targets.rise is None:
+            return None
+        k = targets.n_targets
+        scale = np.where(targets.logs, self.scale[:, :k], 1.0)
+        mean = np.where(targets.logs, self.mean[:, :k], 0.0)
+        rise = np.maximum(targets.rise - targets.smear, 0.0)  # a mean lies above its median
+        tables = (targets.top - mean) / scale, rise / scale, np.log(_BEYOND) / scale
+        return Limits(*(table.astype(np.float32) for table in tables))
 
     def restored(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
         """

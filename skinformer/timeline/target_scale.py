@@ -10,13 +10,15 @@ import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["FittedTransformer", "TargetScale", "observe_targets"]
+__all__ = ["FittedTransformer", "TargetScale", "observe_records", "observe_targets"]
 
 #: Share of a series' least value below which logarithms take no notice, so that a zero that comes
 #: later is far below all others, not infinitely far.
 _LOWEST = 0.01
 #: Logarithms beyond which double precision has no number.
 _FARTHEST = float(np.log(np.finfo(np.float64).max))
+#: Factor by which a forecast of logarithms may break a record without being asked for a reason.
+_FREE = 1.25
 #: Share of the largest value that a value may lie below zero and count as zero: rounding.
 _ROUNDING = 1e-9
 
@@ -150,6 +152,9 @@ class TargetScale:
         What is added to forecasts of logarithms, so that their exponentials are means.
     transformers : tuple of FittedTransformer
         One for each target, which all series share; none for logarithms alone.
+    top, rise : ndarray of shape (n_series, n_targets), or None
+        The largest logarithm so far, and how far beyond it and a window's own largest one a
+        forecast goes freely; infinite without logarithms. None sets no limit.
     """
 
     floor: Float64Array
@@ -157,6 +162,8 @@ class TargetScale:
     logs: BoolArray
     smear: Float64Array
     transformers: tuple[FittedTransformer, ...] = ()
+    top: Float64Array | None = None
+    rise: Float64Array | None = None
 
     @property
     def n_targets(self) -> int:
@@ -263,6 +270,8 @@ class TargetScale:
             low=self.low[chosen],
             logs=self.logs[chosen],
             smear=self.smear[chosen],
+            top=None if self.top is None else self.top[chosen],
+            rise=None if self.rise is None else self.rise[chosen],
         )
 
     def with_unseen(self) -> TargetScale:
@@ -272,8 +281,8 @@ class TargetScale:
         Returns
         -------
         TargetScale
-            It takes logarithms where more than half of the series do and none lay below zero, and
-            has a bound where all have.
+            It takes logarithms where more than half of the series do and none lay below zero, has a
+            bound where all have, and the limits of the largest.
         """
         bounded = (self.floor == 0).all(axis=0)
         logs = bounded & (self.logs.mean(axis=0) > 0.5)
@@ -285,6 +294,8 @@ class TargetScale:
             low=np.vstack([self.low, low]),
             logs=np.vstack([self.logs, logs]),
             smear=np.vstack([self.smear, smear]),
+            top=_with_largest(self.top, self.logs, logs),
+            rise=_with_largest(self.rise, self.logs, logs),
         )
 
     def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> TargetScale:
@@ -303,13 +314,16 @@ class TargetScale:
         TargetScale
             With the bounds that are left; exponentials keep theirs.
         """
-        floor = self.floor.copy()
+        floor, top = self.floor.copy(), None if self.top is None else self.top.copy()
         some = np.flatnonzero(np.diff(first_row))
         for j in range(self.n_targets if len(some) else 0):
             least = _least(columns[j], first_row[some])
             below = (least < -_ROUNDING * _largest(columns[j])) & ~self.logs[some, j]
             floor[some[below], j] = -np.inf
-        return replace(self, floor=floor)
+            if top is not None:
+                most = np.fmax.reduceat(columns[j], first_row[some]).astype(np.float64)
+                top[some, j] = np.fmax(top[some, j], np.log(np.fmax(most, self.low[some, j])))
+        return replace(self, floor=floor, top=top)
 
 
 def observe_targets(
@@ -350,6 +364,65 @@ def observe_targets(
         smear=np.zeros(positive.shape),
     )
     return scale, least
+
+
+def observe_records(
+    scale: TargetScale,
+    columns: list[npt.NDArray[np.generic]],
+    first_row: IntArray,
+    n_steps: int,
+) -> TargetScale:
+    """
+    Find how high logarithms came, and by how much they broke their records.
+
+    Parameters
+    ----------
+    scale : TargetScale
+        Which takes logarithms somewhere.
+    columns : list of ndarray of shape (n,)
+        Raw values, the targets first; NaN is missing.
+    first_row : ndarray of int64, shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, one at least.
+    n_steps : int
+        Steps of a forecast.
+
+    Returns
+    -------
+    TargetScale
+        With limits: beyond a record lies what so many steps of the later half of the training rows
+        added to it at most, or to that of half of the panel's series; a quarter at least.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 9]), 2
+    >>> scale, _ = observe_targets([2.0 ** np.arange(9)], rows[0], 1)
+    >>> grown = observe_records(scale.with_logs(scale.floor == 0), [2.0 ** np.arange(9)], *rows)
+    >>> np.exp2(grown.top / np.log(2)).item(), np.exp(grown.rise).round(3).item()
+    (256.0, 4.0)
+    """
+    top, rise = np.full((2, *scale.logs.shape), np.inf)
+    for j in range(scale.n_targets):
+        for i in np.flatnonzero(scale.logs[:, j]):
+            values = columns[j][first_row[i] : first_row[i + 1]].astype(np.float64)
+            values = np.log(np.maximum(values, scale.low[i, j]))
+            record = np.fmax.accumulate(values[~np.isnan(values)])
+            later = record[len(record) // 2 :]
+            n = min(n_steps, len(later) - 1)
+            top[i, j] = record[-1]
+            rise[i, j] = (later[n:] - later[:-n]).max() * n_steps / n if n > 0 else 0.0
+        some = scale.logs[:, j]
+        rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j])) if some.any() else 0.0
+    return replace(scale, top=top, rise=np.maximum(rise, np.log(_FREE)))
+
+
+def _with_largest(
+    table: Float64Array | None, logs: BoolArray, new: BoolArray
+) -> Float64Array | None:
+    """Append the largest number of the series that take logarithms, where a new one does."""
+    if table is None:
+        return None
+    largest = table.max(axis=0, where=logs, initial=-np.inf)
+    return np.vstack([table, np.where(new, largest, np.inf)])
 
 
 def _least(column: npt.NDArray[np.generic], start: IntArray) -> Float64Array:
