@@ -108,6 +108,6 @@ def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -
             moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
             try:
                 return work(torch.from_numpy(moved))
-            except torch.linalg.LinAlgError as error:
+            except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
                 last = error
     raise last

@@ -199,8 +199,8 @@ LINKS = [
     Mutant(
         "files: a shape need not agree with the rest",
         "skinformer/persistence/schema.py",
-        "    if not fits:\n        raise ModelFileError(f\"its {place} has a shape",
-        "    if False:\n        raise ModelFileError(f\"its {place} has a shape",
+        '    if not fits:\n        raise ModelFileError(f"its {place} has a shape',
+        '    if False:\n        raise ModelFileError(f"its {place} has a shape',
         tests=("tests/persistence/test_damage.py",),
     ),
     Mutant(

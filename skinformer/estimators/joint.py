@@ -204,9 +204,10 @@ class JointForecaster:
         mixed = self.corrects and bool(((trust > 0) & (trust < 1)).any())
         if self.limits is None or self.head.middle is not None or not mixed:
             return self._limited(joint, rows, origins)
-        share = trust[:, None].astype(np.float32)
+        share: Float32Array = trust[:, None].astype(np.float32)
         alone = self.module(rows, origins, np.zeros_like(trust))
-        whole: Float32Array = alone + (joint - alone) / np.where(share > 0, share, np.float32(1))
+        part: Float32Array = np.where(share > 0, share, np.float32(1))
+        whole: Float32Array = alone + (joint - alone) / part
         low, high = self._limited(alone, rows, origins), self._limited(whole, rows, origins)
         return np.where((low != alone) | (high != whole), low + share * (high - low), joint)
 

@@ -256,7 +256,7 @@ def _path_agrees(path: Any, sizes: Sizes) -> bool:
         fits = fits and n_columns in range(sizes["n_targets"], n_inputs + 1)
         fits = fits and len(phases.places) <= sizes["n_fields"]
         fits = fits and (n_others or n_read == n_own + 1)
-    return fits and max(n_seen) <= sizes["seq_len"]
+    return bool(fits and max(n_seen) <= sizes["seq_len"])
 
 
 def _reads_what_it_used(ready: Any, _: Sizes) -> bool:

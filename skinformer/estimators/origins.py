@@ -70,6 +70,8 @@ def _forecast_some(
     wanted = origins_between(start, start + horizon - 1)
     if isinstance(forecaster, RangeForecaster):  # what was filled in tells of no error
         if history.weight is not None:
-            values = np.where((history.weight[rows] > 0).all(axis=1)[:, None], values, np.nan)
+            values = np.where(
+                np.all(history.weight[rows] > 0, axis=1, keepdims=True), values, np.nan
+            )
         forecaster = replace(forecaster, given=given._replace(values=values))
     return forecaster.rolled(given, asked, wanted, place, history.clock)

@@ -52,7 +52,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["FILES", "flatten", "read", "unflatten"]
+__all__ = ["FILES", "check_content", "flatten", "read", "unflatten"]
 
 _RECORDS = (
     *CLOCKS,
@@ -208,23 +208,14 @@ _CONTENT = {
 }
 
 
-def read(tree: Any, arrays: list[AnyArray]) -> Any:
-    """
-    Build what a file holds, after all of it was checked.
-
-    Parameters
-    ----------
-    tree : Any
-        From the file.
-    arrays : list of ndarray
-        What it refers to.
-
-    Returns
-    -------
-    dict
-        Parameters and fitted attributes.
-    """
+def check_content(tree: Any, arrays: list[AnyArray]) -> None:
+    """Raise ModelFileError unless a tree and its arrays are those of a fitted model."""
     _SCHEMA.check(tree, arrays, _CONTENT)
+
+
+def read(tree: Any, arrays: list[AnyArray]) -> Any:
+    """Build the parameters and fitted attributes that a file holds, after all of it was checked."""
+    check_content(tree, arrays)
     return FILES.decode(tree, arrays)
 
 

@@ -15,11 +15,12 @@ import skinformer
 from skinformer import validation
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.future import nothing_observed
-from skinformer.estimators.plain import FILES
+from skinformer.estimators.plain import FILES, check_content
 from skinformer.estimators.ranges import RangeForecaster
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (
     Content,
+    ModelFileError,
     NotPlainError,
     write_content,
 )
@@ -60,8 +61,11 @@ def save(
     content = {"params": params | {"checkpoint": None}, "fitted": state, "versions": _versions()}
     try:
         tree, arrays = FILES.encode(content)
+        check_content(tree, arrays)  # a file that `load` refuses would be a model lost
     except NotPlainError as error:
         validation.refuse_to_save(error.place, error.value)
+    except ModelFileError as error:
+        validation.refuse_to_save_extremes(error)
     write_content(path, Content(tree, arrays))
 
 

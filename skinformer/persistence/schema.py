@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import MISSING, is_dataclass
 from dataclasses import fields as fields_of
 from functools import cache
@@ -25,7 +25,7 @@ from skinformer.timeline.arrays import AnyArray
 
 __all__ = ["Rule", "Schema", "Sizes"]
 
-Sizes: TypeAlias = MutableMapping[str, int]
+Sizes: TypeAlias = ChainMap[str, int]
 Rule: TypeAlias = Callable[[Any, Sizes], Any]
 
 _LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w+)=)?(\S+)\.\.(\S+))?\s*(nan)?")
@@ -55,7 +55,7 @@ class Schema:
     def __init__(
         self,
         kinds: Iterable[Kind],
-        fields: Mapping[str, Any],
+        fields: dict[str, Any],
         limits: Mapping[str, str],
         rules: Mapping[str, Rule],
     ) -> None:
@@ -87,10 +87,11 @@ class Schema:
             raise ModelFileError("it holds arrays that nothing refers to")
 
     def _walk(
-        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: ChainMap[str, int]
+        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
     ) -> Any:
         """Give what a node holds: records as namespaces, without building anything."""
         hint, name = self._fitting(hint, node, place), _name(node)
+        found: Any
         if name in _ARRAYS:
             found = self._array(node, left)
             _check_array(found, hint, self._limits.get(place.rstrip("[]"), ""), place, sizes)
@@ -148,7 +149,7 @@ class Schema:
         node: Any,
         place: str,
         left: dict[int, AnyArray],
-        sizes: ChainMap[str, int],
+        sizes: Sizes,
     ) -> Any:
         given, known = dict(node["of"]), {name.rstrip("?"): hints[name] for name in hints}
         needed = {name for name in hints if name[-1] != "?"}
@@ -160,7 +161,7 @@ class Schema:
         return SimpleNamespace(**each)
 
     def _each(
-        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: ChainMap[str, int]
+        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
     ) -> Any:
         """Walk through a list, a tuple or a dict of any keys."""
         parts, hints = node if type(node) is list else node["of"], get_args(hint)
@@ -204,7 +205,8 @@ def _hints(kind: type) -> Any:
     if is_dataclass(kind):
         later = {part.name: part.default is not MISSING for part in fields_of(kind)}
     elif hasattr(kind, "_field_defaults"):
-        later = {name: name in kind._field_defaults for name in kind._fields}
+        defaults: dict[str, Any] = kind._field_defaults
+        later = {name: name in defaults for name in kind.__annotations__}
     else:
         return Any
     found = get_type_hints(kind)
@@ -261,7 +263,7 @@ def _check_number(number: float, text: str, place: str, sizes: Sizes) -> None:
 
 
 def _check_shape(
-    found: tuple[int, ...], named: tuple[str, ...] | None, place: str, sizes: ChainMap[str, int]
+    found: tuple[int, ...], named: tuple[str, ...] | None, place: str, sizes: Sizes
 ) -> None:
     if named is None:
         return

@@ -118,6 +118,7 @@ from skinformer.validation.persistence import (
     check_own_class,
     check_saved_history,
     refuse_to_save,
+    refuse_to_save_extremes,
 )
 from skinformer.validation.pictures import (
     check_any_epoch,
@@ -349,6 +350,7 @@ __all__ = [
     "raise_unseen_series",
     "read_times",
     "refuse_to_save",
+    "refuse_to_save_extremes",
     "score_weight",
     "sorted_classes",
     "time_labels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["check_own_class", "check_saved_history", "refuse_to_save"]
+__all__ = ["check_own_class", "check_saved_history", "refuse_to_save", "refuse_to_save_extremes"]
 
 _INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
 
@@ -29,22 +29,16 @@ def check_own_class(model: Any, own: tuple[type, ...]) -> None:
 
 
 def refuse_to_save(place: str, value: Any) -> NoReturn:
-    """
-    Raise because of a value that numbers and text cannot stand for.
-
-    Parameters
-    ----------
-    place : str
-        Where it is.
-    value : Any
-        The value.
-
-    Raises
-    ------
-    ValueError
-        With what to do instead.
-    """
+    """Raise because of a value that numbers and text cannot stand for, and say what to do."""
     raise ValueError(
         f"save cannot write {place.lstrip('.')}, a {type(value).__name__}: files hold numbers, "
         f"text and this package's own types, so that reading them runs no code. {_INSTEAD}"
+    )
+
+
+def refuse_to_save_extremes(fault: Exception) -> NoReturn:
+    """Raise because of fitted values that `load` would take for forged ones."""
+    raise ValueError(
+        f"save cannot write this model: {fault}, as of files that were forged. Look at the "
+        f"training rows for numbers that cannot be. {_INSTEAD}"
     )

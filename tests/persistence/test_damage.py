@@ -13,6 +13,7 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
+from skinformer.estimators import saving
 from skinformer.estimators.plain import FILES
 from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
@@ -250,6 +251,7 @@ def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatc
         return given
 
     monkeypatch.setitem(FILES._by_type, LinearPath, LINEAR._replace(apart=forged))
+    monkeypatch.setattr(saving, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
@@ -261,6 +263,7 @@ def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path
     honest = LINEAR.apart
     forged = LINEAR._replace(apart=lambda path: honest(path) | {"calendar": given})
     monkeypatch.setitem(FILES._by_type, LinearPath, forged)
+    monkeypatch.setattr(saving, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())

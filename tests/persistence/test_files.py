@@ -457,3 +457,13 @@ def test_a_pickle_of_another_version_warns(version, model):
         state["_skinformer_version"] = version
     with pytest.warns(VersionWarning, match=r"was pickled by skinformer 0\..*read by"):
         InformerRegressor.__new__(InformerRegressor).__setstate__(state)
+
+
+def test_a_model_that_would_not_load_is_not_saved(tmp_path):
+    """A file that `load` takes for a forged one would be a model lost."""
+    wave = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+    model = InformerRegressor("load", seq_len=8, pred_len=2, base="linear").fit(wave)
+    model.trust_ = 2.0
+    with pytest.raises(ValueError, match="save cannot write this model: its trust_ is out of"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
