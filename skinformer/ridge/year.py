@@ -30,7 +30,7 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     The result, (n_days, n_times, n_targets), see `CalendarEffect`, has a mean of about 0. It is
     None where two weeks of the year were never seen, or days are not told apart. Cost: ``n_rows ·
     26²`` products. A line in time stands beside the waves, so that a trend is not taken for a
-    season: it takes no part in the effect. Rows in which a truth is missing are left out.
+    season; the line has no part in the effect. Rows in which a truth is missing are left out.
     """
     if problem.cycle is None or problem.cycle.cells.n_days == 1:
         return None

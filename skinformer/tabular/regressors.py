@@ -23,8 +23,8 @@ def default_regressors(
     """Give the boosted trees that are fitted where the user names nothing else.
 
     quick: two thirds of the trees on coarser features, at 1.01 times the error and .55 times the
-    cost: enough to judge them by.
-    simple: a third of these: as good, on five of six tables, where they see nothing but one table's
+    cost, which is enough to judge them by.
+    simple: a third of these; as good, on five of six tables, where they see nothing but one table's
     past and calendar.
 
     The first is for distances from a level that stays, the second for those from the closest
