@@ -24,41 +24,13 @@ __all__ = [
 
 
 def nothing_observed(history: Timeline) -> Observed:
-    """
-    Give the rows of no X.
-
-    Parameters
-    ----------
-    history : Timeline
-        The stored history.
-
-    Returns
-    -------
-    Observed
-        No row.
-    """
+    """Give the rows, none, of no X."""
     nothing = np.empty(0, dtype=np.int64)
     return Observed(history.values[:0], nothing, nothing)
 
 
 def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[Table, Observed]:
-    """
-    Forget rows before the stored history of series that X has later rows of.
-
-    Parameters
-    ----------
-    table : Table
-        The rows of X.
-    observed : Observed
-        The same, standardised.
-    history : Timeline
-        The stored history.
-
-    Returns
-    -------
-    tuple of Table and Observed
-        The rows that are left.
-    """
+    """Forget rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
     later = np.bincount(table.series[~early], minlength=int(table.series.max()) + 1) > 0
     kept = ~early | ~later[table.series]
@@ -67,23 +39,7 @@ def without_early(table: Table, observed: Observed, history: Timeline) -> tuple[
 
 
 def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
-    """
-    Move the anchor behind the last observed target of X.
-
-    Parameters
-    ----------
-    place : Placement
-        The tracks of X's rows.
-    observed : Observed
-        The rows.
-    n_targets : int
-        Number of first columns that are targets.
-
-    Returns
-    -------
-    Placement
-        With new anchors.
-    """
+    """Move the tracks' anchors behind the last observed targets of X."""
     anchor = place.begin.copy()
     seen = ~np.isnan(observed.values[:, :n_targets]).any(axis=1)
     np.maximum.at(anchor, observed.track[seen], observed.steps[seen] + 1)
@@ -91,23 +47,7 @@ def after_observed(place: Placement, observed: Observed, n_targets: int) -> Plac
 
 
 def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Observed:
-    """
-    Forget past-only values that X holds after the origin.
-
-    Parameters
-    ----------
-    observed : Observed
-        The rows of X.
-    place : Placement
-        Their tracks, anchored at the origins.
-    sizes : ModelSizes
-        What the columns are.
-
-    Returns
-    -------
-    Observed
-        NaN in their place.
-    """
+    """Put NaN for past-only values that X holds after the origins, the tracks' anchors."""
     values = observed.values.copy()
     ahead = observed.steps >= place.anchor[observed.track]
     first = sizes.n_targets
@@ -116,21 +56,7 @@ def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Ob
 
 
 def steps_of_rows(observed: Observed, place: Placement) -> int:
-    """
-    Count the steps to the last row of X.
-
-    Parameters
-    ----------
-    observed : Observed
-        The rows of X.
-    place : Placement
-        Their tracks, anchored at the origins.
-
-    Returns
-    -------
-    int
-        0 if no row lies after its track's origin.
-    """
+    """Count the steps to the last row of X; 0 if none lies after its track's origin."""
     ahead = observed.steps - place.anchor[observed.track] + 1
     return int(ahead.max(initial=0))
 
@@ -145,30 +71,11 @@ def check_known_ahead(
     roles: Roles,
     sizes: ModelSizes,
 ) -> None:
-    """
-    Raise if a column known ahead lacks a value at a step to forecast.
+    """Raise if a column known ahead lacks a value at a step to forecast, naming both.
 
-    Parameters
-    ----------
-    observed : Observed
-        The rows of X.
-    place : Placement
-        Their tracks, anchored at the origins.
-    wanted : ndarray of int64, shape (n_wanted,)
-        The tracks to forecast.
-    horizon : int
-        Steps of each.
-    clock : Clock
-        What the steps count.
-    roles : Roles
-        Names of the columns.
-    sizes : ModelSizes
-        Their numbers, and whether they may miss values.
-
-    Raises
-    ------
-    ValueError
-        With the name of the column and the first step.
+    place: the tracks of X's rows, anchored at the origins.
+    wanted: the tracks to forecast.
+    horizon: steps of each.
     """
     ahead = observed.steps - place.anchor[observed.track]
     rows = (ahead >= 0) & (ahead < horizon)

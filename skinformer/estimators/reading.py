@@ -13,20 +13,9 @@ __all__ = ["fitted_rows", "reading_settings"]
 
 
 def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSettings:
-    """
-    Collect what `fit` says of the rows.
+    """Collect what `fit` says of the rows from valid parameters, which are not read again.
 
-    Parameters
-    ----------
-    parameters : InformerRegressor
-        Valid.
-    whole : bool, default=True
-        Whether nothing forecasts from less than `seq_len` rows.
-
-    Returns
-    -------
-    ReadingSettings
-        Not read again after the fit.
+    whole: whether nothing forecasts from less than `seq_len` rows.
     """
     return ReadingSettings(
         target=parameters.target,
@@ -41,19 +30,7 @@ def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSe
 
 
 def fitted_rows(state: FittedState) -> FittedRows:
-    """
-    Collect what later rows are read by.
-
-    Parameters
-    ----------
-    state : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    FittedRows
-        With the history as it is now.
-    """
+    """Collect what later rows are read by, with the history as it is now."""
     history = state.timeline_
     end = int(history.end_step[0])
     places = RowPlaces(history.clock, state.series_, end, state._training_digest_)

@@ -116,25 +116,9 @@ class FitSettings:
 
 
 def read_settings(estimator: Parameters, head: Head) -> FitSettings:
-    """
-    Check the parameters of an estimator against one another, and resolve them.
+    """Check parameters, each valid by itself, against one another, and resolve them.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        Its parameters are valid, each by itself.
-    head : Head
-        What the outputs of its network mean.
-
-    Returns
-    -------
-    FitSettings
-        Frozen.
-
-    Raises
-    ------
-    ValueError
-        If they do not fit one another.
+    head: what the outputs of the network mean.
     """
     validation.check_label_len(estimator.label_len, estimator.seq_len)
     validation.check_heads(estimator.d_model, estimator.n_heads)
@@ -191,19 +175,7 @@ def _regressor(base: Any) -> Any:
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:
-    """
-    Give one of three values, also where a search passes NumPy's booleans.
-
-    Parameters
-    ----------
-    early_stopping : bool or "auto"
-        What the user asked for.
-
-    Returns
-    -------
-    bool or "auto"
-        Python's own.
-    """
+    """Give one of three values as Python's own, also where a search passes NumPy's booleans."""
     return "auto" if early_stopping == "auto" else bool(early_stopping)
 
 
@@ -262,23 +234,11 @@ def _trainer(
 
 
 def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
-    """
-    Decide how many epochs there are at most.
+    """Decide how many epochs there are at most; for None 5 or 10.
 
-    Parameters
-    ----------
-    max_iter : int or None
-        What the user asked for.
-    corrects : bool
-        Whether the network corrects ridges: little is left to learn, and the rate falls sooner.
+    corrects: whether the network corrects ridges: little is left to learn, and the rate falls
+    sooner.
 
-    Returns
-    -------
-    int
-        For None 5 or 10.
-
-    Examples
-    --------
     >>> resolve_max_iter(None, corrects=True), resolve_max_iter(None, corrects=False)
     (5, 10)
     """
@@ -288,20 +248,9 @@ def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
 
 
 def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
-    """
-    Decide how many steps make a token.
+    """Decide how many steps make a token.
 
-    Parameters
-    ----------
-    patch_len : int or None
-        What the user asked for.
-    seq_len : int
-        Steps of the encoder's window.
-
-    Returns
-    -------
-    int
-        For None what leaves 24 tokens, or more where a patch would be longer than 12 steps.
+    None takes what leaves 24 tokens, or more where a patch would be longer than 12 steps.
     """
     if patch_len is not None:
         return int(patch_len)
@@ -309,22 +258,9 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
 
 
 def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
-    """
-    Decide how the encoder attends.
+    """Decide how the encoder attends to so many tokens.
 
-    Parameters
-    ----------
-    attention : {"auto", "probsparse", "dense"}
-        What the user asked for.
-    n_tokens : int
-        Length of the encoder's input.
-    device : torch.device
-        Where the network runs.
-
-    Returns
-    -------
-    {"probsparse", "dense"}
-        For "auto" the one that is faster at this length; dense attention is the exact one.
+    "auto" takes what is faster at this length; dense attention is the exact one.
     """
     if attention != "auto":
         return attention
@@ -332,19 +268,7 @@ def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) ->
 
 
 def resolve_device(device: str) -> torch.device:
-    """
-    Decide where the network runs.
-
-    Parameters
-    ----------
-    device : str
-        ``"auto"`` is CUDA if torch finds it, else the CPU; anything else is torch's own name.
-
-    Returns
-    -------
-    torch.device
-        The device.
-    """
+    """Decide where the network runs: ``"auto"`` is CUDA if torch finds it, else the CPU."""
     if device != "auto":
         return torch.device(device)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
