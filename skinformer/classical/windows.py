@@ -39,7 +39,11 @@ def pasts(
 
 
 def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int) -> Truths:
-    """Cut the rows from each origin on, and tell which of them lie before ``end``."""
+    """Cut the rows from each origin on, and tell which of them lie before ``end``.
+
+    >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
+    Truths(values=array([[3., 4., 4.]]), known=array([[ True,  True, False]]))
+    """
     rows = origin[:, None] + np.arange(pred_len)
     known = rows < end[:, None]
     last = np.minimum(end, len(values)) - 1

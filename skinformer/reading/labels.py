@@ -92,6 +92,10 @@ class Labels:
         """Give labels their places among the classes; NaN where one is missing.
 
         unseen: what stands for a label that is none of the classes.
+
+        >>> labels = Labels(np.array(["high", "low"]), None)
+        >>> labels.codes(pd.Series(["low", None, "odd"]), unseen=-1.0)
+        array([ 1., nan, -1.])
         """
         missing = values.isna().to_numpy()
         codes = np.full(len(values), np.nan)

@@ -47,6 +47,10 @@ def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
 
     losses: (n_stretches, n_shares); the first share is none.
     doubt: standard errors by which a share has to gain on none; 0 where neither is the safe one.
+
+    >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
+    >>> mean_share(losses), mean_share(losses, doubt=1.0)
+    (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
     least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
@@ -63,6 +67,9 @@ def surest_share(losses: Float64Array) -> int:
 
     Of losses, (n_stretches, n_shares), relative to those of the first share, which is none, the
     lowest mean with two standard errors added counts; 0 if all are above 1.
+
+    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
+    1
     """
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
