@@ -38,19 +38,7 @@ _SEASONS = (2, 3, 5)  # of which means are taken
 
 
 def candidate_names(period: int) -> list[str]:
-    """
-    Name the candidates of one scale.
-
-    Parameters
-    ----------
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    list of str
-        In the order of `forecast_candidates`; those on logarithms repeat it.
-    """
+    """Name the candidates of one scale as `forecast_candidates` orders them; period 1: none."""
     past, length = np.zeros((1, 2)), np.array([2])
     return [name for names, _ in _families(past, length, 1, period) for name in names]
 
@@ -58,25 +46,11 @@ def candidate_names(period: int) -> list[str]:
 def forecast_candidates(
     past: Float64Array, length: IntArray, horizon: int, period: int
 ) -> Float64Array:
-    """
-    Let every candidate forecast a batch of windows.
+    """Let every candidate forecast windows, the longest first: (n, n_candidates, horizon).
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows, the longest first.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real, descending.
-    horizon : int
-        Steps.
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_candidates, horizon)
-        Forecasts on the values, then those on their logarithms; a window that holds anything but
-        positive values has the former twice. Memory: as many windows as the caller gives.
+    Forecasts on the values come first, then those on their logarithms; a window that holds anything
+    but positive values has the former twice. A period of 1 means no season. Memory: as many windows
+    as the caller gives.
     """
     plain = _on_one_scale(past, length, horizon, period)
     positive = past.min(axis=1) > 0
@@ -96,22 +70,9 @@ def _held(logs: Float64Array, past: Float64Array) -> Float64Array:
 
 
 def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Float64Array:
-    """
-    Keep forecasts within what the window's own range allows, however a curve would go on.
+    """Clip forecasts, (n, n_candidates, horizon), in place to what the window's range allows.
 
-    Parameters
-    ----------
-    forecast : ndarray of shape (n, n_candidates, horizon)
-        Forecasts; overwritten.
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_candidates, horizon)
-        Beyond the range by no more than the range, and three times what a line through it gains.
+    They may lie beyond it by the range, and three times what a line through the window gains.
     """
     low, high = past.min(axis=1), past.max(axis=1)
     reach = 1 + 3 * np.arange(1, forecast.shape[2] + 1) / length[:, None]

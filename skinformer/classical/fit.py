@@ -31,21 +31,14 @@ class Learnt(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassicalFit:
-    """
-    Candidates and how much each counts for each series.
+    """Candidates and how much each counts for each series.
 
-    Parameters
-    ----------
-    seq_len, pred_len, period : int
-        Rows of a window, of a forecast and of a season (1 for none).
-    learnt : Learnt
-        The candidates that learn.
-    weights : ndarray of float32, shape (n_series, n_candidates)
-        Rows of sum 1.
-    panel_weights : ndarray of float32, shape (n_candidates,)
-        Those of a series that the fit did not hold.
-    never_negative : ndarray of bool, shape (n_series,)
-        Whether no row of the series lies below zero; then no forecast does.
+    period: rows of a season, 1 for none.
+    learnt: the candidates that learn.
+    weights: (n_series, n_candidates), rows of sum 1.
+    panel_weights: (n_candidates,), those of a series that the fit did not hold.
+    never_negative: (n_series,), whether no row of the series lies below zero; then no forecast
+    does.
     """
 
     seq_len: int
@@ -62,22 +55,10 @@ class ClassicalFit:
         return _names(self.seq_len, self.period)
 
     def forecast(self, past: Float64Array, length: IntArray, series: IntArray) -> Float64Array:
-        """
-        Forecast windows by the weighted candidates of their series.
+        """Forecast windows by the weighted candidates of their series: (n, pred_len).
 
-        Parameters
-        ----------
-        past : ndarray of shape (n, seq_len)
-            Windows, right-aligned; what stands in front of the real rows does not matter.
-        length : ndarray of int64, shape (n,)
-            How many of the last rows are real, at least 1.
-        series : ndarray of int64, shape (n,)
-            The series of each window; -1 for one that the fit did not hold.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, pred_len)
-            Forecasts, in the values' own units. Memory: that of 256 windows or fewer at a time.
+        What stands in front of the real rows, at least one, does not matter. Series -1 is one that
+        the fit did not hold. Memory: that of 256 windows or fewer at a time.
         """
         past, length = padded(past, length), np.asarray(length)
         out = np.empty((len(past), self.pred_len))
@@ -100,40 +81,16 @@ def fit_classical(
     period: int,
     end: IntArray | None = None,
 ) -> ClassicalFit:
-    """
-    Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
+    """Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        The rows of all series, series after series, without NaN.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    seq_len : int
-        Longest look-back; a shorter series is forecast from what it has.
-    pred_len : int
-        Steps of a forecast.
-    period : int
-        Rows of a season; 1 for none. `find_period` tells it from the data.
-    end : ndarray of int64, shape (n_series,), default=None
-        The row after the last one of each series that may be seen; None for all rows.
+    values: rows of all series, series after series, without NaN.
+    first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    seq_len: longest look-back; a shorter series is forecast from what it has.
+    period: rows of a season, 1 for none; `find_period` tells it from the data.
+    end: the row after the last one of each series that may be seen; None for all rows.
 
-    Returns
-    -------
-    ClassicalFit
-        Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at
-        most 8192 windows each. Memory: one number per series and candidate.
-
-    Examples
-    --------
-    >>> ramps = (slope * np.arange(40.0)[None] for slope in range(1, 21))
-    >>> values = np.concatenate([ramp[0] for ramp in ramps])
-    >>> fit = fit_classical(
-    ...     values, np.arange(0, 801, 40), seq_len=8, pred_len=2, period=1
-    ... )
-    >>> past = np.array([[0.0, 0.0, 0.0, 0.0, 6.0, 7.0, 8.0, 9.0]])  # four rows are real
-    >>> fit.forecast(past, np.array([4]), np.array([0])).round()
-    array([[10., 11.]])
+    Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at most
+    8192 windows each. Memory: one number per series and candidate.
     """
     values = np.asarray(values, dtype=np.float64)
     begin = first_row[:-1]

@@ -26,26 +26,10 @@ _SMALL = 0.05  # units; an error below it is as good as none
 
 
 def judging_offsets(length: IntArray, pred_len: int, period: int) -> IntArray:
-    """
-    Choose how many rows before its end each series is judged.
+    """Choose how many rows before its end each series is judged: (n_origins, n_series).
 
-    Parameters
-    ----------
-    length : ndarray of int64, shape (n_series,)
-        Rows of each series.
-    pred_len : int
-        Rows of a forecast.
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_origins, n_series)
-        Rows from each origin to the end, the largest first; 0 for none. Whole forecasts where the
-        rows before them are enough, at least one; else what a series' second half holds.
-
-    Examples
-    --------
+    The largest come first; 0 stands for none. Whole forecasts where the rows before them are
+    enough, at least one; else what a series' second half holds.
     >>> judging_offsets(np.array([60, 13, 6, 3]), 8, 1).T
     array([[18, 16, 14, 12, 10,  8],
            [ 7,  5,  3,  0,  0,  0],
@@ -63,14 +47,7 @@ def judging_offsets(length: IntArray, pred_len: int, period: int) -> IntArray:
 
 
 class Ledger:
-    """
-    Sums of errors, series by series, in units of the series.
-
-    Parameters
-    ----------
-    n_series, n_candidates : int
-        How many there are.
-    """
+    """Sums of errors, series by series, in units of the series."""
 
     def __init__(self, n_series: int, n_candidates: int) -> None:
         self.errors = np.zeros((n_series, n_candidates), dtype=np.float32)
@@ -80,19 +57,9 @@ class Ledger:
     def enter(
         self, series: IntArray, forecast: Float64Array, truth: Truths, unit: Float64Array
     ) -> None:
-        """
-        Enter what the candidates forecast at one origin of some series.
+        """Add the errors of forecasts, (n, n_candidates, pred_len), at one origin of some series.
 
-        Parameters
-        ----------
-        series : ndarray of int64, shape (n,)
-            Which, each once.
-        forecast : ndarray of shape (n, n_candidates, pred_len)
-            Forecasts.
-        truth : Truths
-            What followed; an origin counts by how much of it is known.
-        unit : ndarray of shape (n,)
-            The unit of each window.
+        Each series is there once; an origin counts by how much of its truth is known.
         """
         known = truth.known.sum(axis=1)
         error = np.abs(forecast - truth.values[:, None]) * truth.known[:, None]
@@ -105,33 +72,16 @@ class Ledger:
         self.counts[series] += count
 
     def log_errors(self, rows: slice) -> Float64Array:
-        """
-        Compare each candidate with the median one.
-
-        Parameters
-        ----------
-        rows : slice
-            Which series.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_candidates)
-            Logs of their mean errors' ratio; 0 for series that were not judged.
-        """
+        """Give logs of mean errors over the median candidate's, (n, n_candidates); unjudged: 0."""
         judged = self.counts[rows, None] > 0
         typical = np.where(judged, self.typical[rows, None], 1)
         logs: Float64Array = np.log(np.where(judged, self.errors[rows] / typical, 1))
         return logs
 
     def panel(self) -> tuple[Float64Array, float]:
-        """
-        Average over the series that were judged.
+        """Average log errors over the series that were judged, and tell how far that is believed.
 
-        Returns
-        -------
-        tuple of ndarray of float64, shape (n_candidates,), and float
-            Mean log errors, and how far they are believed; where nothing was judged, errors that
-            leave the first candidate alone.
+        Where nothing was judged, the errors leave the first candidate alone.
         """
         n_judged = int((self.counts > 0).sum())
         if not n_judged:
@@ -142,27 +92,13 @@ class Ledger:
         return total / n_judged, n_judged / (n_judged + _PANEL_PRIOR)
 
     def panel_weights(self) -> Float64Array:
-        """
-        Weigh the candidates for a series that was never seen.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_candidates,)
-            Weights of sum 1.
-        """
+        """Weigh the candidates for a series that was never seen."""
         panel, belief = self.panel()
         weights: Float64Array = softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0]
         return weights
 
     def weights(self) -> Float32Array:
-        """
-        Weigh the candidates for every series.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_series, n_candidates)
-            Rows of sum 1. A series that was not judged has the panel's.
-        """
+        """Weigh the candidates, (n_series, n_candidates); an unjudged series has the panel's."""
         panel, belief = self.panel()
         out = np.empty(self.errors.shape, dtype=np.float32)
         for start in range(0, len(out), _BATCH):
@@ -174,19 +110,7 @@ class Ledger:
 
 
 def softmax(scores: Float64Array) -> Float64Array:
-    """
-    Turn scores into weights.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (…, n)
-        The higher, the better.
-
-    Returns
-    -------
-    ndarray of float64, shape (…, n)
-        Of sum 1.
-    """
+    """Turn scores, (…, n), the higher the better, into weights of sum 1."""
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights: Float64Array = raised / raised.sum(axis=-1, keepdims=True)
     return weights

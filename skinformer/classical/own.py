@@ -30,30 +30,18 @@ _SHARED = 1  # place of the strength whose map is the start
 
 
 def own_names() -> list[str]:
-    """
-    Name the ridges of a series' own.
-
-    Returns
-    -------
-    list of str
-        In the order of `OwnRidges.forecast`.
-    """
+    """Name the ridges of a series' own as `OwnRidges.forecast` orders them."""
     return [f"own ridge {strength:g}" for strength in OWN_STRENGTHS]
 
 
 @dataclass(frozen=True)
 class OwnRidges:
-    """
-    What each series adds to the shared map.
+    """What each series adds to the shared map.
 
-    Parameters
-    ----------
-    rows : int
-        Over how many rows they look; 0 where there are none.
-    basis : ndarray of shape (rows - 1, n_directions)
-        Directions of distances.
-    maps : ndarray of float32, shape (n_series, n_strengths, n_directions, pred_len)
-        From directions to what the shared map leaves.
+    rows: over how many rows they look; 0 where there are none.
+    basis: (rows - 1, n_directions), directions of distances.
+    maps: (n_series, n_strengths, n_directions, pred_len), from directions to what the shared map
+    leaves.
     """
 
     rows: int
@@ -68,26 +56,11 @@ class OwnRidges:
         series: IntArray,
         fallback: Float64Array,
     ) -> Float64Array:
-        """
-        Forecast windows by their own series' ridges.
+        """Forecast windows by their own series' ridges: (n, n_strengths, pred_len).
 
-        Parameters
-        ----------
-        shared : SharedRidges
-            Those that these were fitted beside.
-        past : ndarray of shape (n, seq_len)
-            Padded windows.
-        length : ndarray of int64, shape (n,)
-            How many of the last rows are real.
-        series : ndarray of int64, shape (n,)
-            The series of each window; -1 for one that is not known.
-        fallback : ndarray of shape (n, pred_len)
-            Forecasts for windows that are too short or of no known series.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_strengths, pred_len)
-            Forecasts.
+        shared: those that these were fitted beside.
+        series: that of each window, -1 for one that is not known.
+        fallback: (n, pred_len), for windows that are too short or of no known series.
         """
         out = np.repeat(fallback[:, None], len(OWN_STRENGTHS), axis=1)
         able = (length >= self.rows) & (series >= 0)
@@ -104,23 +77,10 @@ class OwnRidges:
 def fit_own_ridges(
     values: Float64Array, begin: IntArray, end: IntArray, shared: SharedRidges
 ) -> OwnRidges:
-    """
-    Fit what each series adds, on its newest windows.
+    """Fit what each series adds to the shared ridges of the same rows, on its newest windows.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        Series after series.
-    begin, end : ndarray of int64, shape (n_series,)
-        First row of each series, and the one after the last that may be seen.
-    shared : SharedRidges
-        Those fitted on the same rows.
-
-    Returns
-    -------
-    OwnRidges
-        Cost: 64 products per row and direction. Memory: 16 · pred_len numbers per series, and a
-        batch of windows.
+    Rows from `end` on are not seen. Cost: 64 products per row and direction. Memory: 16 · pred_len
+    numbers per series, and a batch of windows.
     """
     rows = _look_back(shared)
     if not rows:

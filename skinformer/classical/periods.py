@@ -18,35 +18,13 @@ _VALUES_PER_BATCH = 4_000_000
 
 
 def find_period(values: Float64Array, first_row: IntArray, candidates: Sequence[int]) -> int:
-    """
-    Find the period whose seasons say most about rows that they were not taken from.
+    """Find the period, in rows, whose seasons say most about rows that they were not taken from.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        The rows of all series, series after series, without NaN.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    candidates : sequence of int
-        Periods to be tested, in rows, such as 24 and 168 for hours.
-
-    Returns
-    -------
-    int
-        The best of them, or 1 where none of them saves 2 % of the error.
-
-    Notes
-    -----
-    Each row's change since the row before it is compared with the mean change of the same phase in
-    the series' other seasons. Where there are no seasons that mean is worse than no change at all,
-    so chance alone chooses none. The gain is averaged over the series; for whether there are
-    seasons, one in which they explain nothing counts as 0: candidates without them compete anyway.
-
-    Examples
-    --------
-    >>> wave = np.sin(np.arange(48.0) * np.pi / 6)
-    >>> find_period(wave, np.array([0, 48]), [4, 12]), find_period(wave, np.array([0, 48]), [5])
-    (12, 1)
+    It is 1 where no candidate saves 2 % of the error. Each row's change since the row before it is
+    compared with the mean change of the same phase in the series' other seasons. Where there are no
+    seasons that mean is worse than no change at all, so chance alone chooses none. The gain is
+    averaged over the series; for whether there are seasons, one in which they explain nothing
+    counts as 0: candidates without them compete anyway. Rows are given as to `fit_classical`.
     """
     length = np.diff(first_row)
     scores = {1: -np.inf}

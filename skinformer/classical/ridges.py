@@ -40,23 +40,8 @@ _SCALES = ("", "log ")
 
 
 def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
-    """
-    Choose over how many rows ridges look.
+    """Choose over how many rows ridges look, ascending; none for windows of fewer than four rows.
 
-    Parameters
-    ----------
-    seq_len : int
-        Rows of a window.
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    tuple of int
-        Ascending; none for windows of fewer than four rows.
-
-    Examples
-    --------
     >>> look_backs(96, 12), look_backs(96, 1)
     ((12, 24, 48, 96), (4, 8, 16))
     """
@@ -67,21 +52,7 @@ def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
 
 
 def ridge_names(seq_len: int, period: int) -> list[str]:
-    """
-    Name the ridges.
-
-    Parameters
-    ----------
-    seq_len : int
-        Rows of a window.
-    period : int
-        Rows of a season; 1 for none.
-
-    Returns
-    -------
-    list of str
-        In the order of `SharedRidges.forecast`.
-    """
+    """Name the ridges as `SharedRidges.forecast` orders them."""
     return [
         f"{scale}ridge {rows} from {anchor} {strength:g}"
         for scale in _SCALES
@@ -102,36 +73,18 @@ class Scaled(NamedTuple):
     """Forecasts of shape (n, pred_len)."""
 
     def over(self, rows: int) -> Float64Array:
-        """
-        Give the distances over the last rows.
-
-        Parameters
-        ----------
-        rows : int
-            How many; the last one's distance is 0 and left out.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, rows - 1)
-            In units.
-        """
+        """Give the distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
         return self.distance[:, self.distance.shape[1] - (rows - 1) :]
 
 
 @dataclass(frozen=True)
 class SharedRidges:
-    """
-    Fitted ridges.
+    """Fitted ridges.
 
-    Parameters
-    ----------
-    seq_len, pred_len, period : int
-        Rows of a window, of a forecast and of a season.
-    maps : dict
-        Of each scale ("" or "log "), anchor and look-back, shape
-        (n_strengths, rows - 1, pred_len); one that had too few windows is left out.
-    grams : dict
-        Of each scale and look-back the mean products of distances, shape (rows - 1, rows - 1).
+    seq_len, pred_len, period: rows of a window, of a forecast and of a season.
+    maps: of each scale ("" or "log "), anchor and look-back, (n_strengths, rows - 1, pred_len); one
+    that had too few windows is left out.
+    grams: of each scale and look-back the mean products of distances, (rows - 1, rows - 1).
     """
 
     seq_len: int
@@ -143,23 +96,10 @@ class SharedRidges:
     def forecast(
         self, past: Float64Array, length: IntArray, fallback: Float64Array
     ) -> Float64Array:
-        """
-        Forecast windows by all ridges.
+        """Forecast windows by all ridges: (n, n_ridges, pred_len).
 
-        Parameters
-        ----------
-        past : ndarray of shape (n, seq_len)
-            Padded windows.
-        length : ndarray of int64, shape (n,)
-            How many of the last rows are real.
-        fallback : ndarray of shape (n, pred_len)
-            Forecasts for windows too short for any ridge.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_ridges, pred_len)
-            A window too short for one ridge has the next shorter one's forecast; one that holds
-            anything but positive values the same on both scales.
+        A window too short for one ridge has the next shorter one's forecast, or the fallback, (n,
+        pred_len); one that holds anything but positive values the same on both scales.
         """
         plain = self._on_one_scale("", past, length, fallback)
         positive = past.min(axis=1) > 0
@@ -198,22 +138,9 @@ def fit_ridges(
     pred_len: int,
     period: int,
 ) -> SharedRidges:
-    """
-    Fit ridges on windows whose futures end before given rows.
+    """Fit ridges on windows whose futures end before given rows.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        Series after series.
-    begin, end : ndarray of int64, shape (n_series,)
-        First row of each series, and the one after the last that may be seen.
-    seq_len, pred_len, period : int
-        Rows of a window, of a forecast and of a season.
-
-    Returns
-    -------
-    SharedRidges
-        Cost: 8192 windows per look-back at most, however many series there are.
+    Cost: 8192 windows per look-back at most, however many series there are.
     """
     shared = SharedRidges(seq_len, pred_len, period, {}, {})
     for rows in look_backs(seq_len, period):
@@ -238,23 +165,7 @@ def _usable(past: Float64Array, future: Float64Array) -> BoolArray:
 
 
 def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
-    """
-    Bring windows to the unit and the anchors of ridges.
-
-    Parameters
-    ----------
-    shared : SharedRidges
-        For their sizes.
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-
-    Returns
-    -------
-    Scaled
-        The windows.
-    """
+    """Bring windows to the unit and the anchors of ridges."""
     unit = unit_of(past, length, shared.period)
     last = past[:, -1:]
     distance = np.clip((past[:, :-1] - last) / unit[:, None], -_LARGEST, _LARGEST)

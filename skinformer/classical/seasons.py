@@ -11,22 +11,9 @@ __all__ = ["adjusted", "effects", "last_seasons", "repeated"]
 
 
 def effects(past: Float64Array, length: IntArray, period: int) -> Float64Array:
-    """
-    Average the distances from the moving average over a season, phase by phase.
+    """Average distances from the moving average phase by phase: (n, period), of the next rows.
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-    period : int
-        Rows of a season, above 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, period)
-        The effects of the next rows, of mean 0; 0 for windows of fewer than two seasons.
+    Their mean is 0, and so are all of a window of fewer than two seasons. The period is above 1.
     """
     n, seq_len = past.shape
     half = period // 2
@@ -50,63 +37,20 @@ def effects(past: Float64Array, length: IntArray, period: int) -> Float64Array:
 
 
 def repeated(season: Float64Array, horizon: int) -> Float64Array:
-    """
-    Continue seasonal effects.
-
-    Parameters
-    ----------
-    season : ndarray of shape (n, period)
-        Effects of the next rows.
-    horizon : int
-        Steps.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, horizon)
-        The effect of each step.
-    """
+    """Continue seasonal effects of the next rows, (n, period), over the horizon."""
     return season[:, np.arange(horizon) % season.shape[1]]
 
 
 def adjusted(past: Float64Array, season: Float64Array) -> Float64Array:
-    """
-    Take seasonal effects out of windows.
-
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    season : ndarray of shape (n, period)
-        Effects of the next rows.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, seq_len)
-        Windows without them.
-    """
+    """Take seasonal effects, those of the next rows, out of windows."""
     seq_len = past.shape[1]
     return past - season[:, (np.arange(seq_len) - seq_len) % season.shape[1]]
 
 
 def last_seasons(past: Float64Array, length: IntArray, period: int, most: int) -> Float64Array:
-    """
-    Average the last seasons, phase by phase.
+    """Average at most so many last seasons: (n, period), the phases of the next rows.
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-    period : int
-        Rows of a season.
-    most : int
-        Seasons at most; a shorter window gives those that it holds.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, period)
-        For each phase of the next rows; a phase never seen has the last value.
+    A shorter window gives the seasons that it holds; a phase never seen has the last value.
     """
     n, seq_len = past.shape
     total, count = np.zeros((n, period)), np.zeros((n, period))

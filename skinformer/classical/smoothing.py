@@ -28,19 +28,7 @@ class Grid(NamedTuple):
 
     @classmethod
     def of(cls, *constants: tuple[float, float, float, float]) -> Grid:
-        """
-        Gather constants.
-
-        Parameters
-        ----------
-        *constants : tuple of four floats
-            Those of level, trend, damping and season; a damping of 0 means no trend.
-
-        Returns
-        -------
-        Grid
-            All of them.
-        """
+        """Gather constants of level, trend, damping and season; a damping of 0 means no trend."""
         alpha, beta, phi, gamma = np.array(constants, dtype=np.float64).T
         return cls(alpha, beta, phi, gamma, (phi > 0).astype(np.float64))
 
@@ -57,25 +45,8 @@ class States(NamedTuple):
 
 
 def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Array, Float64Array]:
-    """
-    Lay a line through the first real rows of each window.
+    """Lay a line through the first real rows of windows: its value a row before them, and slope.
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-    n_first : int
-        Over how many of the real rows, or all there are.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n,)
-        The line's value one row before the first real one, and its slope.
-
-    Examples
-    --------
     >>> line(np.array([[9.0, 9.0, 11.0, 13.0]]), np.array([3]), 10)
     (array([7.]), array([2.]))
     """
@@ -99,26 +70,11 @@ def smooth(
     start: tuple[Float64Array, Float64Array],
     season: Float64Array | None = None,
 ) -> States:
-    """
-    Run the recursion over windows.
+    """Run the recursion over windows, the longest first: some ten operations a row and constant.
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows, the longest first.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real, descending.
-    grid : Grid
-        Constants.
-    start : tuple of ndarray of shapes (n, n_grid) and (n,)
-        Level one row before the first real one, and trend, which is 0 where none is smoothed.
-    season : ndarray of shape (n, period), default=None
-        First seasonal effects, those of the next rows; None for no season.
-
-    Returns
-    -------
-    States
-        Cost: some ten operations per row, window and constant.
+    start: level a row before the first real one, (n, n_grid), and trend, (n,), which is 0 where
+    none is smoothed.
+    season: first seasonal effects, those of the next rows, (n, period); None for no season.
     """
     n, seq_len = past.shape
     level = start[0] + np.zeros((n, len(grid.alpha)))
@@ -146,23 +102,7 @@ def smooth(
 
 
 def continue_states(states: States, grid: Grid, horizon: int) -> Float64Array:
-    """
-    Forecast from where smoothing has arrived.
-
-    Parameters
-    ----------
-    states : States
-        Of n windows.
-    grid : Grid
-        Its constants.
-    horizon : int
-        Steps.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_grid, horizon)
-        Forecasts.
-    """
+    """Forecast from where smoothing has arrived: (n, n_grid, horizon)."""
     reach = np.cumsum(grid.phi[:, None] ** np.arange(1, horizon + 1), axis=1)
     out: Float64Array = states.level[:, :, None] + states.trend[:, :, None] * reach
     if states.season is not None:

@@ -1,7 +1,9 @@
 """Windows of a panel, right-aligned: the newest row is the last column, older ones may be missing.
 
-A window that begins before its series is padded on the left by the series' first value, so that
-every function here meets numbers only; what the padding holds never reaches a forecast.
+Throughout, ``past`` has shape (n, seq_len), and ``length``, (n,), says how many of its last rows
+are real. A window that begins before its series is padded on the left by the series' first value,
+so that every function here meets numbers only; what the padding holds never reaches a forecast.
+``values`` are the rows of all series, (n_rows,), series after series.
 """
 
 from __future__ import annotations
@@ -27,30 +29,9 @@ class Truths(NamedTuple):
 def pasts(
     values: Float64Array, begin: IntArray, origin: IntArray, seq_len: int
 ) -> tuple[Float64Array, IntArray]:
-    """
-    Cut windows that end before their origins.
+    """Cut windows, (n, seq_len), that end before their origins, and count their real rows.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        Series after series.
-    begin : ndarray of int64, shape (n,)
-        First row of each window's series.
-    origin : ndarray of int64, shape (n,)
-        The row after each window's last one, above `begin`.
-    seq_len : int
-        Rows of a window.
-
-    Returns
-    -------
-    tuple of ndarray
-        Windows of shape (n, seq_len) and how many of their last rows are real.
-
-    Examples
-    --------
-    >>> pasts(np.arange(5.0), np.array([0, 3]), np.array([3, 5]), 3)
-    (array([[0., 1., 2.],
-           [3., 3., 4.]]), array([3, 2]))
+    ``begin`` holds the first row of each window's series, below its origin.
     """
     rows = origin[:, None] + np.arange(-seq_len, 0)
     length = np.minimum(origin - begin, seq_len)
@@ -58,27 +39,8 @@ def pasts(
 
 
 def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int) -> Truths:
-    """
-    Cut what follows some origins.
+    """Cut the rows from each origin on, and tell which of them lie before ``end``.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        Series after series.
-    origin : ndarray of int64, shape (n,)
-        First row that is cut.
-    end : ndarray of int64, shape (n,)
-        The row after the last one that may be seen.
-    pred_len : int
-        Rows wanted.
-
-    Returns
-    -------
-    Truths
-        The rows, and which of them lie before `end`.
-
-    Examples
-    --------
     >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
     Truths(values=array([[3., 4., 4.]]), known=array([[ True,  True, False]]))
     """
@@ -89,24 +51,10 @@ def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int
 
 
 def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
-    """
-    Multiply each row by a matrix, so that it is rounded the same whatever rows are beside it.
+    """Multiply rows, (..., p), by a matrix; a row's rounding does not depend on those beside it.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (..., n_features)
-        Features.
-    maps : ndarray of shape (n_features, n_outputs)
-        The matrix.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., n_outputs)
-        ``rows @ maps``. PERF: five times as long as by BLAS, whose rounding goes by the number of
-        rows, and a forecast must not depend on which others are asked for.
-
-    Examples
-    --------
+    PERF: five times as long as by BLAS, whose rounding goes by the number of rows, and a forecast
+    must not depend on which others are asked for.
     >>> row_products(np.array([[1.0, 2.0]]), np.eye(2))
     array([[1., 2.]])
     """
@@ -115,54 +63,17 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:
-    """
-    Write each window's first real value over its padding.
-
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Windows; anything may stand in front of the real rows, NaN too.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real, at least 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, seq_len)
-        A copy.
-
-    Examples
-    --------
-    >>> padded(np.array([[np.nan, 2.0, 3.0]]), np.array([2]))
-    array([[2., 2., 3.]])
-    """
+    """Copy windows, with each one's first real value over its padding, which may hold NaN."""
     seq_len = past.shape[1]
     columns = np.maximum(np.arange(seq_len), seq_len - length[:, None])
     return np.take_along_axis(np.asarray(past, dtype=np.float64), columns, axis=1)
 
 
 def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
-    """
-    Measure each window by its mean absolute seasonal difference, which a trend does not blow up.
+    """Measure each window by its mean absolute seasonal difference, which a trend does not blow up.
 
-    Parameters
-    ----------
-    past : ndarray of shape (n, seq_len)
-        Padded windows.
-    length : ndarray of int64, shape (n,)
-        How many of the last rows are real.
-    period : int
-        Rows of a season. A window of no more rows is measured by differences of neighbours.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Above 0: where nothing changes a trillionth of the values, or 1 where they are all 0.
-
-    Examples
-    --------
-    >>> past = np.array([[0.0, 2.0, 1.0, 3.0], [5.0, 5.0, 5.0, 5.0]])
-    >>> unit_of(past, np.array([4, 4]), 2)
-    array([1.e+00, 5.e-12])
+    A window of no more rows than a season is measured by differences of neighbours. The unit, (n,),
+    is above 0: where nothing changes a trillionth of the values, or 1 where they are all 0.
     """
     lag = np.where(length > period, period, 1)
     unit = np.zeros(len(past))

@@ -30,27 +30,16 @@ ModuleInputs: TypeAlias = tuple[
 
 @dataclass(frozen=True)
 class WindowSource:
-    """
-    Standardised rows from which windows are gathered.
+    """Standardised rows from which windows are gathered.
 
-    Parameters
-    ----------
-    values : Tensor of shape (n_rows, n_columns)
-        Standardised, without NaN; columns ordered targets, past-only, known ahead.
-    steps : Tensor of int64, shape (n_rows,), or None
-        Each row's place in `calendar` and `elapsed`, where there is one of them.
-    calendar : Tensor of int16, shape (n_steps, n_fields)
-        Calendar fields of consecutive steps.
-    series : Tensor of int64, shape (n_rows,), or None
-        Each row's series, where series are embedded.
-    elapsed : Tensor of int64, shape (n_steps,), or None
-        Time of consecutive steps, where positions are continuous.
-    mean_step : float or None
-        Mean of its differences.
-    n_hidden : int
-        Number of first columns that are not known ahead.
-    seq_len, pred_len : int
-        Rows before and from a window's origin.
+    values: (n_rows, n_columns), without NaN; columns ordered targets, past-only, known ahead.
+    steps: (n_rows,), each row's place in `calendar` and `elapsed`, where there is one of them.
+    calendar: (n_steps, n_fields), calendar fields of consecutive steps.
+    series: (n_rows,), each row's series, where series are embedded.
+    elapsed: (n_steps,), time of consecutive steps, where positions are continuous.
+    mean_step: mean of its differences.
+    n_hidden: number of first columns that are not known ahead.
+    seq_len, pred_len: rows before and from a window's origin.
     """
 
     values: Tensor
@@ -64,39 +53,18 @@ class WindowSource:
     pred_len: int
 
     def inputs(self, origins: Tensor) -> ModuleInputs:
-        """
-        Gather what the module sees of windows.
+        """Gather what the module sees of windows; an origin is the row of the first forecast step.
 
-        Parameters
-        ----------
-        origins : Tensor of int64, shape (batch,)
-            The row of each window's first forecast step.
-
-        Returns
-        -------
-        ModuleInputs
-            Past values (batch, seq_len, n_columns); future values (batch, pred_len, n_columns)
-            with what is not known ahead masked; the categories of both; their times from the
-            origin in mean steps. None where the module takes none.
+        Past values, (batch, seq_len, n_columns); future values, (batch, pred_len, n_columns), with
+        what is not known ahead masked; the categories of both; their times from the origin in mean
+        steps. None where the module takes none.
         """
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
         times = self._times(past, origins), self._times(future, origins)
         return *self.path_inputs(origins), *times
 
     def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """
-        Gather what the linear path sees of windows: the first four of `inputs`.
-
-        Parameters
-        ----------
-        origins : Tensor of int64, shape (batch,)
-            The row of each window's first forecast step.
-
-        Returns
-        -------
-        tuple of Tensor or None
-            Past values, future values with what is not known ahead masked, and categories of both.
-        """
+        """Gather what the linear path sees of windows: the first four of `inputs`."""
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
         ahead = mask_future(
             self.future(self.values, origins),
@@ -107,18 +75,9 @@ class WindowSource:
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
 
     def effect_of(self, calendar: CalendarEffect | None) -> Float32Array | None:
-        """
-        Tell what the calendar alone does in each row.
+        """Tell what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
 
-        Parameters
-        ----------
-        calendar : CalendarEffect or None
-            Of a fit without columns known ahead.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_targets), or None
-            None where it is never anything.
+        The calendar is that of a fit without columns known ahead.
         """
         rows = torch.arange(len(self.values))
         categories = None if calendar is None else self._categories(rows)
@@ -128,21 +87,7 @@ class WindowSource:
         return effect
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
-        """
-        Gather the forecast steps of windows from a row-by-row tensor.
-
-        Parameters
-        ----------
-        values : Tensor of shape (n_rows, k)
-            Truth or weights.
-        origins : Tensor of int64, shape (batch,)
-            The row of each window's first forecast step.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, k)
-            The rows from each origin on.
-        """
+        """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
         return _take(values, self._rows(origins, 0, self.pred_len))
 
     def _categories(self, rows: Tensor) -> Tensor | None:
@@ -184,29 +129,12 @@ def window_source(
     sizes: ModelSizes,
     device: torch.device | str,
 ) -> WindowSource:
-    """
-    Put rows and the calendar of their steps onto a device.
+    """Put rows and the calendar of their steps onto a device.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, n_columns)
-        Standardised rows.
-    steps : ndarray of int64, shape (n_rows,), or None
-        The step of each row on the clock; not read without a calendar and continuous positions.
-    series : ndarray of int64, shape (n_rows,), or None
-        The series of each row, those from ``sizes.n_series`` on were not trained; not read where
-        series are not embedded.
-    clock : Clock
-        What the steps count.
-    sizes : ModelSizes
-        Numbers of columns and steps, and the calendar fields.
-    device : torch.device
-        Where the windows are gathered.
-
-    Returns
-    -------
-    WindowSource
-        On the CPU the values share memory with the array.
+    values: (n_rows, n_columns), standardised; on the CPU memory is shared with them.
+    steps: of each row on the clock; not read without a calendar and continuous positions.
+    series: of each row, those from ``sizes.n_series`` on were not trained; not read where series
+    are not embedded.
     """
     places, calendar, elapsed = _clock_tensors(steps, clock, sizes=sizes, device=device)
     return WindowSource(
@@ -227,19 +155,7 @@ def window_source(
 
 
 def needs_steps(sizes: ModelSizes) -> bool:
-    """
-    Tell whether windows carry anything that depends on time.
-
-    Parameters
-    ----------
-    sizes : ModelSizes
-        The calendar fields, and whether positions are continuous.
-
-    Returns
-    -------
-    bool
-        If not, no row needs its step: eight bytes less of each.
-    """
+    """Tell whether windows carry anything that depends on time: else 8 bytes a row are saved."""
     return bool(sizes.calendar_fields) or sizes.mean_step is not None
 
 
@@ -267,28 +183,15 @@ class PathOfWindows(Protocol):
 
 
 class WindowBatches:
-    """
-    Batches of windows for the trainer.
+    """Batches of windows for the trainer.
 
-    Parameters
-    ----------
-    source : WindowSource
-        Where windows are gathered from.
-    origins : Origins
-        The windows.
-    weight : Tensor of shape (n_rows, n_targets), or None
-        Weight of each truth.
-    n_targets : int
-        Number of first columns that are targets.
-    batch_size : int
-        Windows in a batch.
-    max_windows : int or None
-        Windows of a pass at most: one is drawn from each of so many equal runs of windows. None
-        takes all.
-    seed : int or None
-        Seed of the draw and the shuffling; None keeps the order.
-    honest : PathOfWindows or None, default=None
-        What forecasts the windows in place of the module's own path, see `HonestPath`.
+    weight: (n_rows, n_targets), of each truth.
+    n_targets: number of first columns that are targets.
+    batch_size: windows in a batch.
+    max_windows: windows of a pass at most: one is drawn from each of so many equal runs of windows.
+    None takes all.
+    seed: of the draw and the shuffling; None keeps the order.
+    honest: what forecasts the windows in place of the module's own path, see `HonestPath`.
     """
 
     def __init__(
@@ -313,18 +216,9 @@ class WindowBatches:
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
     def eased(self, n_windows: int) -> WindowBatches:
-        """
-        Draw fewer windows in a pass.
+        """Give a copy, sharing the shuffling, that draws at most so many windows in a pass.
 
-        Parameters
-        ----------
-        n_windows : int
-            Windows of a pass at most.
-
-        Returns
-        -------
-        WindowBatches
-            A copy, which shares the shuffling; itself where it draws no more than these.
+        It is itself where it draws no more than these.
         """
         if n_windows >= self.n_drawn:
             return self
@@ -348,13 +242,9 @@ class WindowBatches:
             yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
 
     def draw(self) -> IntArray:
-        """
-        Choose the windows of a pass: one in each of `n_drawn` equal runs.
+        """Choose the windows of a pass, one in each of `n_drawn` equal runs, shuffled by the seed.
 
-        Returns
-        -------
-        ndarray of int64, shape (n_drawn,)
-            Origins, newly shuffled if there is a seed, else always the same.
+        Without a seed they are always the same.
         """
         if self.generator is None:
             return self.origins.thinned(self.n_drawn)

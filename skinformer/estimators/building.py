@@ -40,36 +40,16 @@ class ModelSizes(NamedTuple):
 
     @property
     def decoder_patch_len(self) -> int:
-        """
-        Decide how many steps make a token of the decoder.
+        """Decide how many steps make a token of the decoder.
 
-        Returns
-        -------
-        int
-            1 where columns known ahead vary: all values of a token reach all its forecasts, which
-            would depend on values of later steps, and on whether these were given at all.
+        It is 1 where columns known ahead vary: all values of a token reach all its forecasts, which
+        would depend on values of later steps, and on whether these were given at all.
         """
         return 1 if self.n_known > self.n_static else self.patch_len
 
 
 def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> ModelSizes:
-    """
-    Read the module's sizes off the data.
-
-    Parameters
-    ----------
-    settings : FitSettings
-        What the user decides.
-    roles : Roles
-        What each column is.
-    timeline : Timeline
-        The training rows.
-
-    Returns
-    -------
-    ModelSizes
-        Numbers of columns and steps, and the calendar fields.
-    """
+    """Read the module's sizes off the training rows."""
     fields: tuple[str, ...] = ()
     if timeline.clock.dated and settings.calendar is not None:
         chosen = settings.calendar
@@ -111,24 +91,9 @@ def _mean_step(timeline: Timeline) -> float:
 def build_module(
     settings: FitSettings, sizes: ModelSizes, *, path: LinearPath | None, seed: int
 ) -> Informer | Corrected:
-    """
-    Build the network with newly drawn weights, and what it corrects.
+    """Build the network with weights newly drawn by the seed, and the path that it corrects.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        What the user decides.
-    sizes : ModelSizes
-        What the data decides.
-    path : LinearPath or None
-        What the network corrects.
-    seed : int
-        Seed of weights, dropout and key sampling.
-
-    Returns
-    -------
-    Informer or Corrected
-        In training mode, on the CPU.
+    It is in training mode, on the CPU; dropout and key sampling have the same seed.
     """
     label_len = settings.label_len
     if label_len is None:  # whole patches, so that none has to be filled up

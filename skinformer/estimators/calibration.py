@@ -68,15 +68,10 @@ _MOST_GROWTH = 0.5
 
 
 class HeldOut(NamedTuple):
-    """
-    A forecaster that was not fitted to some windows.
+    """A forecaster that was not fitted to some windows.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        With a history of its own.
-    origins, own_origins : ndarray of int64, shape (n,)
-        The windows, by rows of the whole history and of its own.
+    forecaster: with a history of its own.
+    origins, own_origins: the windows, by rows of the whole history and of its own.
     """
 
     forecaster: StepForecaster
@@ -86,19 +81,12 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """
-    What a fit keeps to find out, once somebody asks, how far its forecasts are off.
+    """What a fit keeps to find out, once somebody asks, how far its forecasts are off.
 
-    Parameters
-    ----------
-    path : LinearPath or None
-        As it was before it was fitted again; None without one.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    alone : bool
-        Whether the network speaks alone: rows before the tail it may know by heart.
-    n_rows : ndarray of int64, shape (n_series,)
-        Rows of each series that the fit saw.
+    path: as it was before it was fitted again; None without one.
+    tail: the row at which each series' validation tail begins.
+    alone: whether the network forecasts alone: it may know rows before the tail by heart.
+    n_rows: of each series that the fit saw.
     """
 
     path: LinearPath | None
@@ -114,43 +102,19 @@ class Calibration:
         tail: IntArray | None,
         settings: FitSettings,
     ) -> Calibration:
-        """
-        Keep what a fit is about to change.
+        """Keep what a fit is about to change, with a copy of the path on the CPU.
 
-        Parameters
-        ----------
-        module : Informer or Corrected
-            Its path not fitted again yet.
-        timeline : Timeline
-            The rows of the fit.
-        tail : ndarray of int64, shape (n_series,), or None
-            The row at which each series' validation tail begins.
-        settings : FitSettings
-            Who takes part.
-
-        Returns
-        -------
-        Calibration
-            With a copy of the path, on the CPU.
+        The module's path is not fitted again yet. The tail is the row at which each series' begins.
         """
         path = copy.deepcopy(module.path).cpu() if isinstance(module, Corrected) else None
         alone = settings.train_network and not settings.linear_path
         return cls(path, tail, alone, np.diff(timeline.first_row))
 
     def ranges(self, forecaster: StepForecaster) -> Ranges | None:
-        """
-        Find how far forecasts are off.
+        """Find how far a fit's forecasts are off, whatever `update` has brought since.
 
-        Parameters
-        ----------
-        forecaster : StepForecaster
-            Of the fit; what `update` has brought since is not looked at.
-
-        Returns
-        -------
-        Ranges or None
-            None where no window has a truth. Cost: forecasts of some 1,500 windows; where
-            classical forecasters take part, a fit of them to 256 series at most.
+        It is None where no window has a truth. Cost: forecasts of some 1,500 windows; where
+        classical forecasters take part, a fit of them to 256 series at most.
         """
         history = forecaster.history
         if (np.diff(history.first_row) != self.n_rows).any():
@@ -169,23 +133,14 @@ class Calibration:
 def before_refit(
     forecaster: StepForecaster, module: Informer | Corrected, tail: IntArray | None
 ) -> HeldOut:
-    """
-    Give the forecaster as it was before it was fitted to the last rows, and windows of these.
+    """Give the forecaster as it was before it was fitted to the last rows, and windows of these.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        The final one.
-    module : Informer or Corrected
-        As it was trained, with the final trust.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins; None for the last `pred_len` rows.
+    forecaster: the final one, whose shares are kept.
+    module: as it was trained, with the final trust.
+    tail: the row at which each series' validation tail begins; None for the last `pred_len` rows.
 
-    Returns
-    -------
-    HeldOut
-        With the same shares. Classical forecasters compete anew, before the tail, on some of the
-        series: it is by the choice among them that they know their last rows.
+    Classical forecasters compete anew, before the tail, on some of the series: it is by the choice
+    among them that they know their last rows.
     """
     timeline, judged, sizes = forecaster.history, forecaster.judged, forecaster.sizes
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
@@ -217,23 +172,12 @@ def calibrate(
     *,
     tail: IntArray | None = None,
 ) -> Ranges | None:
-    """
-    Find how far forecasts are off.
+    """Find how far forecasts are off; None where no window has a truth.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        Of the fit, with its history.
-    held_out : HeldOut or None
-        What was not fitted to some windows; None where there is none.
-    tail : ndarray of int64, shape (n_series,), or None
-        Rows before these were learnt by heart: their errors say nothing.
+    held_out: what was not fitted to some windows; None where there is none.
+    tail: rows before these were learnt by heart: their errors say nothing.
 
-    Returns
-    -------
-    Ranges or None
-        None where no window has a truth. Cost: forecasts of some 1,500 windows, and those of
-        `held_out`.
+    Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
     timeline, sizes = forecaster.history, forecaster.sizes
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)

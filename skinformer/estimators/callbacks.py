@@ -20,28 +20,19 @@ __all__ = ["EpochTasks", "training_course"]
 
 
 class EpochTasks:
-    """
-    Tell scikit-learn's callbacks of the epochs of a fit.
+    """Tell scikit-learn's callbacks of the epochs of a fit.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        Being fitted: complete but for its trained module.
-    context : CallbackContext
-        The fit's own task.
-    data : dict
-        ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
-        weights, as the hooks get them.
-    before : DataFrame or None
-        Epochs of an earlier fit that this one goes on from.
+    estimator: being fitted: complete but for its trained module.
+    context: the fit's own task.
+    data: ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
+    weights, as the hooks get them.
+    before: epochs of an earlier fit that this one goes on from.
 
-    Notes
-    -----
-    A task begins where the one before it ended, so that progress bars time whole epochs. The
-    hooks get an estimator ready to predict, whose network is a copy: what a callback keeps does
-    not change when training goes on. It has the losses so far. A hook that raises ends the fit,
-    and is not called again. Of ranks that share the fit the first calls, and all do what its
-    callbacks want.
+    A task begins where the one before it ended, so that progress bars time whole epochs. The hooks
+    get an estimator ready to predict, whose network is a copy: what a callback keeps does not
+    change when training goes on. It has the losses so far. A hook that raises ends the fit, and is
+    not called again. Of ranks that share the fit the first calls, and all do what its callbacks
+    want.
     """
 
     def __init__(
@@ -101,21 +92,10 @@ class EpochTasks:
 
 
 def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
-    """
-    Give the fitted attributes that tell the course of a training.
+    """Give the fitted attributes of a training's course, after the epochs of an earlier fit.
 
-    Parameters
-    ----------
-    record : TrainingRecord
-        The epochs.
-    before : DataFrame or None
-        Epochs of an earlier fit that these went on from.
-
-    Returns
-    -------
-    dict
-        ``history_``, its columns and length by the names that scikit-learn gives them, and
-        ``best_loss_``.
+    They are ``history_``, its columns and length by the names that scikit-learn gives them, and
+    ``best_loss_``.
     """
     table = pd.DataFrame(record.rows, columns=list(EpochRow._fields))
     table = pd.concat([table] if before is None else [before, table], ignore_index=True)

@@ -52,21 +52,12 @@ class ClassChallenger(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedClasses(Judged):
-    """
-    Who forecasts classes, and with what share.
+    """Who forecasts classes, and with what share; what forecasts numbers has no part.
 
-    Parameters
-    ----------
-    trust : float
-        Share of the network in the logits.
-    shares, simple, tabular, earlier : None
-        What forecasts numbers has no part.
-    temperature : float
-        What logits are divided by.
-    fit : ClassFit or None
-        What forecasts without the network; None for the network alone.
-    weights : ndarray of shape (pred_len, n_forecasters)
-        Of each of these.
+    trust: share of the network in the logits.
+    temperature: what logits are divided by.
+    fit: what forecasts without the network; None for the network alone.
+    weights: (pred_len, n_forecasters), of each of these.
     """
 
     temperature: float = 1.0
@@ -79,41 +70,17 @@ class JudgedClasses(Judged):
         return 0 if self.fit is None else self.fit.look_back
 
     def blend(self, ridges: dict[str, float]) -> dict[str, float]:  # noqa: ARG002
-        """
-        Tell how much each forecaster counts that is fitted without the network.
-
-        Parameters
-        ----------
-        ridges : dict of str to float
-            Of numbers; not looked at.
-
-        Returns
-        -------
-        dict of str to float
-            Mean weights.
-        """
+        """Give mean weights of what is fitted without the network; ridges have no part here."""
         if self.fit is None:
             return {}
         means = self.weights.mean(axis=0)
         return {n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)}
 
     def logits(self, each: Float64Array, network: Float32Array, head: ClassHead) -> Float64Array:
-        """
-        Join forecasts.
+        """Join forecasts to logits, (n, pred_len, n_columns).
 
-        Parameters
-        ----------
-        each : ndarray of shape (n_forecasters, n, pred_len, n_columns)
-            Probabilities without the network.
-        network : ndarray of shape (n, pred_len, n_columns)
-            Its logits.
-        head : ClassHead
-            Which columns are one target's.
-
-        Returns
-        -------
-        ndarray of shape (n, pred_len, n_columns)
-            Logits.
+        each: (n_forecasters, n, pred_len, n_columns), probabilities without the network.
+        network: (n, pred_len, n_columns), its logits.
         """
         out = np.zeros(each.shape[1:] if len(each) else network.shape)
         if len(each):
@@ -130,20 +97,9 @@ class JudgedClasses(Judged):
 
 
 def challenge(rows: FitRows, settings: FitSettings) -> ClassChallenger | None:
-    """
-    Fit what forecasts classes without the network, before training.
+    """Fit what forecasts classes without the network, before the validation tail and training.
 
-    Parameters
-    ----------
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part.
-
-    Returns
-    -------
-    ClassChallenger or None
-        Fitted before the validation tail; None without one, or without a base.
+    It is None without a tail, or without a base.
     """
     if rows.tail is None or not settings.class_path:
         return None
@@ -158,28 +114,14 @@ def join_classes(
     settings: FitSettings,
     fit: ClassFit | None,
 ) -> JudgedClasses:
-    """
-    Let everything that was fitted before the validation tail forecast it, and share the forecast.
+    """Let everything that was fitted before the validation tail forecast it, and choose shares.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        The network, in evaluation mode.
-    batches : FitBatches
-        Where windows come from.
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part.
-    fit : ClassFit or None
-        Without the tail, from `challenge`.
+    module: the network, in evaluation mode.
+    fit: without the tail, from `challenge`.
 
-    Returns
-    -------
-    JudgedClasses
-        Of mixture weights by step ahead, the network's share by stretches of the tail, and a
-        temperature. Without a tail nothing is known of anybody: all but the network count as
-        they do before, and it has no say unless it is alone.
+    There are mixture weights by step ahead, the network's share by stretches of the tail, and a
+    temperature. Without a tail nothing is known of anybody: all but the network count as they do
+    before, and it has no say unless it is alone.
     """
     if rows.tail is None or batches.validation is None:
         if not settings.class_path:
@@ -281,23 +223,11 @@ def _class_head(settings: FitSettings) -> ClassHead:
 
 @dataclass(frozen=True)
 class ClassForecaster:
-    """
-    Forecast windows of classes.
+    """Forecast windows of classes.
 
-    Parameters
-    ----------
-    judged : JudgedClasses
-        Who forecasts, and with what share.
-    sizes : ModelSizes
-        What the columns are, and the lengths of windows.
-    series : ndarray of int64, shape (n_tracks,)
-        The series of each track.
-    clock : Clock
-        What the steps count.
-    module : callable
-        The network.
-    head : ClassHead
-        Which columns are one target's.
+    series: that of each track.
+    module: the network.
+    head: which columns are one target's.
     """
 
     judged: JudgedClasses
@@ -308,20 +238,10 @@ class ClassForecaster:
     head: ClassHead
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        """
-        Forecast windows.
+        """Forecast logits, (n, pred_len, n_columns), of windows; whoever has no share is not asked.
 
-        Parameters
-        ----------
-        rows : Rows
-            Consecutive rows of every track.
-        origins : ndarray of int64, shape (n,)
-            The row of each window's first step.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, pred_len, n_columns)
-            Logits. Whoever has no share is not asked.
+        rows: consecutive rows of every track.
+        origins: the row of each window's first step.
         """
         fit, track = self.judged.fit, rows.track[origins]
         each = np.empty(0)

@@ -22,24 +22,15 @@ N_APART = 3
 
 
 class HonestPath:
-    """
-    Forecast training windows as the path does that has not learnt their time.
+    """Forecast training windows as the path does that has not learnt their time.
 
-    The path's error is smaller on the windows that it was fitted to than on those it will meet
-    (by a fifth to a third, for a map per column over 336 rows), and what is left of it there is
-    its own overfitting turned inside out. A network that corrects it must not learn from that, and
-    is trained beside the same blend, fitted without the time of each window.
+    fit: the path; it has fits `apart`.
+    times: from origins to the times that these are cut by.
 
-    Parameters
-    ----------
-    sizes : ModelSizes
-        What the columns are.
-    fit : LinearFit
-        The path; it has fits `apart`.
-    times : callable
-        From origins to the times that these are cut by.
-    device : torch.device or str
-        Where windows are.
+    The path's error is smaller on the windows that it was fitted to than on those it will meet (by
+    a fifth to a third, for a map per column over 336 rows), and what is left of it there is its own
+    overfitting turned inside out. A network that corrects it must not learn from that, and is
+    trained beside the same blend, fitted without the time of each window.
     """
 
     def __init__(
@@ -55,21 +46,7 @@ class HonestPath:
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
-        """
-        Forecast some windows.
-
-        Parameters
-        ----------
-        inputs : tuple of (Tensor of shape (n, …) or None)
-            The windows, see `WindowSource.path_inputs`.
-        origins : Tensor of int64, shape (n,)
-            The row of each window's first forecast step.
-
-        Returns
-        -------
-        Tensor of shape (n, pred_len, n_targets)
-            What the network corrects.
-        """
+        """Forecast windows, see `WindowSource.path_inputs`, for the network to correct."""
         place = np.searchsorted(self.borders, self.times(origins.cpu().numpy()), side="right")
         # One path after the other, and their forecasts back in the order of the windows.
         order = torch.from_numpy(np.argsort(place, kind="stable")).to(origins.device)
@@ -90,26 +67,9 @@ def honest_path(
     *,
     device: torch.device | str,
 ) -> HonestPath | None:
-    """
-    Make what the network of a fit corrects in training.
+    """Make what the network of a fit corrects in training, from `linear_fit`.
 
-    Parameters
-    ----------
-    linear : tuple of LinearFit, or None
-        From `linear_fit`.
-    timeline : Timeline
-        The training rows.
-    sizes : ModelSizes
-        What the columns are.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    device : torch.device or str
-        Where windows are.
-
-    Returns
-    -------
-    HonestPath or None
-        None where there is no path, or too little to fit it to apart.
+    It is None where there is no path, or too little to fit it to apart.
     """
     if linear is None or not linear[0].apart:
         return None

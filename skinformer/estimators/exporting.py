@@ -31,19 +31,7 @@ _BATCH = 5
 
 
 def signature_of(model: FittedState) -> Signature:
-    """
-    Tell what a model's graph takes.
-
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    Signature
-        Plain values.
-    """
+    """Tell what a model's graph takes."""
     roles, sizes, clock = model.roles_, model.sizes_, model.timeline_.clock
     inputs = {
         "past": True,
@@ -81,24 +69,10 @@ def _written(freq: Any) -> str | int | None:
 
 
 def served_module(model: FittedState) -> ServedForecast:
-    """
-    Put all that forecasts into one module, or raise where something cannot go in.
+    """Put all that forecasts into one module: a copy on the CPU, in evaluation mode.
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    ServedForecast
-        A copy on the CPU, in evaluation mode.
-
-    Raises
-    ------
-    ValueError
-        If the forecasts are those of others, too, if they are several quantiles, or if targets
-        are transformed by a transformer.
+    It is a ValueError if the forecasts are those of others, too, if they are several quantiles, or
+    if targets are transformed by a transformer.
     """
     _check(model)
     judged, sizes, scaler = model.judged_, model.sizes_, model.scaler_
@@ -170,19 +144,7 @@ def _example(sizes: ModelSizes, *, panel: bool) -> dict[str, Tensor | None]:
 
 
 def export_program(model: FittedState) -> ExportedProgram:
-    """
-    Trace the module of a model; see `InformerRegressor.export_program`.
-
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    ExportedProgram
-        With the dimension "batch".
-    """
+    """Trace the module of a model, with the dimension "batch"; see `InformerRegressor`."""
     module = served_module(model)
     example = _example(model.sizes_, panel=model.series_ is not None)
     batch = torch.export.Dim("batch", min=1)
@@ -194,16 +156,7 @@ def export_program(model: FittedState) -> ExportedProgram:
 
 
 def export_onnx(model: FittedState, path: str | os.PathLike[str]) -> None:
-    """
-    Write the module of a model as ONNX; see `InformerRegressor.export_onnx`.
-
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-    path : path-like
-        Target file.
-    """
+    """Write the module of a model as ONNX; see `InformerRegressor.export_onnx`."""
     _check(model)  # before what can be installed: that would not help
     validation.check_exporter()
     program = torch.onnx.export(

@@ -20,18 +20,9 @@ _FREE = frozenset({"checkpoint", "device", "verbose", "memory_saving__gradient_c
 
 
 def fingerprint(estimator: FittedState) -> dict[str, str]:
-    """
-    Give a hash of the training rows and the value of each parameter, by name.
+    """Give a hash of the training rows and the value of each parameter, by name.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        With ``timeline_``, ``roles_`` and the resolved parameters.
-
-    Returns
-    -------
-    dict of str to str
-        A checkpoint stores it, so that a resumed fit can say what differs.
+    A checkpoint stores it, so that a resumed fit can say what differs.
     """
     timeline = estimator.timeline_
     digest = hashlib.blake2b(repr(estimator.roles_).encode(), digest_size=16)

@@ -28,22 +28,9 @@ _LEAST_DRAWN = 1000
 
 
 def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
-    """
-    Find the row where each series' validation tail begins, and tell which take no part.
+    """Find the row where each series' validation tail begins, and tell which take no part.
 
-    Parameters
-    ----------
-    table : Table
-        The training rows.
-    settings : FitSettings
-        Lengths of windows, and what is wanted of early stopping.
-    names : Index or None
-        Names of the series.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_series,), or None
-        None for no validation.
+    It is None for no validation. Names are those of the series.
     """
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     tail = None
@@ -65,22 +52,9 @@ def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> In
 def cut_windows(
     timeline: Timeline, sizes: ModelSizes, tail: IntArray | None
 ) -> tuple[Origins, Origins]:
-    """
-    Find the windows to train on, and those of the validation tail.
+    """Find the windows to train on, and those of the validation tail; None for no tail.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    sizes : ModelSizes
-        Lengths of windows.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' tail begins; None for no tail.
-
-    Returns
-    -------
-    tuple of Origins
-        Windows whose targets end before the tail, and those whose targets begin in it.
+    The former have targets that end before the tail, the latter targets that begin in it.
     """
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
     stop = end if tail is None else tail
@@ -96,19 +70,12 @@ class FitBatches(NamedTuple):
     validation: WindowBatches | None
 
     def eased(self, share: float) -> FitBatches:
-        """
-        Draw fewer windows an epoch, for a network that has only a share of the forecast.
+        """Draw fewer windows an epoch, for a network that has only a share of the forecast.
 
-        Parameters
-        ----------
-        share : float
-            Of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
-            wants all, all are taken.
+        share: of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
+        wants all, all are taken.
 
-        Returns
-        -------
-        FitBatches
-            No epoch judges by more windows than it learns from.
+        No epoch judges by more windows than it learns from.
         """
         if self.training.max_windows is None:
             return self
@@ -128,28 +95,9 @@ def window_batches(
     seed: int,
     honest: PathOfWindows | None = None,
 ) -> FitBatches:
-    """
-    Make batches of windows.
+    """Make batches of training and validation windows, on the device of the settings.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    sizes : ModelSizes
-        What the columns are.
-    settings : FitSettings
-        Sizes of batches.
-    windows : tuple of Origins
-        Training and validation windows.
-    seed : int
-        Of the shuffling.
-    honest : PathOfWindows or None, default=None
-        What the network corrects in training windows, where this is not the module's own path.
-
-    Returns
-    -------
-    FitBatches
-        On the device of the settings.
+    honest: what the network corrects in training windows, where this is not the module's own path.
     """
     source = window_source(
         timeline.values,
@@ -178,27 +126,15 @@ def window_batches(
 
 @dataclass(frozen=True)
 class FitRows:
-    """
-    The rows of a fit, and how they are parted.
+    """The rows of a fit, and how they are parted.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        Standardised.
-    sizes : ModelSizes
-        What the columns are.
-    scaler : Scaler
-        How they were standardised.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    tails : Origins
-        The windows within these.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where truths were missing; None for nowhere.
-    seed : int
-        Of whatever is drawn.
-    calendars : tuple of (CalendarEffect or None), default=(None, None)
-        What the calendar does, found before the tail and on all rows.
+    timeline, scaler: standardised rows, and how they were standardised.
+    sizes: what the columns are.
+    tail: the row at which each series' validation tail begins.
+    tails: the windows within these.
+    missing: (n_rows, n_targets), where truths were missing; None for nowhere.
+    seed: of whatever is drawn.
+    calendars: what the calendar does, found before the tail and on all rows.
     """
 
     timeline: Timeline

@@ -93,14 +93,7 @@ class Head(Protocol):
 
 @dataclass(frozen=True)
 class PointHead:
-    """
-    One value: what `loss` is lowest for.
-
-    Parameters
-    ----------
-    loss : {"mse", "mae", "huber"} or float in (0, 1)
-        The mean, the median, what lies between, or a quantile.
-    """
+    """One value, for which `loss` is lowest: mean, median, what lies between, or a quantile."""
 
     loss: str | float
 
@@ -121,109 +114,39 @@ class PointHead:
         return self.loss == "mse"
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the error of each output, in standardised units.
-
-        Parameters
-        ----------
-        outputs, truth : Tensor of shape (batch, pred_len, n_targets)
-            Forecasts and what came.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets), float32
-            What training lowers.
-        """
+        """Give the error of each output, (batch, pred_len, n_targets), in standardised units."""
         loss = self.loss
         error = as_loss(loss) if isinstance(loss, str) else level_error(level=loss)
         return error(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the error of each forecast.
-
-        Parameters
-        ----------
-        points, truth : Tensor of shape (…, n_targets)
-            Forecasts and what came.
-
-        Returns
-        -------
-        Tensor of shape (…, n_targets), float32
-            What training lowers.
-        """
+        """Give the error of each forecast, (…, n_targets)."""
         return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
-        """
-        Give the one value that is forecast.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (…, n_targets)
-            Forecasts.
-
-        Returns
-        -------
-        ndarray of shape (…, n_targets)
-            The forecasts themselves.
-        """
+        """Give the forecasts themselves, the one value that there is."""
         return outputs
 
     def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
-        """
-        Undo the standardisation.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_targets)
-            Forecasts, standardised.
-        scaler : Scaler
-            Of the fit.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets)
-            In the truth's units.
-        """
+        """Undo the standardisation of forecasts, (n, n_targets), each of its series."""
         return scaler.inverse(outputs, series)
 
     def score(
         self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
-        """
-        Give the R².
-
-        Parameters
-        ----------
-        truth, forecast : ndarray of shape (n, n_targets)
-            In the truth's units; no truth is missing.
-        weight : ndarray of shape (n,), or None
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            1 is perfect, 0 as good as the mean of the truth.
-        """
+        """Give the R² of forecasts whose truths are all known, both in the truth's units."""
         return float(r2_score(truth, forecast, sample_weight=weight))
 
 
 @dataclass(frozen=True)
 class QuantileHead:
-    """
-    Several quantiles: the network forecasts each, and the median if it is none of them.
+    """Several quantiles: the network forecasts each, and the median if it is none of them.
+
+    levels: ascending, in (0, 1).
 
     All who share a forecast share the median. How far the network's quantiles lie from its median
     is one of the things that the size of errors may go by, see `ranges.features_of`: calibrated
     ranges, which never cross, are wide where the network is unsure, as far as that proves right.
-
-    Parameters
-    ----------
-    levels : tuple of float
-        Ascending, in (0, 1).
     """
 
     levels: tuple[float, ...]
@@ -253,113 +176,42 @@ class QuantileHead:
         return min(self.levels, key=lambda level: round(abs(level - 0.5), 12))
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the mean quantile loss of all levels.
+        """Give the mean quantile loss of all levels, (batch, pred_len, n_targets).
 
-        Parameters
-        ----------
-        outputs : Tensor of shape (batch, pred_len, n_targets, n_outputs)
-            Forecasts, standardised.
-        truth : Tensor of shape (batch, pred_len, n_targets)
-            What came.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets), float32
-            What training lowers.
+        Outputs, (batch, pred_len, n_targets, n_outputs), are standardised.
         """
         return quantile_error(levels=self._learnt)(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the error of each median.
-
-        Parameters
-        ----------
-        points, truth : Tensor of shape (…, n_targets)
-            Medians and what came.
-
-        Returns
-        -------
-        Tensor of shape (…, n_targets), float32
-            Absolute errors.
-        """
+        """Give the absolute error of each median, (…, n_targets)."""
         return absolute_error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
-        """
-        Give the median.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (…, n_targets, n_outputs)
-            Forecasts.
-
-        Returns
-        -------
-        ndarray of shape (…, n_targets)
-            The quantile of level 0.5.
-        """
+        """Give the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
         return outputs[..., self.middle]
 
     def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
-        """
-        Undo the standardisation.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_targets, n_outputs)
-            Forecasts, standardised.
-        scaler : Scaler
-            Of the fit.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets, n_outputs)
-            In the truth's units.
-        """
+        """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
         each = (scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0))
         return np.stack(list(each), axis=-1)
 
     def score(
         self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
-        """
-        Give the R² of what `predict` gives.
-
-        Parameters
-        ----------
-        truth, forecast : ndarray of shape (n, n_targets)
-            In the truth's units; no truth is missing.
-        weight : ndarray of shape (n,), or None
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            1 is perfect, 0 as good as the mean of the truth.
-        """
+        """Give the R² of what `predict` gives, in the truth's units; no truth is missing."""
         return float(r2_score(truth, forecast, sample_weight=weight))
 
 
 @dataclass(frozen=True)
 class ClassHead:
-    """
-    Logits: one for each class of each target, which all count as columns that are forecast.
+    """Logits: one for each class of each target, which all count as columns that are forecast.
 
-    What is fed back are probabilities. The likeliest class would throw away what the forecast
-    knows of the others, and a run of likeliest classes soon never changes (docs/classes.md).
+    sizes: number of classes of each target.
+    label_smoothing: probability that the truth leaves to the other classes.
+    z_loss: weight of the squared logarithm of the sum of exponentials of logits.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of classes of each target.
-    label_smoothing : float in [0, 1)
-        Probability that the truth leaves to the other classes.
-    z_loss : float
-        Weight of the squared logarithm of the sum of exponentials of logits.
+    What is fed back are probabilities. The likeliest class would throw away what the forecast knows
+    of the others, and a run of likeliest classes soon never changes (docs/classes.md).
     """
 
     sizes: tuple[int, ...]
@@ -380,20 +232,9 @@ class ClassHead:
         return [slice(*ends) for ends in pairwise(np.cumsum([0, *self.sizes]))]
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the cross-entropy of each target, on all of its columns.
+        """Give the cross-entropy of each target, on all its columns: (batch, pred_len, n_columns).
 
-        Parameters
-        ----------
-        outputs : Tensor of shape (batch, pred_len, n_columns)
-            Logits.
-        truth : Tensor of shape (batch, pred_len, n_columns)
-            1 for the class that came.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_columns), float32
-            Such that the mean over columns is the mean over targets.
+        It is such that the mean over columns is the mean over targets.
         """
         entropy = cross_entropy(label_smoothing=self.label_smoothing, z_weight=self.z_loss)
         share = sum(self.sizes) / len(self.sizes)
@@ -405,35 +246,11 @@ class ClassHead:
         return torch.cat(errors, dim=-1)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """
-        Give the errors of logits, which are what forecasters of classes mix.
-
-        Parameters
-        ----------
-        points, truth : Tensor of shape (…, n_columns)
-            Logits and what came.
-
-        Returns
-        -------
-        Tensor of shape (…, n_columns), float32
-            What training lowers.
-        """
+        """Give the errors of logits, which are what forecasters of classes mix."""
         return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
-        """
-        Give the probabilities of logits.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (…, n_columns)
-            Logits.
-
-        Returns
-        -------
-        ndarray of shape (…, n_columns)
-            Of sum 1 for each target.
-        """
+        """Give the probabilities of logits, (…, n_columns), of sum 1 for each target."""
         out = np.empty_like(outputs)
         for group in self.groups:
             logits = outputs[..., group]
@@ -442,59 +259,17 @@ class ClassHead:
         return out
 
     def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
-        """
-        Give the probabilities of logits: classes have no scale.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_columns)
-            Logits.
-        scaler : Scaler
-            Of the fit.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_columns)
-            Probabilities.
-        """
+        """Give the probabilities of logits: classes have no scale."""
         return self.point(outputs.astype(np.float64))
 
     def likeliest(self, probabilities: Float64Array) -> Float64Array:
-        """
-        Give the number of the likeliest class of each target, of equal ones the first.
-
-        Parameters
-        ----------
-        probabilities : ndarray of float64, shape (n, n_columns)
-            From `to_units`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets)
-            Codes.
-        """
+        """Give the code of each target's likeliest class, (n, n_targets); of equals the first."""
         codes = [probabilities[..., group].argmax(axis=-1) for group in self.groups]
         return np.stack(codes, axis=-1).astype(np.float64)
 
     def score(
         self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
-        """
-        Give the share of rows whose classes are all right.
-
-        Parameters
-        ----------
-        truth, forecast : ndarray of shape (n, n_targets)
-            Codes; no truth is missing.
-        weight : ndarray of shape (n,), or None
-            Weight of each row.
-
-        Returns
-        -------
-        float
-            The accuracy.
-        """
+        """Give the share of rows whose codes are all right; no truth is missing."""
         right = (truth == forecast).all(axis=1)
         return float(np.average(right, weights=weight))

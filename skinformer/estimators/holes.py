@@ -23,17 +23,11 @@ LONGEST_CHAIN = 500
 
 
 class Holes(NamedTuple):
-    """
-    The forecasts that fill holes, in the order of their rows; arrays of shape (n,).
+    """The forecasts that fill holes, in the order of their rows; arrays of shape (n,).
 
-    Parameters
-    ----------
-    origins : ndarray of int64
-        First row of each forecast.
-    lengths : ndarray of int64
-        Rows that it fills, at most ``pred_len``.
-    turn : ndarray of int64
-        Forecasts of one turn need none of each other; those of turn 0 need none at all.
+    origins: first row of each forecast.
+    lengths: rows that it fills, at most ``pred_len``.
+    turn: forecasts of one turn need none of each other; those of turn 0 need none at all.
     """
 
     origins: IntArray
@@ -41,20 +35,9 @@ class Holes(NamedTuple):
     turn: IntArray
 
     def needed(self, wanted: IntArray, *, seq_len: int) -> Holes:
-        """
-        Keep the forecasts that others build on, also by way of later holes.
+        """Keep the forecasts that others build on, also by way of later holes.
 
-        Parameters
-        ----------
-        wanted : ndarray of int64, shape (n_wanted,)
-            Origins of the forecasts that are asked for.
-        seq_len : int
-            Rows in a context.
-
-        Returns
-        -------
-        Holes
-            Those within the contexts of `wanted`, and within the contexts of these.
+        They lie within the contexts of `wanted` origins, and within the contexts of these.
         """
         if not len(self.origins):
             return self
@@ -69,35 +52,15 @@ class Holes(NamedTuple):
 
 
 def find_holes(unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int | None) -> Holes:
-    """
-    Find the forecasts that fill unknown rows.
+    """Find the forecasts that fill unknown rows, in one pass over the rows.
 
-    Parameters
-    ----------
-    unknown : ndarray of bool, shape (n_rows,)
-        Rows that lack a truth. Rows of one series follow each other, and between two series lie
-        `seq_len` known rows.
-    seq_len, pred_len : int
-        Rows in a context and in a forecast.
-    longest : int or None
-        Forecasts within one hole, at most; the rest of it stays as it is. None for no limit.
+    unknown: rows that lack a truth. Rows of one series follow each other, and between two series
+    lie `seq_len` known rows.
+    longest: forecasts within one hole, at most; the rest of it stays as it is. None for no limit.
 
-    Returns
-    -------
-    Holes
-        Cost: one pass over the rows.
-
-    Notes
-    -----
-    Where each hole lies in the context of the next, they are filled one after the other. Of such
-    a chain about each `LONGEST_CHAIN` forecasts are followed by a hole that does not wait for
-    those before it: it sees the last known value in their place.
-
-    Examples
-    --------
-    >>> holes = find_holes(np.arange(12) > 6, seq_len=4, pred_len=3, longest=None)
-    >>> holes.origins.tolist(), holes.lengths.tolist(), holes.turn.tolist()
-    ([7, 10], [3, 2], [0, 1])
+    Where each hole lies in the context of the next, they are filled one after the other. Of such a
+    chain about each `LONGEST_CHAIN` forecasts are followed by a hole that does not wait for those
+    before it: it sees the last known value in their place.
     """
     edges = np.diff(np.concatenate([[0], unknown.view(np.int8), [0]]))
     start, stop = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
@@ -115,19 +78,7 @@ def find_holes(unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int 
 
 
 def filled_rows(holes: Holes) -> tuple[IntArray, IntArray]:
-    """
-    List the rows that forecasts fill, forecast by forecast.
-
-    Parameters
-    ----------
-    holes : Holes
-        The forecasts, in any order.
-
-    Returns
-    -------
-    tuple of ndarray of int64, shape (n_filled,)
-        The number of the forecast, and the step of it that fills a row.
-    """
+    """List the rows that forecasts fill: the number of the forecast, and its step, of each."""
     number = np.repeat(np.arange(len(holes.lengths)), holes.lengths)
     begin = np.cumsum(holes.lengths) - holes.lengths
     return number, np.arange(len(number)) - begin[number]

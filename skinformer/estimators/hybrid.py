@@ -60,32 +60,14 @@ def linear_fit(
     n_most: int | None = None,
     n_apart: int = 0,
 ) -> tuple[LinearFit, LinearFit]:
-    """
-    Fit the linear path to the rows of an estimator.
+    """Fit the linear path: the blend that the network is trained beside, and the final one.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        Standardised rows.
-    sizes : ModelSizes
-        What the columns are.
-    windows : tuple of Origins
-        Those to train on and those of the validation tail.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where truths were missing; None for nowhere.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    refit : bool
-        Whether the maps are fitted again with the validation windows.
-    n_most : int or None, default=None
-        Windows to learn from at most; None is 100,000.
-    n_apart : int, default=0
-        See `fit_linear_path`.
-
-    Returns
-    -------
-    tuple of LinearFit
-        The blend that the network is trained beside, and the final one.
+    windows: those to train on and those of the validation tail.
+    missing: (n_rows, n_targets), where truths were missing; None for nowhere.
+    tail: the row at which each series' validation tail begins.
+    refit: whether the maps are fitted again with the validation windows.
+    n_most: windows to learn from at most; None is 100,000.
+    n_apart: see `fit_linear_path`.
     """
     problem = Problem(
         timeline.values,
@@ -114,44 +96,14 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
 
 
 def times_of(timeline: Timeline, tail: IntArray | None, rows: IntArray) -> IntArray:
-    """
-    Tell rows' times by the clock that the linear path is judged by.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        Standardised rows.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins.
-    rows : ndarray of int64, shape (n,)
-        Rows.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        0 is where their series' tail begins; without a tail, steps on the clock.
-    """
+    """Tell rows' times: 0 is where their series' tail begins; without one, steps on the clock."""
     if tail is None:
         return timeline.steps_of(rows)
     return rows - tail[timeline.series_of(rows)]
 
 
 def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
-    """
-    Build a torch module that holds a fit.
-
-    Parameters
-    ----------
-    sizes : ModelSizes
-        What the columns are.
-    fit : LinearFit
-        The blend.
-
-    Returns
-    -------
-    LinearPath
-        On the CPU.
-    """
+    """Build a torch module that holds a fit, on the CPU."""
     n_inputs = sizes.n_targets + sizes.n_past + sizes.n_known
     calendar, found = None, fit.calendar
     if found is not None:
@@ -180,16 +132,7 @@ def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
 
 
 def load_linear(path: LinearPath, fit: LinearFit) -> None:
-    """
-    Give a module the maps of a fit.
-
-    Parameters
-    ----------
-    path : LinearPath
-        Of the fit's shapes.
-    fit : LinearFit
-        The blend.
-    """
+    """Give a module the maps of a fit of its shapes."""
     path.own.copy_(torch.from_numpy(fit.own))
     path.effect.copy_(torch.from_numpy(fit.effect))
     if fit.mixed is not None:
@@ -215,31 +158,11 @@ def start_module(
     *,
     seed: int,
 ) -> Informer | Corrected:
-    """
-    Build the module that training starts from.
+    """Build the module that training starts from, on the CPU.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        What the user decides.
-    sizes : ModelSizes
-        What the data decide.
-    linear : tuple of LinearFit, or None
-        From `linear_fit`; None for a network alone.
-    earlier : torch.nn.Module or None
-        A module whose weights a warm start goes on from.
-    seed : int
-        Of weights, dropout and key sampling.
-
-    Returns
-    -------
-    Informer or Corrected
-        On the CPU.
-
-    Raises
-    ------
-    ValueError
-        If the earlier module is another one.
+    linear: from `linear_fit`; None for a network alone.
+    earlier: a module whose weights a warm start goes on from; a ValueError if it is another one.
+    seed: of weights, dropout and key sampling.
     """
     path = linear_module(sizes, linear[0]) if linear is not None else None
     module = build_module(settings, sizes, path=path, seed=seed)
@@ -265,25 +188,13 @@ def choose_trust(
     steps: IntArray,
     error: Loss,
 ) -> float:
-    """
-    Find the share of the network's correction that is sure to help on later rows.
+    """Find the share of the network's correction that is sure to help on later rows.
 
-    Parameters
-    ----------
-    module : Corrected
-        Trained, in evaluation mode, with trust 1.
-    held_out : WindowBatches
-        Validation windows.
-    steps : ndarray of int64, shape (n_windows,)
-        The time of each of these windows.
-    error : Loss
-        Of forecasts.
+    module: trained, in evaluation mode, with trust 1.
+    steps: the time of each validation window.
 
-    Returns
-    -------
-    float
-        See `surest_share`, with losses relative to those of the linear path alone on stretches of
-        time; 0 if the rows are too few for two stretches that hold a forecast each.
+    See `surest_share`, with losses relative to those of the linear path alone on stretches of time;
+    0 if the rows are too few for two stretches that hold a forecast each.
     """
     cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
     if cut is None:

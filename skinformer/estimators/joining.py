@@ -34,21 +34,13 @@ __all__ = ["Judged", "find_challenger", "join"]
 
 @dataclass(frozen=True)
 class Judged:
-    """
-    Who forecasts, and with what share.
+    """Who forecasts, and with what share.
 
-    Parameters
-    ----------
-    trust : float
-        Mean share of the network's correction in the forecasts.
-    shares : Shares or None
-        Those of each series, where it judges for itself.
-    simple : SimplePath or None
-        The classical forecasters, where they count.
-    tabular : TabularFit or None
-        The regressor on features, where it counts.
-    earlier : TabularFit or None
-        The same as it was before it was fitted to the validation tail.
+    trust: mean share of the network's correction in the forecasts.
+    shares: those of each series, where it judges for itself.
+    simple: the classical forecasters, where they count.
+    tabular: the regressor on features, where it counts.
+    earlier: the same as it was before it was fitted to the validation tail.
     """
 
     trust: float
@@ -63,18 +55,10 @@ class Judged:
         return 0 if self.tabular is None else self.tabular.look_back
 
     def blend(self, ridges: dict[str, float]) -> dict[str, float]:
-        """
-        Tell how much each candidate counts that is fitted without the network.
+        """Give mean weights of the candidates that are fitted without the network.
 
-        Parameters
-        ----------
-        ridges : dict of str to float
-            Weights of the ridges among themselves.
-
-        Returns
-        -------
-        dict of str to float
-            Mean weights; classical candidates that hardly count are left out.
+        Ridges come with weights among themselves; classical candidates that hardly count are left
+        out.
         """
         if self.shares is None:
             return ridges if self.simple is None else self.simple.blend
@@ -90,20 +74,9 @@ class Judged:
         return blend
 
     def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame | None:
-        """
-        Tell how much each forecaster counts for each series.
+        """Give each forecaster's weight for each series, see `SimplePath.weights`.
 
-        Parameters
-        ----------
-        series : Index or None
-            Names of the series of a panel.
-        targets : Index
-            Names of the targets.
-
-        Returns
-        -------
-        DataFrame or None
-            Rows of sum 1, see `SimplePath.weights`; None where all series have the same.
+        It is None where all series have the same.
         """
         if self.shares is None:
             return None if self.simple is None else self.simple.weights(series, targets)
@@ -130,24 +103,9 @@ class Judged:
 def find_challenger(
     module: Informer | Corrected, batches: FitBatches, rows: FitRows, settings: FitSettings
 ) -> Challenger | None:
-    """
-    Judge a regressor on features beside the linear path of a long table, before training.
+    """Judge a regressor on features beside the linear path of a long table, before training.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        Not yet trained.
-    batches : FitBatches
-        Where windows come from.
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part.
-
-    Returns
-    -------
-    Challenger or None
-        None where none takes part, and where each series judges for itself, see `join`.
+    It is None where none takes part, and where each series judges for itself, see `join`.
     """
     if rows.tail is None or batches.validation is None or rows.timeline.n_series > 1:
         return None
@@ -164,30 +122,14 @@ def join(
     settings: FitSettings,
     challenger: Challenger | None = None,
 ) -> Judged:
-    """
-    Let everything that was fitted before the validation tail forecast it, and share the forecast.
+    """Let everything that was fitted before the validation tail forecast it, and choose shares.
 
-    The ridges have an advantage: the tail is one of four stretches by which their blend was chosen.
+    module: in evaluation mode, with trust 1; it takes its trust and the final ridges.
+    final: the ridges, fitted again; None without them.
+    challenger: the regressor beside ridges and network of a long table, see `judge_tabular`.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, with trust 1; it takes its trust and the final ridges.
-    final : LinearFit or None
-        The ridges, fitted again; None without them.
-    batches : FitBatches
-        Where windows come from.
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part.
-    challenger : Challenger or None, default=None
-        The regressor beside ridges and network of a long table, see `judge_tabular`.
-
-    Returns
-    -------
-    Judged
-        Of a panel and of short tables, series by series; of a long table by stretches of its tail.
+    A panel and short tables judge series by series, a long table by stretches of its tail. The
+    ridges have an advantage: the tail is one of four stretches by which their blend was chosen.
     """
     if settings.simple_path and not settings.linear_path:
         return Judged(0.0, simple=_classical(rows))

@@ -19,24 +19,9 @@ __all__ = ["find_challenger", "join"]
 def find_challenger(
     module: Informer | Corrected, batches: FitBatches, rows: FitRows, settings: FitSettings
 ) -> Challenger | ClassChallenger | None:
-    """
-    Fit what forecasts beside the network, before training.
+    """Fit what forecasts beside the network, before training.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        Not yet trained.
-    batches : FitBatches
-        Where windows come from.
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part, and what is forecast.
-
-    Returns
-    -------
-    Challenger, ClassChallenger or None
-        With its share, by which the network's training is eased; None where nobody is fitted yet.
+    By its share the network's training is eased; None where nobody is fitted yet.
     """
     if isinstance(settings.head, ClassHead):
         return class_path.challenge(rows, settings)
@@ -51,28 +36,11 @@ def join(
     settings: FitSettings,
     challenger: Challenger | ClassChallenger | None = None,
 ) -> Judged:
-    """
-    Let everything that was fitted before the validation tail forecast it, and share the forecast.
+    """Let everything that was fitted before the validation tail forecast it, and choose shares.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, with trust 1.
-    final : LinearFit or None
-        The ridges, fitted again; None without them.
-    batches : FitBatches
-        Where windows come from.
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Who takes part, and what is forecast.
-    challenger : Challenger, ClassChallenger or None, default=None
-        From `find_challenger`.
-
-    Returns
-    -------
-    Judged
-        Of classes `JudgedClasses`.
+    module: in evaluation mode, with trust 1.
+    final: the ridges, fitted again; None without them.
+    challenger: from `find_challenger`.
     """
     if isinstance(challenger, ClassChallenger) or isinstance(settings.head, ClassHead):
         fit = challenger.fit if isinstance(challenger, ClassChallenger) else None

@@ -39,47 +39,23 @@ class _Windows(NamedTuple):
 
 
 def some_of_tail(tails: Origins) -> IntArray:
-    """
-    Choose windows for the comparison.
-
-    Parameters
-    ----------
-    tails : Origins
-        Those of the validation tails.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,)
-        At most 64, spread over them.
-    """
+    """Choose at most 64 windows, spread over the validation tails, for the comparison."""
     return tails.thinned(_WINDOWS)
 
 
 def compare_with_naive(
     forecast: Float32Array, origins: IntArray, timeline: Timeline, tail: IntArray, *, seq_len: int
 ) -> None:
-    """
-    Warn if repeating a season forecasts the validation tail clearly better.
+    """Warn if repeating a season forecasts the validation tail clearly better.
 
-    Parameters
-    ----------
-    forecast : ndarray of float32, shape (n_windows, pred_len, n_targets)
-        Standardised, of all that will forecast, fitted before the tail.
-    origins : ndarray of int64, shape (n_windows,)
-        Windows of the tail.
-    timeline : Timeline
-        Rows of the fit.
-    tail : ndarray of int64, shape (n_series,)
-        The row at which each series' validation tail begins.
-    seq_len : int
-        How far the forecasts look back.
+    forecast: (n_windows, pred_len, n_targets), standardised, of all that will forecast, fitted
+    before the tail.
+    origins: windows of the tail.
+    seq_len: how far the forecasts look back.
 
-    Warns
-    -----
-    UserWarning
-        If the mean absolute error is more than 5 % greater, on the mean of series and targets, or
-        16 % where two forecasts fill the tail, and greater in either half of it, too: one bad day
-        proves nothing.
+    It warns if the mean absolute error is more than 5 % greater, on the mean of series and targets,
+    or 16 % where two forecasts fill the tail, and greater in either half of it, too: one bad day
+    proves nothing.
     """
     pred_len, n_targets = forecast.shape[1:]
     tested = _windows(timeline, origins, pred_len, n_targets)

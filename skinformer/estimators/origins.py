@@ -22,24 +22,15 @@ _MOST_ROWS = 1 << 18
 def forecast_origins(
     forecaster: StepForecaster, origins: IntArray, horizon: IntArray
 ) -> tuple[Float64Array, HeldValues]:
-    """
-    Forecast the steps after many rows of the history.
+    """Forecast the steps after many rows of the history, at a cost linear in these.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        Whose history holds the rows; it is not looked at from an origin on, but for columns that
-        are known ahead.
-    origins : ndarray of int64, shape (n,)
-        The row of each first step.
-    horizon : ndarray of int64, shape (n,)
-        Steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
+    forecaster: its history holds the rows; it is not looked at from an origin on, but for columns
+    that are known ahead.
+    origins: the row of each first step.
+    horizon: steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
 
-    Returns
-    -------
-    tuple of ndarray of float64, shape (n_steps, n_targets, *outputs), and HeldValues
-        In the truth's units, origin after origin, and how many steps lacked a value that was held
-        at its last one. Cost: linear in the origins.
+    Forecasts, (n_steps, n_targets, *outputs), are in the truth's units, origin after origin; beside
+    them stands how many steps lacked a value that was held at its last one.
     """
     size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
     parts = [

@@ -34,29 +34,11 @@ _DRAWN: WeakKeyDictionary[nn.Module, tuple[bytes, str]] = WeakKeyDictionary()
 
 
 def forecast_picture(model: InformerRegressor) -> str:
-    """
-    Draw the forecast after the history, of the first series and target.
+    """Draw the forecast after the history, of the first series and target, as HTML.
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted, or not.
-
-    Returns
-    -------
-    str
-        HTML; empty where there is nothing to draw at once: before `fit`, if columns known ahead
-        are needed, beyond 400 steps, or if ranges have to be found first.
-
-    Notes
-    -----
-    It is drawn once for each state of the history. The estimator stays as it is.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> forecast_picture(InformerRegressor())
-    ''
+    It is empty where there is nothing to draw at once: before `fit`, if columns known ahead are
+    needed, beyond 400 steps, or if ranges have to be found first. It is drawn once for each state
+    of the history. The estimator stays as it is.
     """
     try:
         end = model.timeline_.end_step.tobytes()

@@ -13,23 +13,16 @@ __all__ = ["Placement", "after_history", "find_early", "place_rows"]
 
 
 class Placement(NamedTuple):
-    """
-    Tracks: stretches of series that are forecast without regard to each other.
+    """Tracks: stretches of series that are forecast without regard to each other.
 
-    A series has one track, or two where X holds rows of it before the stored history. Every
-    array has shape (n_tracks,).
+    series: that of each track; those from the timeline's ``n_series`` on are new.
+    anchor: a step at which a block begins.
+    begin: from this step on a target that is not observed is forecast where later blocks need it;
+    before it an unknown value is the training mean.
+    stored: whether the stored history is context; else the rows of X are their own timeline.
 
-    Parameters
-    ----------
-    series : ndarray of int64
-        The series of each track; those from the timeline's ``n_series`` on are new.
-    anchor : ndarray of int64
-        A step at which a block begins.
-    begin : ndarray of int64
-        From this step on a target that is not observed is forecast where later blocks need it;
-        before it an unknown value is the training mean.
-    stored : ndarray of bool
-        Whether the stored history is context; else the rows of X are their own timeline.
+    A series has one track, or two where X holds rows of it before the stored history. Every array
+    has shape (n_tracks,).
     """
 
     series: IntArray
@@ -39,39 +32,13 @@ class Placement(NamedTuple):
 
 
 def after_history(timeline: Timeline) -> Placement:
-    """
-    Place forecasts directly after the stored history.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        The stored history.
-
-    Returns
-    -------
-    Placement
-        One track a series, anchored at its end.
-    """
+    """Place forecasts directly after the stored history: one track a series, from its end on."""
     end = timeline.end_step
     return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:
-    """
-    Find the rows of X before the stored history.
-
-    Parameters
-    ----------
-    table : Table
-        The rows of X.
-    timeline : Timeline
-        The stored history.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        False for new series, and for rows off the timeline's grid.
-    """
+    """Find the rows of X before the stored history, of known series and on the timeline's grid."""
     if table.clock != timeline.clock:
         return np.zeros(len(table.steps), dtype=bool)
     known = table.series < timeline.n_series
@@ -82,26 +49,14 @@ def find_early(table: Table, timeline: Timeline) -> BoolArray:
 def place_rows(
     table: Table, timeline: Timeline, *, observed: BoolArray, reach: int
 ) -> tuple[Placement, IntArray]:
-    """
-    Place the rows of X.
+    """Place the rows of X: the tracks that X has rows of, and the track of each row.
 
-    Parameters
-    ----------
-    table : Table
-        The rows of X; its clock differs from the timeline's when X is off the fitted grid.
-    timeline : Timeline
-        The stored history.
-    observed : ndarray of bool, shape (n,)
-        Rows with an observed target.
-    reach : int
-        Observed rows that start more than so many steps after the history are their own
-        timeline: the steps between are too many to forecast.
+    table: the rows of X; its clock differs from the timeline's when X is off the fitted grid.
+    observed: rows with an observed target.
+    reach: observed rows that start more than so many steps after the history are their own
+    timeline: the steps between are too many to forecast.
 
-    Returns
-    -------
-    tuple of Placement and ndarray of int64, shape (n,)
-        The tracks that X has rows of, and the track of each row. Rows before the history, off
-        its grid or of new series are their own timeline.
+    Rows before the history, off its grid or of new series are their own timeline, too.
     """
     early = find_early(table, timeline)
     keys, track = np.unique(table.series * 2 + early, return_inverse=True)

@@ -37,24 +37,13 @@ def predict_windows(
     *,
     trust: Float64Array | None = None,
 ) -> Float32Array:
-    """
-    Forecast windows.
+    """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, on the source's device.
-    source : WindowSource
-        Where windows are gathered from.
-    origins : ndarray of int64, shape (n_windows,)
-        The windows.
-    trust : ndarray of shape (n_windows, n_targets), default=None
-        How far each window trusts the network; None takes the module's share.
+    module: in evaluation mode, on the source's device.
+    trust: (n_windows, n_targets), how far each window trusts the network; None takes the module's
+    share.
 
-    Returns
-    -------
-    ndarray of float32, shape (n_windows, pred_len, n_targets, *outputs)
-        Standardised outputs; each the same whatever others are asked for.
+    Each forecast is the same whatever others are asked for.
     """
     linear = source.seq_len * source.pred_len * source.values.shape[1]
     with prediction_threads(module, linear):
@@ -64,37 +53,21 @@ def predict_windows(
 def prediction_threads(
     module: Callable[..., Tensor], n_linear: int
 ) -> AbstractContextManager[object]:
-    """
-    Let predictions be split over threads where a chunk repays it.
+    """Let predictions be split over threads, as `threads_for` does, where a chunk repays it.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        What forecasts.
-    n_linear : int
-        Products of two numbers in the linear path's product for one window.
-
-    Returns
-    -------
-    context manager
-        As of `threads_for`.
+    n_linear: products of two numbers in the linear path's product for one window.
     """
     return threads_for(PREDICTION_CHUNK * max(n_linear, getattr(module, "largest_product", 0)))
 
 
 class WindowPredictor:
-    """
-    Forecast windows of one source, call by call.
+    """Forecast windows of one source, call by call.
+
+    module: in evaluation mode, on the source's device. Its trust is read once.
+    source: where windows are gathered from. Its values may change between calls.
 
     PERF: a recursion calls it once for each of its steps. Whoever calls often asks for
     `prediction_threads` once, around all calls.
-
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, on the source's device. Its trust is read once.
-    source : WindowSource
-        Where windows are gathered from. Its values may change between calls.
     """
 
     def __init__(self, module: Callable[..., Tensor], source: WindowSource) -> None:
@@ -105,21 +78,7 @@ class WindowPredictor:
             self._maps = _OwnMaps.of(module.path, source)
 
     def __call__(self, origins: IntArray, trust: Float64Array | None = None) -> Float32Array:
-        """
-        Forecast windows.
-
-        Parameters
-        ----------
-        origins : ndarray of int64, shape (n_windows,)
-            The windows.
-        trust : ndarray of shape (n_windows, n_targets), default=None
-            As for `predict_windows`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_windows, pred_len, n_targets, *outputs)
-            As of `predict_windows`.
-        """
+        """Forecast windows as `predict_windows` does."""
         out = []
         for start in range(0, len(origins), PREDICTION_CHUNK):
             chunk = slice(start, start + PREDICTION_CHUNK)

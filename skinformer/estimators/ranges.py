@@ -46,27 +46,18 @@ _FEWEST_ROWS = 3
 
 @dataclass(frozen=True)
 class Ranges:
-    """
-    What a fit found out about its errors.
+    """What a fit found out about its errors.
 
-    Parameters
-    ----------
-    spread : Spread
-        Their sizes, by step ahead and by what is known at the origin.
-    residuals : Residuals
-        What they are in such sizes: a sample of whole forecasts.
-    quiet : ndarray of shape (n_targets,)
-        Volatility that is added to that of a window.
-    far : ndarray of shape (n_far, n_targets)
-        Logs of the sizes of the steps after `pred_len`, which are forecast from forecasts.
-    growth : ndarray of shape (n_targets,)
-        Power of the step by which sizes grow beyond these.
-    optimism : ndarray of shape (n_targets,)
-        By how much errors are larger on rows that the forecaster was not fitted to.
-    distance : int
-        Rows between windows that tell of each other.
-    fitted_until : ndarray of int64, shape (n_series,)
-        The step after the last row that the fit saw.
+    spread: their sizes, by step ahead and by what is known at the origin.
+    residuals: what they are in such sizes: a sample of whole forecasts.
+    quiet: (n_targets,), volatility that is added to that of a window.
+    far: (n_far, n_targets), logs of the sizes of the steps after `pred_len`, which are forecast
+    from forecasts.
+    growth: (n_targets,), power of the step by which sizes grow beyond these.
+    optimism: (n_targets,), by how much errors are larger on rows that the forecaster was not fitted
+    to.
+    distance: rows between windows that tell of each other.
+    fitted_until: (n_series,), the step after the last row that the fit saw.
     """
 
     spread: Spread
@@ -81,24 +72,11 @@ class Ranges:
     def quantiles(
         self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
-        """
-        Give quantiles of rows.
+        """Give quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
 
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_targets, 3)
-            From `RangeForecaster.forecast`.
-        levels : ndarray of shape (n_levels,)
-            In (0, 1).
-        scaler : Scaler
-            Of the fit, and of series that it did not hold.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets, n_levels)
-            In the truth's units, ascending with the level.
+        outputs: (n, n_targets, 3), from `RangeForecaster.forecast`.
+        scaler: of the fit, and of series that it did not hold.
+        series: that of each row.
         """
         table = self.residuals.quantiles(levels)
         if scaler.targets is not None and scaler.targets.falls.any():
@@ -112,24 +90,9 @@ class Ranges:
     def paths(
         self, outputs: Float64Array, windows: IntArray, scaler: Scaler, series: IntArray
     ) -> Float64Array:
-        """
-        Give one draw of each row.
+        """Give one draw of each row, (n, n_targets), in the truth's units.
 
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_targets, 3)
-            From `RangeForecaster.forecast`.
-        windows : ndarray of int64, shape (n,)
-            Whose errors each row gets.
-        scaler : Scaler
-            Of the fit, and of series that it did not hold.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets)
-            In the truth's units.
+        windows: whose errors each row gets; all else is as for `quantiles`.
         """
         point, size, ahead = self._parts(outputs)
         errors = self.residuals.paths(windows, ahead[:, 0])
@@ -146,19 +109,12 @@ class Ranges:
 
 
 class Situation(NamedTuple):
-    """
-    Windows of rows, and what is known of these.
+    """Windows of rows, and what is known of these.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, n_columns)
-        Standardised rows, the targets first.
-    begin : ndarray of int64, shape (n,)
-        The first row of each window's series.
-    series : ndarray of int64, shape (n,)
-        The series of each window.
-    steps : ndarray of int64, shape (n,)
-        The step of each window's first forecast row.
+    values: (n_rows, n_columns), standardised, the targets first.
+    begin: (n,), the first row of each window's series.
+    series: (n,), that of each window.
+    steps: (n,), the step of each window's first forecast row.
     """
 
     values: Float32Array
@@ -168,23 +124,9 @@ class Situation(NamedTuple):
 
 
 def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int) -> IntArray:
-    """
-    Give the first rows from which forecasts tell something of errors.
+    """Give the first rows of series, from begin to end, from which forecasts tell of errors.
 
-    Parameters
-    ----------
-    begin, end : ndarray of int64, shape (n,)
-        The first row of each series, and the one after its last.
-    seq_len, pred_len : int
-        Rows of a context and of a forecast.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        With a whole context before them, or half of the rows where these are few.
-
-    Examples
-    --------
+    A whole context lies before them, or half of the rows where these are few.
     >>> earliest_origins(np.array([0, 0]), np.array([900, 50]), seq_len=96, pred_len=10)
     array([96, 20])
     """
@@ -202,29 +144,15 @@ def features_of(
     quiet: Float64Array,
     scaler: Scaler,
 ) -> Float64Array:
-    """
-    Tell what errors may go by.
+    """Tell what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
 
-    Parameters
-    ----------
-    situation : Situation
-        The windows.
-    known_until : ndarray of int64, shape (n,)
-        The row after the last known one before each.
-    outputs : ndarray of shape (n, pred_len, n_targets, *head.outputs)
-        Forecasts, standardised.
-    head : Head
-        What they are.
-    quiet : ndarray of shape (n_targets,)
-        Volatility that is added.
-    scaler : Scaler
-        Of the fit, and of series that it did not hold.
+    known_until: (n,), the row after the last known one before each window.
+    outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
+    quiet: (n_targets,), volatility that is added.
+    scaler: of the fit, and of series that it did not hold.
 
-    Returns
-    -------
-    ndarray of shape (n, pred_len, n_targets, n_features)
-        Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
-        there is none.
+    Logs of volatility, of level and, of several outputs, of how far these lie apart; NaN where
+    there is none.
     """
     points = head.point(outputs)
     changes = volatility(situation.values, situation.begin, known_until, points.shape[2])
@@ -239,25 +167,10 @@ def features_of(
 def volatility(
     values: Float32Array, begin: IntArray, known_until: IntArray, n_targets: int
 ) -> Float64Array:
-    """
-    Tell how much targets changed from row to row.
+    """Give mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, n_columns)
-        Standardised rows, the targets first.
-    begin, known_until : ndarray of int64, shape (n,)
-        Rows before which each window's changes are seen, and from which.
-    n_targets : int
-        Number of first columns.
-
-    Returns
-    -------
-    ndarray of shape (n, n_targets)
-        Mean absolute changes of the last 48 rows at most; NaN where there are not two.
-
-    Examples
-    --------
+    Changes of each window are seen from `begin` on, and before `known_until`; NaN where there are
+    not two rows.
     >>> rows = np.array([[0.0], [2.0], [2.0]], dtype=np.float32)
     >>> volatility(rows, np.array([0, 2]), np.array([3, 3]), 1).ravel()
     array([ 1., nan])
@@ -271,21 +184,8 @@ def volatility(
 
 
 def mean_size(sizes: Float64Array) -> Float64Array:
-    """
-    Average the sizes of a window's errors.
+    """Average the sizes of a window's errors over steps; NaN where all are unknown.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n, pred_len, n_targets)
-        NaN is unknown.
-
-    Returns
-    -------
-    ndarray of shape (n, n_targets)
-        NaN where all are unknown.
-
-    Examples
-    --------
     >>> mean_size(np.array([[[1.0], [np.nan], [2.0]], [[np.nan]] * 3])).ravel()
     array([1.5, nan])
     """
@@ -337,32 +237,16 @@ class RangeHead(StandardHead):
 
 @dataclass(frozen=True)
 class PointForecaster(StepForecaster):
-    """
-    A forecaster of points that stay standardised, whatever the module gives.
+    """A forecaster of points that stay standardised, whatever the module gives.
 
-    Parameters
-    ----------
-    inner : Head
-        What the outputs of the module are.
+    inner: what the outputs of the module are.
     """
 
     inner: Head
 
     @classmethod
     def of(cls, forecaster: StepForecaster) -> PointForecaster:
-        """
-        Keep the points of a forecaster.
-
-        Parameters
-        ----------
-        forecaster : StepForecaster
-            Any.
-
-        Returns
-        -------
-        PointForecaster
-            It makes the same forecasts.
-        """
+        """Keep the points of a forecaster."""
         return cls(**_parts_of(forecaster, StandardHead("mse")), inner=forecaster.head)
 
     @property
@@ -377,17 +261,10 @@ class PointForecaster(StepForecaster):
 
 @dataclass(frozen=True)
 class RangeForecaster(StepForecaster):
-    """
-    A forecaster that says with each forecast how far it may be off; its head is a `RangeHead`.
+    """A forecaster that says with each forecast how far it may be off; its head is a `RangeHead`.
 
-    Parameters
-    ----------
-    ranges : Ranges
-        Of the fit.
-    inner : Head
-        What the outputs of the module are.
-    given : Observed
-        What X brings.
+    inner: what the outputs of the module are.
+    given: what X brings.
     """
 
     ranges: Ranges
@@ -396,23 +273,7 @@ class RangeForecaster(StepForecaster):
 
     @classmethod
     def of(cls, forecaster: StepForecaster, ranges: Ranges, given: Observed) -> RangeForecaster:
-        """
-        Let a forecaster tell of its errors.
-
-        Parameters
-        ----------
-        forecaster : StepForecaster
-            Any.
-        ranges : Ranges
-            What is known of its errors.
-        given : Observed
-            What X brings.
-
-        Returns
-        -------
-        RangeForecaster
-            It makes the same forecasts.
-        """
+        """Let a forecaster tell of its errors, as far as X and the ranges tell of them."""
         parts = _parts_of(forecaster, RangeHead("mse"))
         return cls(**parts, ranges=ranges, inner=forecaster.head, given=given)
 

@@ -36,17 +36,12 @@ __all__ = [
 
 
 class Rows(NamedTuple):
-    """
-    Consecutive rows of every track, from its first context to its last block.
+    """Consecutive rows of every track, from its first context to its last block.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n_rows, n_columns)
-        Standardised; before the first known target the training mean stands.
-    track, steps : ndarray of int64, shape (n_rows,)
-        The track and the step of each row.
-    begin : ndarray of int64, shape (n_tracks,)
-        The first row of each track with a known target.
+    values: (n_rows, n_columns), standardised; before the first known target the training mean
+    stands.
+    track, steps: (n_rows,), the track and the step of each row.
+    begin: (n_tracks,), the first row of each track with a known target.
     """
 
     values: Float32Array
@@ -69,20 +64,13 @@ class Observed(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """
-    What the columns are, the lengths of windows, and what forecasts of them mean.
+    """What the columns are, the lengths of windows, and what forecasts of them mean.
 
-    Parameters
-    ----------
-    n_targets, n_past, n_static : int
-        Numbers of the first columns: targets, then past-only ones; the rest is known ahead,
-        the static ones last.
-    seq_len, pred_len : int
-        Steps that a forecast may look back, and those of a block.
-    hold : bool
-        Whether covariates without a value are held at their last one; else they stay NaN.
-    head : Head
-        What the outputs of the network are, and what of them is fed back.
+    n_targets, n_past, n_static: numbers of the first columns: targets, then past-only ones; the
+    rest is known ahead, the static ones last.
+    seq_len, pred_len: steps that a forecast may look back, and those of a block.
+    hold: whether covariates without a value are held at their last one; else they stay NaN.
+    head: what the outputs of the network are, and what of them is fed back.
     """
 
     n_targets: int
@@ -136,34 +124,17 @@ def roll(
     layout: Layout,
     forecast: Forecaster,
 ) -> RollingForecast:
-    """
-    Forecast steps of tracks, each from an origin before its block.
+    """Forecast steps of tracks, each from an origin before its block.
 
-    Parameters
-    ----------
-    observed : Observed
-        What X gives; wins over the stored history.
-    track, steps : ndarray of int64, shape (n,)
-        The steps to forecast, in any order.
-    history : Timeline
-        The stored history.
-    place : Placement
-        Where each track's blocks and context lie.
-    layout : Layout
-        What the columns are.
-    forecast : callable
-        ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known columns
-        are complete.
+    observed: what X gives; wins over the stored history.
+    track, steps: the steps to forecast, in any order.
+    place: where each track's blocks and context lie.
+    forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
+    columns are complete.
 
-    Returns
-    -------
-    RollingForecast
-        Outputs of shape (n, n_targets, *layout.head.outputs).
-
-    Notes
-    -----
-    One pass for a rolling origin, as many as there are blocks for a recursion: unknown truths
-    are filled first, those that need no other all together, and so on.
+    Outputs have shape (n, n_targets, *layout.head.outputs). One pass for a rolling origin, as many
+    as there are blocks for a recursion: unknown truths are filled first, those that need no other
+    all together, and so on.
     """
     pred_len = layout.pred_len
     start = block_starts(place, track, steps, pred_len)
@@ -185,23 +156,7 @@ def roll(
 
 
 def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
-    """
-    Find where the blocks of steps begin.
-
-    Parameters
-    ----------
-    place : Placement
-        The tracks.
-    track, steps : ndarray of int64, shape (n,)
-        The steps.
-    pred_len : int
-        Steps of a block.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The step of each origin.
-    """
+    """Find the origin, as a step, of the block that each step of a track is in."""
     anchor = place.anchor[track]
     start: IntArray = anchor + (steps - anchor) // pred_len * pred_len
     return start
@@ -215,27 +170,13 @@ def fill_truths(
     layout: Layout,
     forecast: Forecaster,
 ) -> Float32Array:
-    """
-    Fill the missing targets of rows that follow the history.
+    """Fill the missing targets, standardised, of rows that follow the history of their tracks.
 
-    Parameters
-    ----------
-    observed : Observed
-        Rows directly after the history of their tracks, complete but for targets.
-    history : Timeline
-        The stored history.
-    place : Placement
-        The tracks, beginning at the end of the history.
-    layout : Layout
-        What the columns are.
-    forecast : callable
-        As for `roll`.
+    observed: rows directly after the history, complete but for targets.
+    place: the tracks, beginning at the end of the history.
+    forecast: as for `roll`.
 
-    Returns
-    -------
-    ndarray of float32, shape (n, n_targets)
-        Standardised targets of the rows, in their order. A hole longer than `LONGEST_CHAIN`
-        forecasts is held at its last one from there on.
+    A hole longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
     """
     lacking = np.isnan(observed.values[:, : layout.n_targets]).any(axis=1)
     _, last = _ends(observed.track[lacking], observed.steps[lacking], len(place.anchor))

@@ -27,21 +27,13 @@ _MOST_VALUES = 1 << 22
 
 
 class SeenWindow(NamedTuple):
-    """
-    Rows that a forecast was made from, holes filled, and those that it is of.
+    """Rows that a forecast was made from, holes filled, and those that it is of.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (look_back + pred_len, n_columns)
-        Standardised.
-    steps : ndarray of int64, shape (look_back + pred_len,)
-        On the clock.
-    begin : int
-        The first row that is known.
-    series : int
-        Whose rows they are; new series have numbers from that of the fitted ones on.
-    outputs : ndarray of float32, shape (pred_len, n_targets, *head.outputs)
-        What was forecast, standardised.
+    values: (look_back + pred_len, n_columns), standardised.
+    steps: (look_back + pred_len,), on the clock.
+    begin: the first row that is known.
+    series: whose rows they are; new series have numbers from that of the fitted ones on.
+    outputs: (pred_len, n_targets, *head.outputs), what was forecast, standardised.
     """
 
     values: Float32Array
@@ -53,32 +45,16 @@ class SeenWindow(NamedTuple):
 
 @dataclass(frozen=True)
 class WindowRecorder(StepForecaster):
-    """
-    A forecaster that keeps what it makes its forecasts from.
+    """A forecaster that keeps what it makes its forecasts from.
 
-    Parameters
-    ----------
-    seen : dict
-        Windows by track and step of the origin; filled as forecasts are made.
+    seen: windows by track and step of the origin; filled as forecasts are made.
     """
 
     seen: dict[tuple[int, int], SeenWindow] = field(default_factory=dict)
 
     @classmethod
     def of(cls, forecaster: StepForecaster) -> WindowRecorder:
-        """
-        Listen to a forecaster.
-
-        Parameters
-        ----------
-        forecaster : StepForecaster
-            Any.
-
-        Returns
-        -------
-        WindowRecorder
-            It makes the same forecasts.
-        """
+        """Record what a forecaster sees."""
         return cls(**{f.name: getattr(forecaster, f.name) for f in fields(StepForecaster)})
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
@@ -102,24 +78,12 @@ class WindowRecorder(StepForecaster):
 def as_tracks(
     values: Float32Array, steps: IntArray, begin: IntArray, look_back: int
 ) -> tuple[Rows, IntArray]:
-    """
-    Lay windows out one after the other, each as a track.
+    """Lay windows out one after the other, each as a track, and find the places of their origins.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n, n_rows, n_columns)
-        Standardised.
-    steps : ndarray of int64, shape (n, n_rows)
-        On the clock.
-    begin : ndarray of int64, shape (n,)
-        The first known row of each.
-    look_back : int
-        Rows before the origin.
-
-    Returns
-    -------
-    tuple of Rows and ndarray of int64, shape (n,)
-        The rows, and the places of the origins.
+    values: (n, n_rows, n_columns), standardised.
+    steps: (n, n_rows), on the clock.
+    begin: (n,), the first known row of each.
+    look_back: rows before the origin.
     """
     n, length = steps.shape
     first = np.arange(n) * length
@@ -158,17 +122,10 @@ class _Distinct:
 
 @dataclass(frozen=True)
 class WindowModel:
-    """
-    A fit as a function of one window.
+    """A fit as a function of one window.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        Of the fit.
-    window : SeenWindow
-        What a forecast was made from.
-    clock : Clock
-        What its steps count.
+    window: what a forecast was made from.
+    clock: what its steps count.
     """
 
     forecaster: StepForecaster
@@ -176,22 +133,13 @@ class WindowModel:
     clock: Clock
 
     def mixed(self, usual: Float32Array, present: BoolArray, player: IntArray) -> Float64Array:
-        """
-        Forecast the window with other values in places.
+        """Forecast the window with other values in places: (n, pred_len, n_targets), standardised.
 
-        Parameters
-        ----------
-        usual : ndarray of float32, shape (n_rows, n_columns)
-            The other values.
-        present : ndarray of bool, shape (n, n_players)
-            Whose values are those of the window.
-        player : ndarray of int64, shape (n_rows, n_columns)
-            Who has each place; -1 for places that keep their values.
+        usual: (n_rows, n_columns), the other values.
+        present: (n, n_players), whose values are those of the window.
+        player: (n_rows, n_columns), who has each place; -1 for places that keep their values.
 
-        Returns
-        -------
-        ndarray of float64, shape (n, pred_len, n_targets)
-            Standardised points. Cost: n forecasts of a window.
+        Cost: n forecasts of a window.
         """
         shown = np.column_stack([present, np.ones(len(present), dtype=bool)])
         size = max(1, _MOST_VALUES // usual.size)
@@ -202,18 +150,10 @@ class WindowModel:
         return np.concatenate(parts)
 
     def responses(self, changes: Float32Array | Float64Array) -> Float64Array:
-        """
-        Tell what the ridges, by their share, make of changes of the window.
+        """Tell what the ridges, by their share, make of n changes: (n, pred_len, n_targets).
 
-        Parameters
-        ----------
-        changes : ndarray of shape (n, n_rows, n_columns)
-            Standardised; without NaN.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, pred_len, n_targets)
-            Of each change alone; they add up, as ridges are linear. 0 without them.
+        Changes, (n, n_rows, n_columns), are standardised, without NaN. Each is looked at alone;
+        they add up, as ridges are linear. 0 without ridges.
         """
         sizes, module = self.forecaster.sizes, self.forecaster.module
         if not isinstance(module, Corrected):
@@ -230,19 +170,7 @@ class WindowModel:
         return np.asarray(found.cpu().numpy() * ridges, dtype=np.float64)
 
     def as_read(self, values: Float64Array) -> Float64Array:
-        """
-        Give values as the ridges read them.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            Standardised, without NaN.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows, n_columns)
-            The same but for what lies beyond all that was seen.
-        """
+        """Give standardised values as ridges read them: those known ahead within what was seen."""
         module = self.forecaster.module
         if not isinstance(module, Corrected):
             return values
@@ -271,14 +199,7 @@ class WindowModel:
         )
 
     def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
-        """
-        Give what each forecaster says of the window, and how much it counts.
-
-        Returns
-        -------
-        dict of str to tuple of ndarray, each of shape (pred_len, n_targets)
-            Shares and standardised points.
-        """
+        """Give each forecaster's shares and standardised points, both (pred_len, n_targets)."""
         found = self._joint.parts(*self._canvas(self.window.values[None]))
         return {name: (share[0], points[0]) for name, (share, points) in found.items()}
 

@@ -28,17 +28,10 @@ __all__ = ["SeenNetwork"]
 
 @dataclass(frozen=True)
 class SeenNetwork:
-    """
-    The network of a fit, apart from all who forecast beside it.
+    """The network of a fit, apart from all who forecast beside it.
 
-    Parameters
-    ----------
-    forecaster : StepForecaster
-        Of the fit.
-    windows : sequence of SeenWindow
-        What forecasts were made from, at least one.
-    clock : Clock
-        What their steps count.
+    windows: what forecasts were made from, at least one.
+    clock: what their steps count.
     """
 
     forecaster: StepForecaster
@@ -71,21 +64,13 @@ class SeenNetwork:
         return np.broadcast_to(shares.ridges * shares.trust[:, None], shape)
 
     def points(self, *, n_dropped: int = 0, seed: int = 0) -> Float32Array:
-        """
-        Forecast with the network alone.
+        """Forecast with the network alone, (n, draws, pred_len, n_targets), standardised.
 
-        Parameters
-        ----------
-        n_dropped : int, default=0
-            How often, with states dropped at random; 0 drops none, once.
-        seed : int, default=0
-            Which states. Each time they are the same for all windows, as if one thinner network
-            forecast them all.
+        n_dropped: how often, with states dropped at random; 0 drops none, once.
+        seed: which states. Each time they are the same for all windows, as if one thinner network
+        forecast them all.
 
-        Returns
-        -------
-        ndarray of float32, shape (n, max(n_dropped, 1), pred_len, n_targets)
-            Standardised. Cost: a forward pass of 32 windows for each window and 32 times.
+        Cost: a forward pass of 32 windows for each window and 32 times.
         """
         head, origins = self.forecaster.module_head, self._canvas[1]
         if not n_dropped:
@@ -100,14 +85,7 @@ class SeenNetwork:
         return np.stack(out)
 
     def attention(self) -> list[list[LayerAttention]]:
-        """
-        Write out the attention of each layer.
-
-        Returns
-        -------
-        list of list of LayerAttention
-            Layer by layer, for each window, without the axis of windows.
-        """
+        """Write out the attention of each layer, for each window, without the axis of windows."""
         origins, out = self._canvas[1], []
         for start in range(0, len(origins), PREDICTION_CHUNK):
             some = origins[start : start + PREDICTION_CHUNK]

@@ -125,25 +125,9 @@ class FitSettings:
 
 
 def read_settings(estimator: Parameters, head: Head) -> FitSettings:
-    """
-    Check the parameters of an estimator against one another, and resolve them.
+    """Check parameters, each valid by itself, against one another, and resolve them.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        Its parameters are valid, each by itself.
-    head : Head
-        What the outputs of its network mean.
-
-    Returns
-    -------
-    FitSettings
-        Frozen.
-
-    Raises
-    ------
-    ValueError
-        If they do not fit one another.
+    head: what the outputs of the network mean.
     """
     validation.check_label_len(estimator.label_len, estimator.seq_len)
     validation.check_heads(estimator.d_model, estimator.n_heads)
@@ -273,20 +257,9 @@ def resolve_max_iter(max_iter: int | None, *, corrects: bool) -> int:
 
 
 def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
-    """
-    Decide how many steps make a token.
+    """Decide how many steps make a token.
 
-    Parameters
-    ----------
-    patch_len : int or None
-        What the user asked for.
-    seq_len : int
-        Steps of the encoder's window.
-
-    Returns
-    -------
-    int
-        For None what leaves 24 tokens, or more where a patch would be longer than 12 steps.
+    None takes what leaves 24 tokens, or more where a patch would be longer than 12 steps.
     """
     if patch_len is not None:
         return int(patch_len)

@@ -36,18 +36,13 @@ _NEGLIGIBLE = 0.01
 
 @dataclass(frozen=True)
 class Shares:
-    """
-    How much each forecaster counts for each target of each series; the last row is for new series.
+    """How much each forecaster counts for each target of each series; the last row is for new ones.
 
-    Parameters
-    ----------
-    classical : ndarray of float64, shape (n_series + 1, n_targets)
-        Share of the classical forecasters, in [0, 1].
-    tabular : ndarray of float64, shape (n_series + 1, n_steps, n_targets)
-        Share of the regressor on features in each step ahead, or one in all of them; the rest is
-        that of ridges and network.
-    trust : ndarray of float64, shape (n_series + 1, n_targets)
-        What the network's correction of the ridges is multiplied by, in [0, 1].
+    classical: (n_series + 1, n_targets), share of the classical forecasters, in [0, 1].
+    tabular: (n_series + 1, n_steps, n_targets), share of the regressor on features in each step
+    ahead, or one in all of them; the rest is that of ridges and network.
+    trust: (n_series + 1, n_targets), what the network's correction of the ridges is multiplied by,
+    in [0, 1].
     """
 
     classical: Float64Array
@@ -56,25 +51,10 @@ class Shares:
 
     @classmethod
     def of_weights(cls, weights: Float64Array) -> Shares:
-        """
-        Read shares off the weights of forecasters.
+        """Read shares off weights of forecasters, (n_series + 1, n_targets, 4), of sum 1.
 
-        Parameters
-        ----------
-        weights : ndarray of float64, shape (n_series + 1, n_targets, 4)
-            Of classical forecasters, the regressor on features, ridges alone, and ridges with the
-            network; sums are 1.
-
-        Returns
-        -------
-        Shares
-            Whoever hardly counts is left out: what it costs is saved.
-
-        Examples
-        --------
-        >>> shares = Shares.of_weights(np.array([[[0.6, 0.0, 0.3, 0.1]]]))
-        >>> shares.classical.item(), shares.trust.round(2).item()
-        (0.6, 0.25)
+        They are those of classical forecasters, the regressor on features, ridges alone, and ridges
+        with the network. Whoever hardly counts is left out: what it costs is saved.
         """
         weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
         weights /= weights.sum(axis=-1, keepdims=True)
@@ -89,19 +69,7 @@ class Shares:
         return np.maximum(1.0 - self.classical[:, None] - self.tabular, 0.0)
 
     def of_series(self, chosen: IntArray) -> Shares:
-        """
-        Keep the shares of some series, and those of new ones.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (n,)
-            Which.
-
-        Returns
-        -------
-        Shares
-            The series numbered anew.
-        """
+        """Keep the shares of some series, numbered anew, and those of new ones."""
         kept = np.append(chosen, -1)
         return Shares(self.classical[kept], self.tabular[kept], self.trust[kept])
 
@@ -113,24 +81,7 @@ class Shares:
 
 
 def judging_origins(tails: Origins) -> IntArray:
-    """
-    Choose the windows by which each series judges.
-
-    Parameters
-    ----------
-    tails : Origins
-        Those of the validation tails.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,)
-        At most eight of each series, spread from the first to the last one.
-
-    Examples
-    --------
-    >>> judging_origins(Origins(np.array([5, 40]), np.array([7, 61])))
-    array([ 5,  6,  7, 40, 43, 46, 49, 52, 55, 58, 61])
-    """
+    """Choose the windows by which each series judges: at most eight, spread over its tail."""
     some = np.flatnonzero(tails.high >= tails.low)
     n_origins = min(max(_MOST_WINDOWS // max(len(some), 1), 2), _N_ORIGINS)
     place = np.arange(n_origins)
@@ -146,40 +97,19 @@ def judge(
     *,
     n_series: int,
 ) -> Float64Array:
-    """
-    Weigh forecasters by each series' relative errors.
+    """Weigh forecasters by each series' relative errors.
 
-    Parameters
-    ----------
-    forecasts : sequence of ndarray of shape (n_windows, pred_len, n_targets)
-        What each of them says of the windows.
-    truth : ndarray of shape (n_windows, pred_len, n_targets)
-        What came.
-    weight : ndarray of shape (n_windows, pred_len, n_targets), or None
-        Weight of each truth; None where all weigh 1.
-    series : ndarray of int64, shape (n_windows,)
-        The series of each window.
-    n_series : int
-        Number of series; those without windows believe the panel.
+    forecasts: of each of them, (n_windows, pred_len, n_targets), as are truth and weight.
+    weight: of each truth; None where all weigh 1.
+    series: that of each window.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_series + 1, n_targets, n_forecasters)
-        Sums are 1. The last row is the panel's, for new series; all are equal where nothing can be
-        judged.
+    Weights, (n_series + 1, n_targets, n_forecasters), have sums of 1. The last row is the panel's,
+    for new series and those without windows; all are equal where nothing can be judged.
 
-    Notes
-    -----
-    The error of a forecaster for a series is the mean absolute one of its windows; compared are
-    the logs of these, less their mean over forecasters. Those of a panel are averaged over all
-    targets of all series; a series' own count for a fifth beside them. So neither the size
-    of a series nor one that went wild decides for the others.
-
-    Examples
-    --------
-    >>> good, bad, truth = np.full((2, 1, 1), 1.1), np.full((2, 1, 1), 3.0), np.ones((2, 1, 1))
-    >>> judge([good, bad], truth, None, np.array([0, 1]), n_series=2)[-1].round(3)
-    array([[1., 0.]])
+    The error of a forecaster for a series is the mean absolute one of its windows; compared are the
+    logs of these, less their mean over forecasters. Those of a panel are averaged over all targets
+    of all series; a series' own count for a fifth beside them. So neither the size of a series nor
+    one that went wild decides for the others.
     """
     errors = np.stack([mean_errors(f, truth, weight, series, n_series) for f in forecasts], axis=2)
     judged = np.asarray(np.isfinite(errors).all(axis=2) & (errors > SMALL).any(axis=2))
@@ -201,24 +131,9 @@ def mean_errors(
     series: IntArray,
     n_series: int,
 ) -> Float64Array:
-    """
-    Give the mean absolute error of each series and target.
+    """Give the mean absolute error of each series and target, NaN where there is no truth.
 
-    Parameters
-    ----------
-    forecast, truth : ndarray of shape (n_windows, pred_len, n_targets)
-        Standardised.
-    weight : ndarray of shape (n_windows, pred_len, n_targets), or None
-        Weight of each truth; None where all weigh 1.
-    series : ndarray of int64, shape (n_windows,)
-        The series of each window.
-    n_series : int
-        Number of series.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series, n_targets)
-        NaN where there is no truth.
+    Forecasts, truths and weights have shape (n_windows, pred_len, n_targets).
     """
     counts = np.ones(truth.shape) if weight is None else weight.astype(np.float64)
     error = (np.abs(forecast.astype(np.float64) - truth) * counts).sum(axis=1)

@@ -44,8 +44,7 @@ _CHUNK = 4096
 
 
 def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
-    """
-    Decide by the rows which of classical forecasters, trees, ridges and network take part.
+    """Decide by the rows which of classical forecasters, trees, ridges and network take part.
 
     Parameters
     ----------
@@ -76,20 +75,14 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
 @dataclass(frozen=True)
 class SimplePath:
-    """
-    Classical forecasts of a timeline's targets.
+    """Classical forecasts of a timeline's targets.
 
-    Parameters
-    ----------
-    fit : ClassicalFit
-        Of each target of each series, in its own units, series by series for the first target,
-        then for the second.
-    effect : ndarray of shape (n_known, n_targets)
-        What columns known ahead do to the targets of their own row, standardised; it is taken off
-        first and added last.
-    scaler : Scaler
-        Of the fit, and of series that it did not hold. Targets that it transforms are forecast as
-        they are standardised, without a second logarithm.
+    fit: of each target of each series, in its own units, series by series for the first target,
+    then for the second.
+    effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
+    standardised; it is taken off first and added last.
+    scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
+    as they are standardised, without a second logarithm.
     """
 
     fit: ClassicalFit
@@ -104,24 +97,12 @@ class SimplePath:
     def forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
     ) -> Float32Array:
-        """
-        Forecast windows.
+        """Forecast windows, standardised: (n, pred_len, n_targets).
 
-        Parameters
-        ----------
-        values : ndarray of float32, shape (n_rows, n_columns)
-            Standardised rows.
-        begin : ndarray of int64, shape (n,)
-            The first row of each window's series.
-        series : ndarray of int64, shape (n,)
-            The series of each window; those from ``n_series`` on are new.
-        origins : ndarray of int64, shape (n,)
-            The row of each window's first forecast step.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, pred_len, n_targets)
-            Standardised; the training mean where nothing is known before the origin.
+        begin: the first row of each window's series.
+        series: that of each window; those from ``n_series`` on are new.
+        origins: the row of each window's first forecast step; the training mean where nothing is
+        known before it.
         """
         out = np.zeros((len(origins), self.fit.pred_len, self.n_targets), dtype=np.float32)
         for start in range(0, len(origins), _CHUNK):
@@ -138,21 +119,10 @@ class SimplePath:
         return {names[i]: round(float(mean[i]), 4) for i in order if mean[i] >= 0.01}
 
     def weights(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """
-        Tell how much each candidate counts for each series.
+        """Tell how much each candidate counts for each series: (n_series * n_targets, n).
 
-        Parameters
-        ----------
-        series : Index or None
-            Names of the series of a panel.
-        targets : Index
-            Names of the targets.
-
-        Returns
-        -------
-        DataFrame of shape (n_series * n_targets, n_candidates)
-            Rows of sum 1 but for candidates that count for less than a hundredth everywhere, which
-            are left out; under (series, target), or the one of them of which there are several.
+        Sums of rows are 1, but for candidates that count for less than a hundredth everywhere,
+        which are left out. Rows are labelled by `label_rows`.
         """
         table = pd.DataFrame(self.fit.weights, columns=self.fit.names)
         table = table.loc[:, (table >= 0.01).any()]
@@ -192,23 +162,7 @@ class SimplePath:
 
 
 def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> SimplePath:
-    """
-    Let classical forecasters compete at the end of each series.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    sizes : ModelSizes
-        What the columns are.
-    scaler : Scaler
-        How the rows were standardised.
-
-    Returns
-    -------
-    SimplePath
-        Cost: see `fit_classical`.
-    """
+    """Let classical forecasters compete at the end of each series, see `fit_classical`."""
     k, series = sizes.n_targets, timeline.series
     effect = np.zeros((sizes.n_known, k))
     if sizes.n_known:
@@ -249,20 +203,9 @@ def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
 
 
 def label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
-    """
-    Label one row for each target of each series, series by series for the first target.
+    """Label one row for each target of each series, series by series for the first target.
 
-    Parameters
-    ----------
-    series : Index or None
-        Names of the series of a panel.
-    targets : Index
-        Names of the targets.
-
-    Returns
-    -------
-    Index of shape (n_series * n_targets,)
-        (series, target), or the one of them of which there are several.
+    Labels are (series, target), or the one of them of which there are several.
     """
     if series is None:
         return targets

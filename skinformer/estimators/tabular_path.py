@@ -49,25 +49,11 @@ def fit_tabular_path(
     before_tail: bool = False,
     plain: tuple[int, ...] | None = None,
 ) -> TabularFit:
-    """
-    Fit the regressor to the rows of an estimator.
+    """Fit the regressor to the rows of an estimator, see `fit_tabular`.
 
-    Parameters
-    ----------
-    rows : FitRows
-        Of the fit.
-    settings : FitSettings
-        Which regressor.
-    before_tail : bool, default=False
-        Whether the validation tail's truths are left out; then fewer trees do, where they are
-        fitted again with them.
-    plain : tuple of int or None, default=None
-        Columns known ahead that are known to tell little, see `FeatureMaker`; None finds them.
-
-    Returns
-    -------
-    TabularFit
-        Cost: see `fit_tabular`.
+    before_tail: whether the validation tail's truths are left out; then fewer trees do, where they
+    are fitted again with them.
+    plain: columns known ahead that are known to tell little, see `FeatureMaker`; None finds them.
     """
     return fit_tabular(
         rows.timeline,
@@ -83,23 +69,7 @@ def fit_tabular_path(
 
 
 def forecast_windows(fit: TabularFit, rows: FitRows, origins: IntArray) -> Float32Array:
-    """
-    Forecast windows of the training rows.
-
-    Parameters
-    ----------
-    fit : TabularFit
-        The regressor.
-    rows : FitRows
-        Of the fit.
-    origins : ndarray of int64, shape (n_windows,)
-        The row of each window's first forecast step.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_windows, pred_len, n_targets)
-        Standardised.
-    """
+    """Forecast windows of the training rows, standardised: (n_windows, pred_len, n_targets)."""
     timeline = rows.timeline
     begin = first_known(timeline, rows.missing)[timeline.series_of(origins)]
     return fit.forecast(timeline.values, begin, origins, timeline.steps_of(origins), timeline.clock)
@@ -109,25 +79,12 @@ def forecast_windows(fit: TabularFit, rows: FitRows, origins: IntArray) -> Float
 def judge_tabular(
     path: Callable[..., Tensor], source: WindowSource, rows: FitRows, settings: FitSettings
 ) -> Challenger | None:
-    """
-    Find the regressor's share in the forecasts of a long table, beside the linear path.
+    """Find the regressor's share in the forecasts of a long table, beside the linear path.
 
-    Parameters
-    ----------
-    path : callable
-        The linear path, fitted before the validation tail.
-    source : WindowSource
-        Where its windows come from.
-    rows : FitRows
-        Of the fit; there is a tail.
-    settings : FitSettings
-        Which regressor, and what training lowers.
+    path: the linear path, fitted before the validation tail, which there is.
 
-    Returns
-    -------
-    Challenger or None
-        Fitted before the tail; its share in each step ahead is the one that does best on the
-        stretches of the tail on average, see `mean_share`. None where it can prove nothing.
+    The regressor is fitted before the tail; its share in each step ahead is the one that does best
+    on the stretches of the tail on average, see `mean_share`. None where it can prove nothing.
     """
     origins = rows.tails.thinned(max(_MOST_VALUES // (source.pred_len * rows.sizes.n_targets), 32))
     times = rows.timeline.steps_of(origins)

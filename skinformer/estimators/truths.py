@@ -13,19 +13,10 @@ __all__ = ["stored_truth"]
 
 
 def stored_truth(model: FittedState) -> pd.DataFrame:
-    """
-    Give the targets of all rows that `fit` and `update` saw.
+    """Give the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_targets)
-        In the truth's units, series after series; NaN where it was missing. Rounded to single
-        precision, in which rows are kept.
+    They are in the truth's units, series after series; NaN where one was missing. Rounded to single
+    precision, in which rows are kept.
     """
     validation.check_fitted(model)
     timeline, k = model.timeline_, model.sizes_.n_targets

@@ -28,24 +28,14 @@ _ENOUGH = 4
 
 
 def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
-    """
-    Give the targets of a panel's series units in which they change alike.
+    """Give the targets of a panel's series units in which they change alike.
 
-    Parameters
-    ----------
-    scaler : Scaler
-        Of deviations.
-    table : Table
-        The rows of the fit.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins; its rows are left out.
+    scaler: of deviations.
+    tail: the row at which each series' validation tail begins; its rows are left out.
 
-    Returns
-    -------
-    Scaler
-        A series' scale is its mean absolute change over a season, where the panel has one, else
-        from row to row; times one factor for all, so that the median series has its deviation. The
-        same scaler for one series: its columns are not compared.
+    A series' scale is its mean absolute change over a season, where the panel has one, else from
+    row to row; times one factor for all, so that the median series has its deviation. The same
+    scaler for one series: its columns are not compared.
     """
     start, stop = table.first_row[:-1], table.first_row[1:] if tail is None else tail
     if len(start) < 2:
@@ -65,24 +55,10 @@ def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
 
 
 def typical_changes(column: Float64Array, start: IntArray, stop: IntArray) -> Float64Array:
-    """
-    Tell how much series change from row to row.
+    """Give mean absolute changes from row to row of the series in ``start[i]`` … ``stop[i] - 1``.
 
-    Parameters
-    ----------
-    column : ndarray of float64, shape (n_rows,)
-        Values; NaN is missing.
-    start, stop : ndarray of int64, shape (n_series,)
-        Series i holds rows ``start[i]`` … ``stop[i] - 1``.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_series,)
-        Mean absolute changes, those beyond twice their 95th percentile cut there; 0 for a series
-        of which 19 changes of 20 are none.
-
-    Examples
-    --------
+    Those beyond twice their 95th percentile are cut there; 0 for a series of which 19 changes of 20
+    are none.
     >>> values = np.append(np.arange(40.0), 1e6)
     >>> typical_changes(values, np.array([0]), np.array([41])).round(3)
     array([1.025])

@@ -19,18 +19,9 @@ _NONE = np.empty(0)
 
 
 class PredictingModel:
-    """
-    Any regressor: `predict` is asked, which gives one forecast a row.
+    """Any regressor: `predict` is asked, which gives one forecast a row.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Fitted.
-    levels : ndarray of shape (n_levels,), default=none
-        Of quantiles; the estimator must have `predict_quantiles` then.
-
-    Examples
-    --------
+    levels: of quantiles; the estimator must have `predict_quantiles` then.
     >>> from sklearn.dummy import DummyRegressor
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
     >>> model = PredictingModel(DummyRegressor().fit(shown[:2], shown["load"][:2]))
@@ -44,19 +35,7 @@ class PredictingModel:
             validation.raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
-        """
-        Tell how many rows forecasts hold in memory.
-
-        Parameters
-        ----------
-        first, stop : ndarray of int64, shape (n_series,)
-            The rows of each series that are shown, `stop` excluded.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_series,)
-            Those shown.
-        """
+        """Tell how many rows of each series forecasts hold in memory: all from first to stop."""
         return stop - first
 
     def forecast(
@@ -65,22 +44,10 @@ class PredictingModel:
         rows: IntArray,  # noqa: ARG002 – for models that count steps
         ahead: BoolArray,
     ) -> Float64Array:
-        """
-        Predict the rows shown and keep those ahead.
+        """Predict the rows shown and keep those ahead: (n_ahead, n_targets, 1 + n_levels).
 
-        Parameters
-        ----------
-        shown : DataFrame of shape (n, n_features)
-            Rows of X, hidden where nothing is known.
-        rows : ndarray of int64, shape (n,)
-            Not used.
-        ahead : ndarray of bool, shape (n,)
-            Which to forecast.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_ahead, n_targets, 1 + n_levels)
-            Their forecasts and quantiles.
+        shown: rows of X, hidden where nothing is known.
+        rows: not used.
         """
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
         points = forecast.reshape(len(shown), -1, 1)[ahead]
@@ -92,18 +59,9 @@ class PredictingModel:
 
 
 class CallingModel(PredictingModel):
-    """
-    A function of the rows before an origin and of those to forecast.
+    """A function of the rows before an origin and of those to forecast; it has no quantiles.
 
-    Parameters
-    ----------
-    estimator : callable
-        ``function(history, future)`` gives an array with a row for each of `future`.
-    levels : ndarray of shape (n_levels,), default=none
-        None may be asked of a function.
-
-    Examples
-    --------
+    ``function(history, future)`` gives an array with a row for each of `future`.
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
     >>> model = CallingModel(lambda history, future: history["load"].mean() + 0 * future.index)
     >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
@@ -116,53 +74,17 @@ class CallingModel(PredictingModel):
         rows: IntArray,  # noqa: ARG002 – for models that count steps
         ahead: BoolArray,
     ) -> Float64Array:
-        """
-        Call the function.
-
-        Parameters
-        ----------
-        shown : DataFrame of shape (n, n_features)
-            Rows of X, hidden where nothing is known.
-        rows : ndarray of int64, shape (n,)
-            Not used.
-        ahead : ndarray of bool, shape (n,)
-            Which to forecast.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_ahead, n_targets, 1)
-            Their forecasts.
-        """
+        """Call the function for the rows ahead: (n_ahead, n_targets, 1)."""
         forecast = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
         return forecast.reshape(int(ahead.sum()), -1, 1)
 
 
 class ForecastingModel:
-    """
-    An InformerRegressor, which `forecast` asks for the steps after what it sees.
+    """An InformerRegressor, which `forecast` asks for the steps after what it sees.
 
-    Parameters
-    ----------
-    transformers : list
-        Fitted steps of Pipelines before it.
-    model : InformerRegressor
-        Fitted.
-    time, labels : Index of shape (n,)
-        X's labels of time and of series (None for one), sorted by series and time.
-    levels : ndarray of shape (n_levels,), default=none
-        Of quantiles.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> days = pd.date_range("2024-01-01", periods=42, freq="D")
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(42.0))}, index=days)
-    >>> informer = InformerRegressor(
-    ...     seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
-    ... )
-    >>> model = ForecastingModel([], informer.fit(df[:40]), days[40:], None)
-    >>> model.forecast(df[40:] * np.nan, np.arange(2), np.ones(2, dtype=bool)).shape
-    (2, 1, 1)
+    transformers: fitted steps of Pipelines before it.
+    time, labels: X's labels of time and of series (None for one), sorted by series and time.
+    levels: of quantiles.
     """
 
     def __init__(
@@ -186,51 +108,22 @@ class ForecastingModel:
         self._index = join_series(labels, np.arange(len(time)), time)
 
     def check_origins(self, rows: IntArray) -> None:
-        """
-        Raise if the model has seen a row to be forecast.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n_series,)
-            The first origin of each series.
-        """
+        """Raise if the model has seen a row to be forecast, from the first origins of series on."""
         labels = self._index.get_level_values(-1)[rows]
         validation.check_after_training(self._steps[rows], self._end[rows], labels)
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
-        """
-        Tell how many rows forecasts hold in memory.
-
-        Parameters
-        ----------
-        first, stop : ndarray of int64, shape (n_series,)
-            The rows of each series that are shown, `stop` excluded.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_series,)
-            A context and the steps from the first to the last one.
-        """
+        """Tell how many rows of each series are held: a context, and steps from first to last."""
         steps: IntArray = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
         return steps
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
-        """
-        Forecast the rows ahead, series that need equally many steps in one call.
+        """Forecast the rows ahead, series that need equally many steps in one call.
 
-        Parameters
-        ----------
-        shown : DataFrame of shape (n, n_features)
-            Rows of X, hidden where nothing is known.
-        rows : ndarray of int64, shape (n,)
-            Their numbers.
-        ahead : ndarray of bool, shape (n,)
-            Which to forecast: the last ones of each series.
+        shown, rows: rows of X, hidden where nothing is known, and their numbers.
+        ahead: which to forecast: the last ones of each series.
 
-        Returns
-        -------
-        ndarray of float64, shape (n_ahead, n_targets, 1 + n_levels)
-            Their forecasts and quantiles.
+        The forecasts and quantiles have shape (n_ahead, n_targets, 1 + n_levels).
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
@@ -275,21 +168,8 @@ class ForecastingModel:
 
 
 def take_apart(estimator: Any) -> tuple[list[Any], Any]:
-    """
-    Separate a regressor from the steps before it.
+    """Separate a regressor from the steps before it; of a search those of its best estimator.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        A regressor, a Pipeline that ends in one, or a search over either.
-
-    Returns
-    -------
-    tuple of list and BaseEstimator
-        Transformers in their order, and the last step; of a search those of its best estimator.
-
-    Examples
-    --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> take_apart(make_pipeline(StandardScaler(), "passthrough"))

@@ -23,32 +23,13 @@ __all__ = ["AskedForecasts", "ask", "asked_steps", "labels_of", "seen_windows"]
 
 @dataclass(frozen=True)
 class AskedForecasts:
-    """
-    Forecasts, and what they were made from.
+    """Forecasts, and what they were made from.
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-    steps : AskedSteps
-        Where they lie.
-    labels : dict of str to Index of shape (n,)
-        Their ``time``, and ``series`` of a panel.
-    values, points : ndarray of float64, shape (n, n_targets)
-        As `predict` gives them, and before quantiles are calibrated.
-    windows : list of SeenWindow
-        What they were made from.
-    window, ahead : ndarray of int64, shape (n,)
-        The window of each, and its step there, from 0.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> ask(model, None).ahead.tolist()
-    [0, 1]
+    steps: where they lie.
+    labels: their ``time``, and ``series`` of a panel.
+    values, points: (n, n_targets), as `predict` gives them, and before quantiles are calibrated.
+    windows: what they were made from.
+    window, ahead: (n,), the window of each, and its step there, from 0.
     """
 
     model: InformerRegressor
@@ -66,37 +47,17 @@ class AskedForecasts:
         return [WindowModel(forecaster, window, self.steps.clock) for window in self.windows]
 
     def in_units(self, points: Float64Array) -> Float64Array:
-        """
-        Put standardised points into the targets' units.
-
-        Parameters
-        ----------
-        points : ndarray of float64, shape (n, n_targets)
-            Of each forecast.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets)
-            Within the targets' bounds.
-        """
+        """Put standardised points, (n, n_targets), into the targets' units, within their bounds."""
         series = np.minimum(
             self.steps.place.series[self.steps.track], self.model.timeline_.n_series
         )
         return self.model.scaler_.with_unseen().inverse(points, series)
 
     def table(self, **columns: Sequence[Hashable]) -> pd.DataFrame:
-        """
-        Lay out a row for each forecast, each target and each of so many items.
+        """Lay out a row for each forecast, each target and each of so many items.
 
-        Parameters
-        ----------
-        **columns : sequence of length n_items
-            What the items are, one column or more.
-
-        Returns
-        -------
-        DataFrame of shape (n * n_targets * n_items, …)
-            ``time``, ``series``, ``ahead``, ``target`` and these columns.
+        The columns are ``time``, ``series``, ``ahead``, ``target`` and those that say what the
+        items are.
         """
         n_items = len(next(iter(columns.values())))
         k = self.values.shape[1]
@@ -114,34 +75,10 @@ class AskedForecasts:
 
 
 def ask(estimator: Any, X: Any) -> AskedForecasts:
-    """
-    Make forecasts and keep what they are made from.
+    """Make forecasts, in X's order, or of `forecast()` for None, and keep what they are made from.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor, or a Pipeline or search that ends in one
-        Fitted.
-    X : DataFrame, Series, array-like or None
-        Rows for `predict`; None for the steps of `forecast()`.
-
-    Returns
-    -------
-    AskedForecasts
-        In X's order.
-
-    Raises
-    ------
-    TypeError
-        If the estimator forecasts no numbers, or by other means.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> len(ask(model, df[:7]).windows)
-    4
+    The estimator may be a Pipeline or a search; it is a TypeError if it forecasts no numbers, or by
+    other means.
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, InformerRegressor):
@@ -160,31 +97,9 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
 
 
 def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[Any, AskedSteps]:
-    """
-    Place rows as `predict` would, or the steps after the history.
+    """Place rows as `predict` would, or, for None, the steps after the history.
 
-    Parameters
-    ----------
-    transformers : list
-        Fitted steps before the model.
-    model : BaseInformer
-        The last step.
-    X : DataFrame, Series, array-like or None
-        Rows for `predict`; None for the steps of `forecast()`.
-
-    Returns
-    -------
-    tuple of X and AskedSteps
-        X as the model sees it, and where it lies.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> asked_steps([], model, None)[1].steps
-    array([90, 91])
+    X comes back as the model sees it, behind the fitted steps before it.
     """
     validation.check_fitted(model)
     if X is None:
@@ -197,31 +112,9 @@ def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[A
 def seen_windows(
     recorder: WindowRecorder, steps: AskedSteps
 ) -> tuple[list[SeenWindow], IntArray, IntArray]:
-    """
-    Find what forecasts were made from.
+    """Find what a recorder's forecasts were made from.
 
-    Parameters
-    ----------
-    recorder : WindowRecorder
-        It has made them.
-    steps : AskedSteps
-        Where they lie.
-
-    Returns
-    -------
-    tuple of list of SeenWindow, and two ndarray of int64, shape (n,)
-        The windows by track and time, the window of each forecast, and its step there, from 0.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> steps, recorder = asked_steps([], model, None)[1], WindowRecorder.of(model._forecaster)
-    >>> _ = recorder.forecast(*steps[:5])
-    >>> seen_windows(recorder, steps)[1:]
-    (array([0, 0]), array([0, 1]))
+    Windows come by track and time, then the window of each forecast, and its step there, from 0.
     """
     start = block_starts(steps.place, steps.track, steps.steps, recorder.sizes.pred_len)
     keys, window = np.unique(np.stack([steps.track, start]), axis=1, return_inverse=True)
@@ -230,32 +123,7 @@ def seen_windows(
 
 
 def labels_of(model: BaseInformer, X: Any, steps: AskedSteps) -> dict[str, pd.Index]:
-    """
-    Give the times of forecasts as X has them, and the series of a panel.
-
-    Parameters
-    ----------
-    model : BaseInformer
-        Fitted.
-    X : DataFrame, Series, array-like or None
-        As it sees them.
-    steps : AskedSteps
-        Where they lie.
-
-    Returns
-    -------
-    dict of str to Index of shape (n,)
-        ``time``, and ``series`` of a panel.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> labels_of(model, None, asked_steps([], model, None)[1])["time"].tolist()
-    [90, 91]
-    """
+    """Give the times of forecasts as X has them, and the series of a panel."""
     index = steps.labels if X is None else getattr(X, "index", None)
     if not isinstance(index, pd.Index):
         return {"time": steps.clock.labels(steps.steps)}

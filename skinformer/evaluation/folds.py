@@ -17,21 +17,10 @@ __all__ = ["Fold", "refit_folds", "shared"]
 
 
 class Fold(NamedTuple):
-    """
-    Rows of one fit: X, and y if there is one.
+    """Rows of one fit: X, and y if there is one.
 
-    Parameters
-    ----------
-    training : tuple
-        Rows before the first origin.
-    later : tuple
-        Rows from there on, up to the last one that is forecast; with None for no y.
-
-    Examples
-    --------
-    >>> fold = Fold(([1, 2],), ([3], None))
-    >>> len(fold.training), fold.later[1] is None
-    (1, True)
+    training: rows before the first origin.
+    later: rows from there on, up to the last one that is forecast; with None for no y.
     """
 
     training: tuple[Any, ...]
@@ -39,34 +28,13 @@ class Fold(NamedTuple):
 
 
 def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int) -> list[Fold]:
-    """
-    Part rows into stretches of origins, each with the rows before it.
+    """Part rows into stretches of origins, each with the rows before it.
 
-    Parameters
-    ----------
-    X : DataFrame, Series or array-like of shape (n, n_features)
-        All rows.
-    y : Series, DataFrame or array-like, or None
-        Their truth.
-    start : label of time
-        The first origin.
-    every : int
-        Origins of a stretch.
-    horizon, step : int
-        Rows of a forecast and between origins.
+    every: origins of a stretch.
+    horizon, step: rows of a forecast and between origins.
 
-    Returns
-    -------
-    list of Fold
-        Series of a panel are cut at the same times.
+    Series of a panel are cut at the same times. It is a ValueError if there is no start.
 
-    Raises
-    ------
-    ValueError
-        If there is no start.
-
-    Examples
-    --------
     >>> X = pd.DataFrame({"load": range(6)})
     >>> folds = refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
     >>> [len(fold.training[0]) for fold in folds]
@@ -93,30 +61,10 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
 
 
 def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> Iterator[Any]:
-    """
-    Make calls, in several processes if asked to, and show how far they are.
+    """Make joblib's delayed calls, in several processes if asked to; results come in order.
 
-    Parameters
-    ----------
-    calls : list of joblib's delayed calls
-        In their order.
-    n_jobs : int or None
-        Processes.
-    verbose : int
-        Above 0: a progress bar, where ``rich`` is installed.
-    what : str
-        What is counted.
-
-    Yields
-    ------
-    object
-        What each call gives, in order.
-
-    Examples
-    --------
-    >>> from joblib import delayed
-    >>> list(shared([delayed(abs)(-2), delayed(abs)(3)], n_jobs=1, verbose=0, what="calls"))
-    [2, 3]
+    verbose: above 0 a progress bar, where ``rich`` is installed.
+    what: what it counts.
     """
     results = _in_order(n_jobs)(calls)
     if verbose and len(calls) > 1:

@@ -24,28 +24,11 @@ __all__ = ["OriginsModel", "after_updates"]
 
 @dataclass(frozen=True)
 class OriginsModel:
-    """
-    An InformerRegressor to which all later rows were given, and which forgets them at each origin.
+    """An InformerRegressor that was given all later rows, and forgets them at each origin.
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted.
-    forecaster : StepForecaster
-        Its own, with the later rows in the history.
-    rows : ndarray of int64, shape (n,)
-        Where each later row lies there.
-    after_truth : ndarray of bool, shape (n,)
-        Whether the row before each was observed: else its forecast begins farther back.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> given = after_updates(InformerRegressor("load", **sizes).fit(df[:80]), df[80:])
-    >>> given.rows.tolist()[:3]
-    [80, 81, 82]
+    forecaster: its own, with the later rows in the history.
+    rows: where each later row lies there.
+    after_truth: whether the row before each was observed: else its forecast begins farther back.
     """
 
     model: Any
@@ -54,23 +37,9 @@ class OriginsModel:
     after_truth: BoolArray
 
     def forecast(self, origins: IntArray, horizon: IntArray, levels: Float64Array) -> Float64Array:
-        """
-        Forecast from many origins.
+        """Forecast so many steps from each of these later rows, as `update` and `forecast` would.
 
-        Parameters
-        ----------
-        origins : ndarray of int64, shape (n_origins,)
-            Numbers of later rows.
-        horizon : ndarray of int64, shape (n_origins,)
-            Steps of each.
-        levels : ndarray of shape (n_levels,)
-            Of quantiles.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_steps, n_targets, 1 + n_levels)
-            The forecast and its quantiles, origin after origin: those of `update` up to the
-            origin and `forecast` after it.
+        The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
         forecaster, starts = self.forecaster, self.rows[origins]
         head, roles, ranges = forecaster.head, forecaster.roles, None
@@ -92,30 +61,10 @@ class OriginsModel:
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
-    """
-    Give later rows to a model, if `update` could take them.
+    """Give later rows to a copy of a fitted model, if `update` could take them.
 
-    Parameters
-    ----------
-    model : InformerRegressor
-        Fitted; it stays as it is.
-    frame : DataFrame of shape (n, n_features)
-        Later rows.
-
-    Returns
-    -------
-    OriginsModel or None
-        None where rows do not follow the history of known series directly, where covariates are
-        missing, or where a value below zero would change the bounds of forecasts on the way.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> given = after_updates(InformerRegressor("load", **sizes).fit(df[:80]), df[80:])
-    >>> given.rows.tolist()[:3]
-    [80, 81, 82]
+    It is None where rows do not follow the history of known series directly, where covariates are
+    missing, or where a value below zero would change the bounds of forecasts on the way.
     """
     table = read_prediction(model, frame, fitted_rows(model))
     history, scaler = model.timeline_, model.scaler_

@@ -16,21 +16,11 @@ __all__ = ["Player", "default_blocks", "lay_out"]
 
 
 class Player(NamedTuple):
-    """
-    A block of a column.
+    """A block of a column.
 
-    Parameters
-    ----------
-    source : hashable
-        The column.
-    lag : str
-        Which of its rows: "1" is the last before the origin, "2-24" those before that; "ahead"
-        the forecast steps, "static" all.
-
-    Examples
-    --------
-    >>> Player("load", "2-24").lag
-    '2-24'
+    source: the column.
+    lag: which of its rows: "1" is the last before the origin, "2-24" those before that; "ahead" the
+    forecast steps, "static" all.
     """
 
     source: Hashable
@@ -38,28 +28,9 @@ class Player(NamedTuple):
 
 
 def default_blocks(clock: Clock, look_back: int, pred_len: int) -> list[int]:
-    """
-    Choose the oldest lag of each block: the last row, the last day, the last week.
+    """Choose the oldest lag of each block, ascending: the last row, the last day, the last week.
 
-    Parameters
-    ----------
-    clock : Clock
-        What rows count.
-    look_back, pred_len : int
-        Rows that a forecast is made from, and that it has.
-
-    Returns
-    -------
-    list of int
-        Ascending, below `look_back`: 1 and the clock's seasons; without dates 1 and `pred_len`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skinformer.timeline.clock import clock_for
-    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
-    >>> default_blocks(clock_for(hours, hours.freq), 336, 24)
-    [1, 24, 168]
+    All lie below `look_back`: 1 and the clock's seasons; without dates 1 and `pred_len`.
     """
     seasons = likely_seasons(clock) if clock.dated else (pred_len,)
     return sorted({1, *(season for season in seasons if season < look_back)})
@@ -68,26 +39,13 @@ def default_blocks(clock: Clock, look_back: int, pred_len: int) -> list[int]:
 def lay_out(
     roles: Roles, look_back: int, pred_len: int, blocks: Sequence[int]
 ) -> tuple[list[Player], IntArray]:
-    """
-    Give each place of a window to a player.
+    """Give each place of a window to a player.
 
-    Parameters
-    ----------
-    roles : Roles
-        What the columns are.
-    look_back, pred_len : int
-        Rows before and from the origin.
-    blocks : sequence of int
-        The oldest lag of each block, ascending; what is older is one block more.
+    blocks: the oldest lag of each block, ascending; what is older is one block more.
 
-    Returns
-    -------
-    tuple of list of Player and ndarray of int64, shape (look_back + pred_len, n_columns)
-        The players, column by column, and the number of the one who has each place; -1 where
-        nobody has, as in the rows ahead of columns that are not known there.
+    Players come column by column, then the number of the one who has each place, (look_back +
+    pred_len, n_columns); -1 where nobody has, as ahead in columns that are not known there.
 
-    Examples
-    --------
     >>> roles = Roles("frame", ("load",), (), ("price",), True, ("price", "load"))
     >>> players, place = lay_out(roles, 3, 1, [1])
     >>> [tuple(player) for player in players][:3], place[:, 0].tolist()

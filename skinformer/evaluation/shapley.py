@@ -16,46 +16,15 @@ __all__ = ["all_coalitions", "along_orders", "draw_orders", "of_all", "of_expone
 
 
 def all_coalitions(n: int) -> BoolArray:
-    """
-    List all coalitions of so many players.
-
-    Parameters
-    ----------
-    n : int
-        Players.
-
-    Returns
-    -------
-    ndarray of bool, shape (2 ** n, n)
-        Who is in; row i has the players whose bits i has.
-
-    Examples
-    --------
-    >>> all_coalitions(2).astype(int).tolist()
-    [[0, 0], [1, 0], [0, 1], [1, 1]]
-    """
+    """List all coalitions of n players, (2 ** n, n): row i has the players whose bits i has."""
     members: BoolArray = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
     return members
 
 
 def of_all(values: Float64Array) -> Float64Array:
-    """
-    Give the Shapley values of a game of which every coalition is known.
+    """Give the Shapley values, (n, …), of a game of which every coalition is known.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (2 ** n, …)
-        Of the coalitions that `all_coalitions` lists.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, …)
-        Their sum is the value of all players less that of none.
-
-    Examples
-    --------
-    >>> of_all(np.array([0.0, 1.0, 2.0, 5.0]))  # 2 more together
-    array([2., 3.])
+    Values are those of `all_coalitions`, (2 ** n, …); the sum is that of all players less none's.
     """
     n = len(values).bit_length() - 1
     members = all_coalitions(n)
@@ -71,31 +40,11 @@ def of_all(values: Float64Array) -> Float64Array:
 
 
 def draw_orders(n: int, n_pairs: int, seed: int) -> IntArray:
-    """
-    Draw orders of players, each with its reverse.
+    """Draw orders of players, (2 * n_pairs, n), each with its reverse behind it.
 
-    What any two players do together counts in one half of a pair for the one, in the other half
-    for the other: so values are exact where no three do anything together.
-
-    Parameters
-    ----------
-    n : int
-        Players.
-    n_pairs : int
-        How many, at least 1.
-    seed : int
-        Of a generator of its own.
-
-    Returns
-    -------
-    ndarray of int64, shape (2 * n_pairs, n)
-        Each order and, behind it, its reverse.
-
-    Examples
-    --------
-    >>> draw_orders(3, 1, seed=0)
-    array([[2, 0, 1],
-           [1, 0, 2]])
+    What any two players do together counts in one half of a pair for the one, in the other half for
+    the other: so values are exact where no three do anything together. The seed is that of a
+    generator of its own.
     """
     generator = np.random.default_rng(seed)
     drawn = np.array([generator.permutation(n) for _ in range(n_pairs)], dtype=np.int64)
@@ -103,23 +52,9 @@ def draw_orders(n: int, n_pairs: int, seed: int) -> IntArray:
 
 
 def along_orders(orders: IntArray) -> BoolArray:
-    """
-    List the coalitions of which values are needed, as players come one after the other.
+    """List the coalitions of which values are needed, as players come one after the other.
 
-    Parameters
-    ----------
-    orders : ndarray of int64, shape (n_orders, n)
-        From `draw_orders`.
-
-    Returns
-    -------
-    ndarray of bool, shape (2 + n_orders * (n - 1), n)
-        None, all, and those between, order by order.
-
-    Examples
-    --------
-    >>> along_orders(np.array([[1, 0]])).astype(int).tolist()
-    [[0, 0], [1, 1], [0, 1]]
+    The shape is (2 + n_orders * (n - 1), n): none, all, and those between, order by order.
     """
     n = orders.shape[1]
     place = np.argsort(orders, axis=1)
@@ -129,25 +64,9 @@ def along_orders(orders: IntArray) -> BoolArray:
 
 
 def of_orders(values: Float64Array, orders: IntArray) -> Float64Array:
-    """
-    Estimate Shapley values from some orders.
+    """Estimate Shapley values, (n, …), from those of the coalitions that `along_orders` lists.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (2 + n_orders * (n - 1), …)
-        Of the coalitions that `along_orders` lists.
-    orders : ndarray of int64, shape (n_orders, n)
-        The orders.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, …)
-        Their sum is the value of all players less that of none, whatever the orders.
-
-    Examples
-    --------
-    >>> of_orders(np.array([0.0, 5.0, 2.0]), np.array([[1, 0]]))
-    array([3., 2.])
+    Their sum is the value of all players less that of none, whatever the orders.
     """
     n_orders, n = orders.shape
     between = values[2:].reshape(n_orders, n - 1, *values.shape[1:])
@@ -161,26 +80,12 @@ def of_orders(values: Float64Array, orders: IntArray) -> Float64Array:
 
 
 def of_exponential(start: Float64Array, changes: Float64Array) -> Float64Array:
-    """
-    Give the exact Shapley values of the exponential of a sum, for any number of players.
+    """Give the exact Shapley values of the exponential of a sum, for any number of players.
 
-    Parameters
-    ----------
-    start : ndarray of float64, shape (…)
-        The sum without anyone.
-    changes : ndarray of float64, shape (n, …)
-        What each player adds to it.
+    start, changes: the sum without anyone, (…), and what each player adds to it, (n, …).
 
-    Returns
-    -------
-    ndarray of float64, shape (n, …)
-        By Owen's integral over the chance with which each of the others is in, under which the
-        exponential is a product: a polynomial of degree n - 1, which Gauss' rule integrates.
-
-    Examples
-    --------
-    >>> of_exponential(np.log([1.0]), np.log([[2.0], [3.0]])).round(12).tolist()
-    [[2.0], [3.0]]
+    By Owen's integral over the chance with which each of the others is in, under which the
+    exponential is a product: a polynomial of degree n - 1, which Gauss' rule integrates.
     """
     nodes, weights = np.polynomial.legendre.leggauss(len(changes) // 2 + 1)
     gains = np.expm1(changes)

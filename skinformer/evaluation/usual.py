@@ -21,24 +21,10 @@ _DAY = 86_400_000_000  # microseconds
 
 @dataclass(frozen=True)
 class UsualValues:
-    """
-    The usual values of a series' columns.
+    """The usual values of a series' columns.
 
-    Parameters
-    ----------
-    season : int
-        Steps of the longest season of which the history holds four; 1 for none.
-    medians : ndarray of float32, shape (season, n_columns)
-        Of each phase, over the last 52 seasons of the history.
-
-    Examples
-    --------
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> UsualValues.of(model.timeline_, 0).medians.shape
-    (1, 1)
+    season: steps of the longest season of which the history holds four; 1 for none.
+    medians: (season, n_columns), of each phase, over the last 52 seasons of the history.
     """
 
     season: int
@@ -46,20 +32,9 @@ class UsualValues:
 
     @classmethod
     def of(cls, history: Timeline, series: int) -> UsualValues:
-        """
-        Find what is usual in the history of a series.
+        """Find what is usual in the standardised history of a series, by one pass over its rows.
 
-        Parameters
-        ----------
-        history : Timeline
-            Standardised.
-        series : int
-            Which; one that the history does not hold usually has the training means.
-
-        Returns
-        -------
-        UsualValues
-            Cost: one pass over the history of the series.
+        A series that the history does not hold usually has the training means.
         """
         n_columns = history.values.shape[1]
         if series >= history.n_series:
@@ -75,42 +50,14 @@ class UsualValues:
         return cls(season, medians.to_numpy(dtype=np.float32))
 
     def at(self, steps: IntArray, clock: Clock) -> Float32Array:
-        """
-        Give the usual values of some steps.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            On the clock.
-        clock : Clock
-            The history's, or one of the same step.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_columns)
-            Standardised.
-        """
+        """Give standardised usual values, (n, n_columns), of steps on a clock of the same step."""
         return self.medians[_phases(clock, steps, self.season)]
 
 
 def find_season(clock: Clock, n_rows: int) -> int:
-    """
-    Find the longest season of which rows hold four.
+    """Find the longest season, in steps, of which rows hold four; 1 where there is none.
 
-    Parameters
-    ----------
-    clock : Clock
-        What the rows' steps count.
-    n_rows : int
-        How many there are.
-
-    Returns
-    -------
-    int
-        In steps; 1 where there is none, and without dates, which alone tell of seasons.
-
-    Examples
-    --------
+    Without dates, which alone tell of seasons, there is none.
     >>> from skinformer.timeline.clock import clock_for
     >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
     >>> [find_season(clock_for(hours, hours.freq), n) for n in (50, 100, 2000)]

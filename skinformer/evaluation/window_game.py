@@ -28,33 +28,11 @@ _FARTHEST = 700.0
 
 @dataclass(frozen=True)
 class WindowGame:
-    """
-    The forecast of a window as a game: players bring its values, others' are the usual ones.
+    """The forecast of a window as a game: players bring its values, others' are the usual ones.
 
-    Parameters
-    ----------
-    model : WindowModel
-        The fit, and the window.
-    usual : ndarray of float32, shape (n_rows, n_columns)
-        What stands in for the window's values.
-    player : ndarray of int64, shape (n_rows, n_columns)
-        From `lay_out`.
-    n_players : int
-        How many.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skinformer.evaluation.asked import ask
-    >>> from skinformer import InformerRegressor
-    >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor("load", **sizes).fit(df)
-    >>> each = ask(model, None).models()[0]
-    >>> usual = np.zeros_like(each.window.values)
-    >>> player = np.append(np.zeros((8, 1), dtype=int), [[-1], [-1]], axis=0)
-    >>> WindowGame(each, usual, player, 1).shapley(2, seed=0).shape
-    (1, 2, 1)
+    model: the fit, and the window.
+    usual: (n_rows, n_columns), what stands in for the window's values.
+    player: (n_rows, n_columns), from `lay_out`.
     """
 
     model: WindowModel
@@ -63,21 +41,13 @@ class WindowGame:
     n_players: int
 
     def shapley(self, n_evaluations: int, seed: int) -> Float64Array:
-        """
-        Give Shapley values in the targets' units.
+        """Give Shapley values in the targets' units: (n_players, pred_len, n_targets).
 
-        Parameters
-        ----------
-        n_evaluations : int
-            Forecasts of the window, at most: if they are enough for all coalitions, or if the
-            forecast is linear, values are exact.
-        seed : int
-            Of the orders that are drawn else.
+        n_evaluations: forecasts of the window, at most: if they are enough for all coalitions, or
+        if the forecast is linear, values are exact.
+        seed: of the orders that are drawn else.
 
-        Returns
-        -------
-        ndarray of float64, shape (n_players, pred_len, n_targets)
-            Their sum is the forecast less that of the usual values.
+        Their sum is the forecast less that of the usual values.
         """
         active = self._active
         out = np.zeros((self.n_players, *self._shape))
@@ -101,14 +71,10 @@ class WindowGame:
         return out
 
     def occlusion(self) -> Float64Array:
-        """
-        Tell how the forecast changes where each block alone is as usual.
+        """Tell how the forecast changes where each block alone is as usual, in the targets' units.
 
-        Returns
-        -------
-        ndarray of float64, shape (n_players + 1, pred_len, n_targets)
-            The forecast less that without the block's own values, in the targets' units; and what
-            is lacking to the forecast less that of usual values.
+        The shape is (n_players + 1, pred_len, n_targets): the forecast less that without the
+        block's own values; and, last, what is lacking to the forecast less that of usual values.
         """
         active = self._active
         n = len(active)
@@ -122,19 +88,7 @@ class WindowGame:
         return out
 
     def units(self, points: Float64Array) -> Float64Array:
-        """
-        Put standardised points into the targets' units.
-
-        Parameters
-        ----------
-        points : ndarray of float64, shape (…, pred_len, n_targets)
-            Means where these are asked for.
-
-        Returns
-        -------
-        ndarray of float64, shape (…, pred_len, n_targets)
-            Within the targets' bounds.
-        """
+        """Put standardised points, or means, into the targets' units and within their bounds."""
         scaler = self.model.forecaster.scaler.with_unseen()
         flat = points.reshape(-1, points.shape[-1])
         return scaler.inverse(flat, np.full(len(flat), self._series)).reshape(points.shape)

@@ -17,37 +17,15 @@ __all__ = ["forecast_windows"]
 
 
 def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
-    """
-    Forecast `pred_len` steps from each of many origins, windows overlapping.
+    """Forecast `pred_len` steps from each of many origins, windows overlapping.
 
-    `predict` gives each row one forecast, from blocks that do not overlap; published tables
-    average over all windows instead. X alone is the context: nothing is fed back. All forecasters
-    take part that have a share.
+    X: consecutive rows in time order that hold the contexts and what is known ahead.
+    origins: the row of each window's first forecast step, ``seq_len`` … ``n_rows - pred_len``.
 
-    Parameters
-    ----------
-    estimator : InformerRegressor
-        Fitted on one series in frame or "both" mode.
-    X : DataFrame, Series or array-like of shape (n_rows, n_features)
-        Consecutive rows in time order that hold the contexts and what is known ahead.
-    origins : ndarray of int64, shape (n_windows,)
-        The row of each window's first forecast step, ``seq_len`` … ``n_rows - pred_len``.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_windows, pred_len, n_targets)
-        In the targets' units.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skinformer import InformerRegressor
-    >>> wave = np.sin(np.arange(60.0))[:, None]
-    >>> model = InformerRegressor(
-    ...     seq_len=8, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
-    ... ).fit(wave)
-    >>> forecast_windows(model, wave, np.arange(8, 59)).shape
-    (51, 2, 1)
+    `predict` gives each row one forecast, from blocks that do not overlap; published tables average
+    over all windows instead. The estimator is fitted on one series in frame or "both" mode. X alone
+    is the context: nothing is fed back. All forecasters take part that have a share. Forecasts,
+    (n_windows, pred_len, n_targets), are in the targets' units.
     """
     forecaster, table = estimator._forecaster, read_prediction(estimator, X, fitted_rows(estimator))
     values = np.array(forecaster.observe(table).values)

@@ -20,36 +20,22 @@ _DOUBT = 30.0
 
 @dataclass(frozen=True)
 class Residuals:
-    """
-    Errors of forecasts, in sizes that were to be expected.
+    """Errors of forecasts, in sizes that were to be expected.
 
-    Parameters
-    ----------
-    errors : ndarray of float32, shape (n_windows, pred_len, n_targets)
-        One forecast a row; NaN is unknown.
-    n_windows : float
-        How many independent forecasts they amount to.
+    errors: (n_windows, pred_len, n_targets), one forecast a row; NaN is unknown.
+    n_windows: how many independent forecasts they amount to.
     """
 
     errors: Float32Array
     n_windows: float
 
     def quantiles(self, levels: Float64Array) -> Float64Array:
-        """
-        Give quantiles by step ahead.
+        """Give quantiles by step ahead, (n_levels, pred_len, n_targets), ascending with the level.
 
-        Parameters
-        ----------
-        levels : ndarray of shape (n_levels,)
-            In (0, 1).
-
-        Returns
-        -------
-        ndarray of shape (n_levels, pred_len, n_targets)
-            Ascending with the level. The i-th of n errors is the quantile i / (n + 1), and that of
-            few independent forecasts lies farther from the median, by what Student's law adds to
-            the normal one: their own size is known no better. Nor is their median, which is
-            shrunk to 0: what moved all series of a panel one way will move them another.
+        The i-th of n errors is the quantile i / (n + 1), and that of few independent forecasts lies
+        farther from the median, by what Student's law adds to the normal one: their own size is
+        known no better. Nor is their median, which is shrunk to 0: what moved all series of a panel
+        one way will move them another.
         """
         n, pred_len, k = self.errors.shape
         reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
@@ -67,20 +53,9 @@ class Residuals:
         return self.n_windows / (self.n_windows + _DOUBT) * median + spread
 
     def paths(self, windows: IntArray, ahead: IntArray) -> Float64Array:
-        """
-        Give the errors of some windows at some steps.
+        """Give the errors, (n, n_targets), of n windows, each at its step ahead, from 0.
 
-        Parameters
-        ----------
-        windows : ndarray of int64, shape (n,)
-            Numbers of windows.
-        ahead : ndarray of int64, shape (n,)
-            Steps ahead, from 0.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets)
-            Those of one window go together: what dependence there is between steps stays.
+        Those of one window go together: what dependence there is between steps stays.
         """
         errors: Float64Array = self.errors[windows, ahead].astype(np.float64)
         return errors

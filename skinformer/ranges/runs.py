@@ -32,15 +32,10 @@ _LONGEST_RUN = 120
 
 
 class Runs(NamedTuple):
-    """
-    Windows in runs; arrays of shape (n_windows,).
+    """Windows in runs; arrays of shape (n_windows,).
 
-    Parameters
-    ----------
-    origins : ndarray of int64
-        First forecast rows, ascending within a run.
-    run : ndarray of int64
-        The run of each, ascending.
+    origins: first forecast rows, ascending within a run.
+    run: the run of each, ascending.
     """
 
     origins: IntArray
@@ -48,23 +43,9 @@ class Runs(NamedTuple):
 
 
 def run_distance(pred_len: int, season: int) -> int:
-    """
-    Choose the distance of windows, so that none holds a row of another and all hours occur.
+    """Choose the distance of windows, so that none holds a row of another and all hours occur.
 
-    Parameters
-    ----------
-    pred_len : int
-        Rows in a forecast.
-    season : int
-        Rows in a season.
-
-    Returns
-    -------
-    int
-        At least `pred_len`; without a common divisor with the season.
-
-    Examples
-    --------
+    It is at least `pred_len`, without a common divisor with the season.
     >>> run_distance(24, 24), run_distance(18, 12), run_distance(6, 1)
     (25, 19, 6)
     """
@@ -75,29 +56,12 @@ def run_distance(pred_len: int, season: int) -> int:
 
 
 def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) -> tuple[Runs, int]:
-    """
-    Choose windows that are spread over series and time.
+    """Choose windows that are spread over series and time, and count how many do not overlap.
 
-    Parameters
-    ----------
-    low, high : ndarray of int64, shape (n_series,)
-        First and last origin of each series; none where ``high < low``.
-    distance : int
-        Rows between the windows of a run.
-    n_most : int
-        Windows wanted; where there are more, runs are left out, where there are fewer, later
-        runs begin between the windows of others.
-
-    Returns
-    -------
-    tuple of Runs and int
-        The windows, and how many of them at most do not overlap.
-
-    Examples
-    --------
-    >>> runs, _ = choose_runs(np.array([2, 40]), np.array([9, 39]), distance=3, n_most=6)
-    >>> runs.origins, runs.run
-    (array([3, 6, 9, 2, 5, 8]), array([0, 0, 0, 1, 1, 1]))
+    low, high: first and last origin of each series; none where ``high < low``.
+    distance: rows between the windows of a run.
+    n_most: windows wanted; where there are more, runs are left out, where there are fewer, later
+    runs begin between the windows of others.
     """
     count = np.maximum((high - low) // distance + 1, 0)
     some, total = np.flatnonzero(count), int(count.sum())
@@ -119,50 +83,18 @@ def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) ->
 
 
 def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
-    """
-    Give the origins of the forecasts that ended before some origins.
+    """Give the origins of the forecasts that ended before some origins: (n, N_TRAILING).
 
-    Parameters
-    ----------
-    origins : ndarray of int64, shape (n,)
-        First rows of which nothing is known.
-    earliest : ndarray of int64, shape (n,)
-        The first row that may be an origin, of each one's series.
-    distance : int
-        Rows between two of them.
-
-    Returns
-    -------
-    ndarray of int64, shape (n, N_TRAILING)
-        The latest first; -1 for none.
-
-    Examples
-    --------
-    >>> trailing_origins(np.array([20]), np.array([11]), 4)[0, :4]
-    array([16, 12, -1, -1])
+    The latest come first, `distance` rows apart; -1 stands for none. None is before `earliest`.
     """
     earlier = origins[:, None] - distance * np.arange(1, N_TRAILING + 1)
     return np.where(earlier >= earliest[:, None], earlier, -1)
 
 
 def trailing_sizes(sizes: Float64Array) -> Float64Array:
-    """
-    Average the sizes of earlier errors.
+    """Average the sizes of earlier errors, (n, n_earlier, n_targets), the latest first.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n, n_earlier, n_targets)
-        Of forecasts, the latest first, the usual size being 1; NaN for none.
-
-    Returns
-    -------
-    ndarray of shape (n, n_targets)
-        Later ones count more; 1 where there are none.
-
-    Examples
-    --------
-    >>> trailing_sizes(np.full((1, 9, 1), np.nan)), trailing_sizes(np.full((1, 9, 1), 3.0)) > 2.0
-    (array([[1.]]), array([[ True]]))
+    The usual size is 1, NaN stands for none; later ones count more. It is 1 where there are none.
     """
     known = ~np.isnan(sizes)
     weight = np.where(known, _DECAY ** np.arange(sizes.shape[1])[:, None], 0.0)

@@ -26,17 +26,11 @@ _ROUNDS = 6
 
 @dataclass(frozen=True)
 class Spread:
-    """
-    Sizes of errors.
+    """Sizes of errors.
 
-    Parameters
-    ----------
-    typical : ndarray of shape (pred_len, n_targets)
-        Logs of mean absolute errors by step ahead.
-    centre, slope : ndarray of shape (n_targets, n_features)
-        Mean of each feature, and what it does.
-    profile : ndarray of shape (season, n_targets)
-        What the phase of the season does.
+    typical: (pred_len, n_targets), logs of mean absolute errors by step ahead.
+    centre, slope: (n_targets, n_features), mean of each feature, and its effect.
+    profile: (season, n_targets), the effect of the phase of the season.
     """
 
     typical: Float64Array
@@ -45,20 +39,11 @@ class Spread:
     profile: Float64Array
 
     def log_size(self, features: Float64Array, steps: IntArray) -> Float64Array:
-        """
-        Tell the sizes of errors to come.
+        """Tell what is added to `typical` for errors to come: (n, n_steps, n_targets).
 
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_steps, n_targets, n_features)
-            What is known at the origin; NaN where it is not, which is the mean then.
-        steps : ndarray of int64, shape (n, n_steps)
-            Steps on the clock.
-
-        Returns
-        -------
-        ndarray of shape (n, n_steps, n_targets)
-            What is added to `typical`.
+        features: (n, n_steps, n_targets, n_features), what is known at the origin; NaN counts as
+        the mean.
+        steps: (n, n_steps), on the clock.
         """
         apart = np.nan_to_num(features - self.centre)
         known = np.einsum("nhkf,kf->nhk", apart, self.slope)
@@ -67,23 +52,11 @@ class Spread:
 
 
 def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
-    """
-    Find the mean absolute error of each step ahead, smoothed as far as windows are few.
+    """Find the mean absolute error of each step ahead, smoothed as far as windows are few.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n, pred_len, n_targets)
-        NaN is unknown.
-    n_windows : float
-        How many independent forecasts the windows amount to.
-
-    Returns
-    -------
-    ndarray of shape (pred_len, n_targets)
-        Logs; by a parabola in the log of the step where nothing is known.
-
-    Examples
-    --------
+    Errors have shape (n, pred_len, n_targets), NaN is unknown; `n_windows` says how many
+    independent forecasts they amount to. Results are logs, (pred_len, n_targets); by a parabola in
+    the log of the step where nothing is known.
     >>> errors = np.array([[[1.0], [np.nan], [4.0]]])
     >>> np.exp(typical_sizes(errors, 1e9))[[0, 2], 0].round(6)
     array([1., 4.])
@@ -120,26 +93,15 @@ def fit_spread(
     season: int,
     n_windows: float,
 ) -> Spread:
-    """
-    Find what errors go by.
+    """Regress sizes of errors on features known at the origins and on the phase of the season.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n, pred_len, n_targets)
-        Of forecasts; NaN is unknown.
-    features : ndarray of shape (n, pred_len, n_targets, n_features)
-        What was known at the origins, as logs of sizes.
-    steps : ndarray of int64, shape (n, pred_len)
-        Steps on the clock.
-    season : int
-        Rows of a season; 1 for none.
-    n_windows : float
-        How many independent forecasts the windows amount to.
+    errors: (n, pred_len, n_targets); NaN is unknown.
+    features: (n, pred_len, n_targets, n_features), as logs of sizes.
+    steps: (n, pred_len), on the clock.
+    season: rows of a season; 1 for none.
+    n_windows: how many independent forecasts the windows amount to.
 
-    Returns
-    -------
-    Spread
-        Slopes lie in [0, 1]: what is wilder, or larger, is not forecast better.
+    Slopes lie in [0, 1]: what is wilder, or larger, is not forecast better.
     """
     n, pred_len, k = errors.shape
     typical = np.empty((pred_len, k))

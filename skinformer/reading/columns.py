@@ -22,17 +22,11 @@ __all__ = ["Columns", "LabelledRows", "as_frame", "read_columns", "read_rows"]
 
 @dataclass(frozen=True)
 class Columns:
-    """
-    X column by column.
+    """X column by column.
 
-    Parameters
-    ----------
-    values : dict
-        Columns by name; by number for an array.
-    index : Index of shape (n,) or None
-        Labels of the rows; None where X brings none.
-    named : bool
-        Whether the names are X's own.
+    values: columns by name; by number for an array.
+    index: labels of the rows; None where X brings none.
+    named: whether the names are X's own.
     """
 
     values: dict[Hashable, AnyArray]
@@ -56,41 +50,15 @@ class LabelledRows(NamedTuple):
 
 
 def as_frame(X: Any) -> Any:
-    """
-    Give a Series as a frame, and everything else as it is.
-
-    Parameters
-    ----------
-    X : DataFrame, Series or array-like
-        Rows.
-
-    Returns
-    -------
-    DataFrame or array-like
-        Rows.
-    """
+    """Give a Series as a frame, and everything else as it is."""
     return X.to_frame() if isinstance(X, pd.Series) else X
 
 
 def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None = None) -> Columns:
-    """
-    Read X as columns of numbers.
+    """Read X as columns of numbers, in X's order. NaN and infinity are judged by role, later.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose columns scikit-learn keeps (`reset`) or compares.
-    X : DataFrame, Series or array-like of shape (n, n_features)
-        Rows.
-    reset : bool
-        Whether this is `fit`.
-    roles : Roles or None
-        The fitted columns, where their names matter; an array's are found by their place.
-
-    Returns
-    -------
-    Columns
-        In X's order. NaN and infinity are judged by role, later.
+    reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
+    roles: the fitted columns, where their names matter; an array's are found by their place.
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
@@ -112,25 +80,9 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
 
 
 def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
-    """
-    Read X as one block, whatever its columns are.
+    """Read X as one block, whatever its columns are; values may be missing, but not infinite.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose columns scikit-learn keeps (`reset`) or compares.
-    X : DataFrame, Series or array-like of shape (n, n_features)
-        Rows.
-    reset : bool
-        Whether this is `fit`.
-
-    Returns
-    -------
-    LabelledRows
-        Values may be missing, but not infinite.
-
-    Examples
-    --------
+    reset: whether this is `fit`: scikit-learn keeps the estimator's columns, or compares them.
     >>> from skinformer import MaskFuture
     >>> rows = read_rows(MaskFuture(), pd.Series([2.0, 3.0]), reset=True)
     >>> rows.values.tolist(), rows.time.tolist(), rows.series

@@ -77,17 +77,11 @@ class NumberReader:
 
 @dataclass(frozen=True)
 class Labels:
-    """
-    The classes of one target.
+    """The classes of one target.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Sorted, as scikit-learn sorts them.
-    dtype : CategoricalDtype or None
-        Of the column they came in, if that was a categorical: its order is not the sorted one.
-    weight : ndarray of float64, shape (n_classes,), or None
-        Of each class's truths; None weighs all alike.
+    classes: sorted, as scikit-learn sorts them.
+    dtype: of the column they came in, if that was a categorical: its order is not the sorted one.
+    weight: (n_classes,), of each class's truths; None weighs all alike.
     """
 
     classes: AnyArray
@@ -95,23 +89,10 @@ class Labels:
     weight: Float64Array | None = None
 
     def codes(self, values: pd.Series, unseen: float) -> Float64Array:
-        """
-        Give labels their numbers.
+        """Give labels their places among the classes; NaN where one is missing.
 
-        Parameters
-        ----------
-        values : Series of shape (n,)
-            Labels; NaN, None, NaT and NA are missing.
-        unseen : float
-            What stands for a label that is none of the classes.
+        unseen: what stands for a label that is none of the classes.
 
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            Places among the classes; NaN where the label is missing.
-
-        Examples
-        --------
         >>> labels = Labels(np.array(["high", "low"]), None)
         >>> labels.codes(pd.Series(["low", None, "odd"]), unseen=-1.0)
         array([ 1., nan, -1.])
@@ -123,19 +104,7 @@ class Labels:
         return codes
 
     def given(self, codes: Float64Array) -> AnyArray:
-        """
-        Give labels of codes; None where a code is NaN.
-
-        Parameters
-        ----------
-        codes : ndarray of float64, shape (n,)
-            Places among the classes.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Of the classes' type.
-        """
+        """Give labels of codes; None where a code is NaN."""
         known = ~np.isnan(codes)
         if known.all():
             return np.asarray(self.classes[codes.astype(np.int64)])
@@ -146,17 +115,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class LabelReader:
-    """
-    Read labels of one or several targets.
+    """Read labels of one or several targets.
 
-    Parameters
-    ----------
-    targets : tuple of Labels
-        In the order of the targets.
-    names : tuple
-        Columns of X that hold labels; numbers for an array, none where only y does.
-    by_name : bool
-        Whether columns are found by their names; by their place where an array was fitted.
+    names: columns of X that hold labels; numbers for an array, none where only y does.
+    by_name: whether columns are found by their names; by their place where an array was fitted.
     """
 
     targets: tuple[Labels, ...]
@@ -169,20 +131,12 @@ class LabelReader:
         return tuple(len(target.classes) for target in self.targets)
 
     def rows(self, X: Any, unseen: float = np.nan) -> Any:
-        """
-        Give X with codes in the columns of labels.
+        """Give a copy of X with codes in the columns of labels.
 
-        Parameters
-        ----------
-        X : DataFrame, Series or array-like of shape (n, n_features)
-            Rows; they are not changed.
-        unseen : float, default=NaN
-            What stands for a label that training did not hold; NaN takes it as missing, and warns.
+        unseen: what stands for a label that training did not hold; NaN takes it as missing, and
+        warns.
 
-        Returns
-        -------
-        DataFrame or ndarray
-            Of the same columns. What is no table is given as it is, to be refused by its reader.
+        What is no table is given as it is, to be refused by its reader.
         """
         X = as_frame(X)
         places = _places(X, self.names, by_name=self.by_name)
@@ -194,21 +148,7 @@ class LabelReader:
         return _with_columns(X, coded)
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:
-        """
-        Give codes in y's place.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,) or (n, n_targets), or None
-            Labels.
-        unseen : float, default=NaN
-            As for `rows`.
-
-        Returns
-        -------
-        Series, DataFrame, ndarray or None
-            Like y. Of another number of columns as it is, to be refused by its reader.
-        """
+        """Give codes in y's place; y of other columns as it is, to be refused by its reader."""
         if y is None:
             return None
         columns = _truth_columns(y)
@@ -233,19 +173,9 @@ class LabelReader:
         return codes
 
     def spread(self, table: Table) -> Table:
-        """
-        Give each class a column: 1 where it came.
+        """Give each class a column: 1 where it came, NaN where its target is missing.
 
-        Parameters
-        ----------
-        table : Table
-            Its targets are codes.
-
-        Returns
-        -------
-        Table
-            NaN in all columns of a target where it is missing; weights are those of the classes,
-            too.
+        Weights are those of the classes, too.
         """
         columns: list[Any] = []
         weights = []
@@ -271,39 +201,16 @@ class LabelReader:
         )
 
     def scaled(self, scaler: Scaler) -> Scaler:
-        """
-        Leave the columns of classes as they are: what nothing is known of stays 0.
-
-        Parameters
-        ----------
-        scaler : Scaler
-            Of all columns.
-
-        Returns
-        -------
-        Scaler
-            With mean 0 and deviation 1 for classes.
-        """
+        """Leave columns of classes as they are, mean 0 and deviation 1: an unknown one stays 0."""
         k = sum(self.sizes)
         mean, scale = scaler.mean.copy(), scaler.scale.copy()
         mean[:, :k], scale[:, :k] = 0.0, 1.0
         return Scaler(mean, scale)
 
     def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """
-        Give labels of codes.
+        """Give labels of codes, (n, n_targets); of targets of different types as objects.
 
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n, n_targets)
-            Codes.
-        one_dimensional : bool
-            Whether there is no axis for targets.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, n_targets)
-            Labels; of targets of different types as objects.
+        one_dimensional: whether there is no axis for targets.
         """
         columns = [target.given(codes) for target, codes in self._pairs(values)]
         if one_dimensional:
@@ -314,23 +221,7 @@ class LabelReader:
         return np.column_stack(columns)
 
     def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """
-        Give labels of codes as a frame.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n, n_targets)
-            Codes.
-        index : Index of shape (n,), or None
-            Labels of the rows.
-        names : Index
-            Of the targets.
-
-        Returns
-        -------
-        DataFrame of shape (n, n_targets)
-            Categoricals where labels came as such, in their order.
-        """
+        """Give labels of codes as a frame; categoricals where they came as such, in their order."""
         columns = {
             j: pd.Series(target.given(codes), index=index, dtype=target.dtype)
             for j, (target, codes) in enumerate(self._pairs(values))
@@ -342,32 +233,12 @@ class LabelReader:
 
 
 def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
-    """
-    Find the classes in what `fit` got.
+    """Find the classes in what `fit` got, which may be columns of X, see `find_targets`, or y.
 
-    Parameters
-    ----------
-    X : DataFrame, Series or array-like of shape (n, n_features)
-        Rows.
-    y : array-like of shape (n,) or (n, n_targets), or None
-        The truth; None takes it from X.
-    target : str, int, tuple, list or None
-        Column(s) of X to forecast, as `find_targets` takes it.
-    class_weight : "balanced", dict, list or None
-        Weights of classes, of several targets in a list.
+    class_weight: "balanced" or a dict; of several targets in a list.
 
-    Returns
-    -------
-    LabelReader
-        Of these classes.
+    It is a ValueError if labels are continuous numbers, or if X's column holds others than y.
 
-    Raises
-    ------
-    ValueError
-        If labels are continuous numbers, or if X's column holds others than y.
-
-    Examples
-    --------
     >>> reader = read_labels(pd.DataFrame({"state": ["on", "off", None]}), None, None, None)
     >>> reader.rows(pd.DataFrame({"state": ["off"]}))["state"].tolist()
     [0.0]

@@ -19,19 +19,12 @@ __all__ = ["FoundRows", "GroupedRows", "RowPlaces", "group_rows", "sort_rows"]
 
 @dataclass(frozen=True)
 class GroupedRows:
-    """
-    Rows in time order, series after series.
+    """Rows in time order, series after series.
 
-    Parameters
-    ----------
-    order : slice or ndarray of int64, shape (n,)
-        Brings rows as they came into this order.
-    series : ndarray of int64, shape (n,)
-        The number of each row's series, ascending.
-    names : Index of shape (n_series,) or None
-        Names of the series of a panel.
-    time : Index of shape (n,) or None
-        Labels of time, ascending within each series.
+    order: brings rows as they came into this order.
+    series: the number of each row's series, ascending.
+    names: names of the series of a panel.
+    time: labels of time, ascending within each series.
     """
 
     order: Any
@@ -45,23 +38,10 @@ class GroupedRows:
         return int(np.bincount(self.series).max())
 
     def count_steps(self, freq: Any) -> tuple[Clock, IntArray]:
-        """
-        Make the clock of the rows.
+        """Make the clock, of this step if the user named one, and count each row's steps by it.
 
-        Parameters
-        ----------
-        freq : str, offset, Timedelta, int or None
-            The step if the user named it.
-
-        Returns
-        -------
-        tuple of Clock and ndarray of int64, shape (n,)
-            What counts the steps from the earliest label on, and the step of each row.
-
-        Raises
-        ------
-        ValueError
-            If the rows do not lie on one grid without holes.
+        Steps count from the earliest label. It is a ValueError if the rows do not lie on one grid
+        without holes.
         """
         time, series, panel = self.time, self.series, self.names is not None
         if time is None:
@@ -80,54 +60,15 @@ class GroupedRows:
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
-        """
-        Keep what places later rows.
-
-        Parameters
-        ----------
-        X : DataFrame, Series or array-like of shape (n, n_features)
-            The rows.
-        clock : Clock
-            What counts their steps.
-        steps : ndarray of int64, shape (n,)
-            The steps.
-
-        Returns
-        -------
-        RowPlaces
-            Without the rows themselves.
-        """
+        """Keep what places later rows, without the rows themselves."""
         digest = content_digest(X) if self.time is None else b""
         return RowPlaces(clock, self.names, int(steps[-1]) + 1, digest)
 
 
 def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
-    """
-    Bring training rows of each series together.
+    """Bring training rows of each series together, without a copy where they are sorted already.
 
-    Parameters
-    ----------
-    time, labels : Index of shape (n_rows,) or None
-        Labels of time and of series; None for rows without them.
-    n_rows : int
-        Rows.
-
-    Returns
-    -------
-    GroupedRows
-        Sorted without a copy where the rows are sorted already.
-
-    Raises
-    ------
-    ValueError
-        If rows of a series carry the same label or go back in time.
-
-    Examples
-    --------
-    >>> days = pd.date_range("2024-01-01", periods=3, freq="D")
-    >>> clock, steps = group_rows(days, None, 3).count_steps(None)
-    >>> clock.step_name, steps.tolist()
-    ('D', [0, 1, 2])
+    It is a ValueError if rows of a series carry the same label or go back in time.
     """
     series, names = _number_series(labels, n_rows, by_name=True)
     if time is not None:
@@ -143,26 +84,7 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
 
 
 def sort_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> GroupedRows:
-    """
-    Sort rows that may be in any order.
-
-    Parameters
-    ----------
-    time, labels : Index of shape (n_rows,) or None
-        Labels of time and of series; without those of time each series keeps its order.
-    n_rows : int
-        Rows.
-
-    Returns
-    -------
-    GroupedRows
-        Series after series, each in time.
-
-    Examples
-    --------
-    >>> sort_rows(pd.Index([9, 8, 7]), pd.Index(["a", "b", "a"]), 3).order.tolist()
-    [2, 0, 1]
-    """
+    """Sort rows that may be in any order; without labels of time each series keeps its order."""
     series, names = _number_series(labels, n_rows)
     order = np.arange(n_rows) if time is None else np.argsort(time, kind="stable")
     order = order[np.argsort(series[order], kind="stable")]
@@ -206,27 +128,12 @@ class FoundRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """
-    Where rows lie in time, counted as the training rows were.
+    """Where rows lie in time, counted as the training rows were.
 
-    Parameters
-    ----------
-    clock : Clock
-        What counts the steps of the index.
-    names : Index or None
-        Names of the series of a panel.
-    end : int
-        The step after the last training row; of an array, where the next one begins.
-    digest : bytes
-        Recognises the training array; empty for a frame.
-
-    Examples
-    --------
-    >>> X = np.ones((3, 1))
-    >>> grouped = group_rows(None, None, 3)
-    >>> places = grouped.places(X, *grouped.count_steps(None))
-    >>> places.find(X[:2], None, None, 2).steps.tolist()  # an array follows
-    [3, 4]
+    clock: what counts the steps of the index.
+    names: of the series of a panel.
+    end: the step after the last training row; of an array, where the next one begins.
+    digest: recognises the training array; empty for a frame.
     """
 
     clock: Clock
@@ -242,28 +149,11 @@ class RowPlaces:
     def find(
         self, X: Any, time: pd.Index | None, labels: pd.Index | None, n_rows: int
     ) -> FoundRows:
-        """
-        Give series and step of each row.
+        """Give series and step of each row, in X's order.
 
-        Parameters
-        ----------
-        X : DataFrame, Series or array-like of shape (n_rows, n_features)
-            Rows in any order. An array follows the training rows, unless it is the training
-            array itself.
-        time, labels : Index of shape (n_rows,) or None
-            Labels of time and of series.
-        n_rows : int
-            Rows of X.
-
-        Returns
-        -------
-        FoundRows
-            In X's order.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the labels are of another kind than the fitted, or lie on no grid of their step.
+        An array follows the training rows, unless it is the training array itself. It is a
+        TypeError or a ValueError if the labels are of another kind than the fitted, or lie on no
+        grid of their step.
         """
         if time is None or isinstance(self.clock, RowClock):
             validation.check_panel(self.names is not None, labels is not None)

@@ -23,17 +23,10 @@ __all__ = ["FittedRows", "read_prediction", "read_truth_of", "read_update"]
 
 @dataclass(frozen=True)
 class FittedRows:
-    """
-    What a fit leaves that later rows are read by.
+    """What a fit leaves that later rows are read by.
 
-    Parameters
-    ----------
-    roles : Roles
-        What each column is.
-    places : RowPlaces
-        Where the history lies in time.
-    may_miss : bool
-        Whether covariates may be NaN.
+    places: where the history lies in time.
+    may_miss: whether covariates may be NaN.
     """
 
     roles: Roles
@@ -42,24 +35,10 @@ class FittedRows:
 
 
 def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
-    """
-    Validate what `predict` or `forecast` got.
+    """Validate what `predict` or `forecast` got: rows in any order, given in X's order.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
-    X : DataFrame, Series or array-like of shape (n, n_columns)
-        Rows in any order.
-    fitted : FittedRows
-        What the fit left.
-
-    Returns
-    -------
-    Table
-        Rows in X's order. Its clock is the fitted one, or one of the same step that starts at
-        X's first row if X does not lie on the fitted grid. Series that training did not hold
-        are numbered after the fitted ones.
+    The clock is the fitted one, or one of the same step that starts at X's first row if X does not
+    lie on the fitted grid. Series that training did not hold are numbered after the fitted ones.
     """
     roles, places = fitted.roles, fitted.places
     columns = _read_fitted_columns(estimator, X, roles)
@@ -84,24 +63,9 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
 
 
 def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
-    """
-    Validate what `update` got: rows and their truth.
+    """Validate what `update` got: rows in any order and their truth, in y's units.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
-    X : DataFrame, Series or array-like of shape (n, n_columns)
-        Rows in any order.
-    y : array-like of shape (n,) or (n, n_targets), or None
-        The truth; needed in features mode, used elsewhere where X's target is missing.
-    fitted : FittedRows
-        What the fit left.
-
-    Returns
-    -------
-    Table
-        With the targets' columns, in y's units.
+    y is needed in features mode, and used elsewhere where X's target is missing.
     """
     roles, places = fitted.roles, fitted.places
     validation.check_update_columns(X, roles, has_truth=y is not None)
@@ -128,25 +92,7 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
 
 
 def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
-    """
-    Find the truth of rows to score.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` scikit-learn compares.
-    X : DataFrame, Series or array-like of shape (n, n_columns)
-        Rows.
-    y : array-like of shape (n,) or (n, n_targets), or None
-        The truth if X does not hold it.
-    roles : Roles
-        What each column is.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_targets)
-        In y's units; NaN is missing.
-    """
+    """Find the truth of rows to score, (n, n_targets): y, or else X's targets; NaN is missing."""
     if y is not None:
         truth = read_truth(y)
         validation.check_same_length(X, truth.values)

@@ -17,21 +17,13 @@ __all__ = ["Truth", "find_known", "find_targets", "read_truth"]
 
 @dataclass(frozen=True)
 class Truth:
-    """
-    What y holds, as columns.
+    """What y holds, as columns.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n, n_targets)
-        NaN is missing.
-    names : tuple
-        Of the columns, made up where y has none.
-    named : bool
-        Whether the names are y's own.
-    index : Index of shape (n,) or None
-        Labels of the rows; None where y brings none.
-    one_dimensional : bool
-        Whether y came without a second dimension.
+    values: (n, n_targets); NaN is missing.
+    names: of the columns, made up where y has none.
+    named: whether the names are y's own.
+    index: labels of the rows; None where y brings none.
+    one_dimensional: whether y came without a second dimension.
     """
 
     values: Float64Array
@@ -42,24 +34,7 @@ class Truth:
 
 
 def read_truth(y: Any) -> Truth:
-    """
-    Read y as columns of numbers.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,) or (n, n_targets)
-        The truth.
-
-    Returns
-    -------
-    Truth
-        With names: y's own, else "y" or "y0", "y1", ….
-
-    Examples
-    --------
-    >>> read_truth([[1, 2], [3, 4]]).names
-    ('y0', 'y1')
-    """
+    """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
     index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
     values = validation.numeric_truth(y)
     one_dimensional = values.ndim == 1
@@ -78,36 +53,13 @@ def read_truth(y: Any) -> Truth:
 def find_targets(
     wanted: Any, names: Sequence[Hashable], *, named: bool, truth: Truth | None
 ) -> tuple[Hashable, ...]:
-    """
-    Tell which columns of X are the targets.
+    """Tell which columns of X are the targets; none if y alone holds them.
 
-    Parameters
-    ----------
-    wanted : str, int, tuple, list or None
-        What the user named; None is the last column, or y's where X holds it.
-    names : sequence
-        X's columns.
-    named : bool
-        Whether the names are X's own; if not, a target that is none of them was lost on the way.
-    truth : Truth or None
-        What y holds, if there is one.
+    wanted: what the user named; None is the last column, or y's where X holds it.
+    names, named: X's columns, and whether the names are its own; if not, a target that is none of
+    them was lost on the way.
 
-    Returns
-    -------
-    tuple
-        Names of columns; none if y alone holds the targets.
-
-    Raises
-    ------
-    ValueError
-        If a target is not a column of X, and y does not stand for it.
-
-    Examples
-    --------
-    >>> find_targets(None, ["price", "load"], named=True, truth=None)
-    ('load',)
-    >>> find_targets(None, ["price"], named=True, truth=read_truth([1.0, 2.0]))
-    ()
+    It is a ValueError if a target is not a column of X, and y does not stand for it.
     """
     targets = tuple(wanted) if isinstance(wanted, list) else (wanted,)
     # Only a name that the user gave may match a column.
@@ -129,25 +81,8 @@ def find_targets(
 def find_known(
     names: Sequence[Hashable], given: Collection[Hashable], targets: Collection[Hashable]
 ) -> tuple[Hashable, ...]:
-    """
-    Tell which columns are known ahead.
+    """Tell which columns are known ahead, in X's order: those given, and the calendar's.
 
-    Parameters
-    ----------
-    names : sequence
-        X's columns.
-    given : collection
-        Those that the user named.
-    targets : collection
-        The targets, which are never known ahead.
-
-    Returns
-    -------
-    tuple
-        Names of columns, in X's order: those given, and the calendar's.
-
-    Examples
-    --------
     >>> find_known(["calendar__hour_sin", "price", "load"], ["price"], ["load"])
     ('calendar__hour_sin', 'price')
     """

@@ -32,23 +32,14 @@ COVARIATE_NAN = (
 
 @dataclass(frozen=True)
 class ReadingSettings:
-    """
-    What `fit` is told about the rows.
+    """What `fit` is told about the rows.
 
-    Parameters
-    ----------
-    target : str, int, tuple, list or None
-        Column(s) to forecast; None is the last one, or y's.
-    known_future : tuple
-        Columns that are known ahead.
-    freq : str, offset, Timedelta, int or None
-        The step of the index; None reads it off.
-    may_miss : bool
-        Whether covariates may be NaN.
-    seq_len, pred_len : int
-        Rows before and from a window's origin.
-    early_stopping : bool or "auto"
-        True if there have to be rows to watch beside those to train on.
+    target: column(s) to forecast; None is the last one, or y's.
+    known_future: columns that are known ahead.
+    freq: the step of the index; None reads it off.
+    may_miss: whether covariates may be NaN.
+    seq_len, pred_len: rows before and from a window's origin.
+    early_stopping: True if there have to be rows to watch beside those to train on.
     """
 
     target: Any
@@ -78,31 +69,10 @@ class TrainingRows(NamedTuple):
 def read_training(
     estimator: object, X: Any, y: Any, sample_weight: Any, settings: ReadingSettings
 ) -> TrainingRows:
-    """
-    Validate what `fit` got.
+    """Validate what `fit` got, by the messages of `validation`.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Gets ``n_features_in_`` and ``feature_names_in_`` from scikit-learn.
-    X : DataFrame, Series or array-like of shape (n, n_columns)
-        Rows in time order within each series.
-    y : array-like of shape (n,) or (n, n_targets), or None
-        The truth, if it is not a column of X or has other units there.
-    sample_weight : array-like of shape (n,), or None
-        Weight of each row's truth in the loss.
-    settings : ReadingSettings
-        What the user said of the rows.
-
-    Returns
-    -------
-    TrainingRows
-        Without a copy of columns that are sorted already.
-
-    Raises
-    ------
-    TypeError, ValueError
-        With the messages of `validation`.
+    Rows are in time order within each series; columns that are sorted already are not copied. y is
+    the truth, if it is not a column of X or has other units there.
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):

@@ -38,26 +38,7 @@ class Stretch(NamedTuple):
 
 
 def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
-    """
-    Choose each candidate's strength: the least mean error over the stretches.
-
-    Parameters
-    ----------
-    stretches : list of Stretch
-        At least one.
-    n_strengths : int
-        Forecasts of a candidate.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_candidates,)
-        Numbers of strengths.
-
-    Examples
-    --------
-    >>> choose_strengths([Stretch(np.diag([3.0, 0.0]))], n_strengths=2)
-    array([1])
-    """
+    """Choose each candidate's strength, by number: the least mean error over the stretches."""
     errors = np.mean([stretch.errors() for stretch in stretches], axis=0)
     best: Ints = errors.reshape(-1, n_strengths).argmin(axis=1)
     return best
@@ -71,39 +52,17 @@ def choose_weights(
     doubts: Float64Array,
     noise: float = 1.0,
 ) -> Float64Array:
-    """
-    Weigh candidates so that their mixture errs little, and none that failed once counts much.
+    """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
-    Parameters
-    ----------
-    stretches : list of Stretch
-        At least one.
-    chosen : ndarray of int64, shape (n_candidates,)
-        From `choose_strengths`.
-    n_strengths : int
-        Forecasts of a candidate.
-    doubts : ndarray of shape (n_candidates,)
-        Relative error by which a candidate has to be better to count as much as one of doubt 0.
-    noise : float, default=1.0
-        Relative error of a stretch that is chance, at least 0; 1 where nothing is known of it.
+    chosen: each candidate's strength, from `choose_strengths`.
+    doubts: relative error by which a candidate has to be better to count as much as one of doubt 0.
+    noise: relative error of a stretch that is chance; 1 where nothing is known of it.
 
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-        Not negative, summing to 1.
-
-    Notes
-    -----
     The first weights are ``exp(-(e + doubt) / 0.1)``, e being the logarithm of a candidate's error
     over that of the best one, on the stretch where this is worst. The final ones minimise the
     mixture's mean relative error over the stretches plus a price times their relative entropy to
     the first, by multiplicative steps. The price is ``2 · noise²``, 0.1 at most.
 
-    Examples
-    --------
-    >>> equal = Stretch(np.eye(2))  # two, with errors of their own
-    >>> choose_weights([equal], np.zeros(2, dtype=int), 1, doubts=np.zeros(2))
-    array([0.5, 0.5])
     >>> better = Stretch(np.diag([1.0, 1.5]))  # by luck, where stretches are short
     >>> for noise in (1.0, 0.01):
     ...     w = choose_weights([better], np.zeros(2, dtype=int), 1, doubts=np.zeros(2), noise=noise)
@@ -152,27 +111,8 @@ def _descend(errors: Float64Array, first: Float64Array, price: float) -> Float64
 def mixed_errors(
     stretches: list[Stretch], weights: Float64Array, chosen: Ints, n_strengths: int
 ) -> Float64Array:
-    """
-    Give the error of a mixture of candidates on each stretch.
+    """Give the mean squared error of a mixture of candidates on each stretch.
 
-    Parameters
-    ----------
-    stretches : list of Stretch
-        At least one.
-    weights : ndarray of shape (n_candidates,)
-        Of the candidates.
-    chosen : ndarray of int64, shape (n_candidates,)
-        Numbers of their strengths.
-    n_strengths : int
-        Forecasts of a candidate.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_stretches,)
-        Mean squared errors.
-
-    Examples
-    --------
     >>> stretch = Stretch(np.diag([3.0, 0.0]))
     >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
     array([0.])

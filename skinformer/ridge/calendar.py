@@ -33,32 +33,17 @@ _N_TIMES = 4  # each of which says what becomes of an effect that was found on t
 def calendar_effect(
     problem: Problem, origins: IntArray, *, with_known: bool
 ) -> CalendarEffect | None:
-    """
-    Regress targets on the cells of the calendar, and on columns known ahead at each time of day.
+    """Regress targets on the cells of the calendar, and on columns known ahead at each time of day.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows and their cells; its effects are not read.
-    origins : ndarray of int64, shape (n_windows,)
-        Windows to learn from.
-    with_known : bool
-        Whether columns known ahead take part.
+    It is None where the rows do not hold the cycle four times. Cost: one pass over the rows, at
+    most 4e10 products.
 
-    Returns
-    -------
-    CalendarEffect or None
-        None where the rows do not hold the cycle four times. Cost: one pass over the rows, at most
-        4e10 products.
-
-    Notes
-    -----
-    Rows are compared with the mean of two cycles around them, so that a level that moves is no
-    effect of anything. All is found together: a holiday is judged beside what its hour and weekday
+    Rows are compared with the mean of two cycles around them, so that a moving level is not taken
+    for an effect. All is found together: a holiday is judged beside what its hour and weekday
     usually have, and a temperature beside the hour, which has the same cycle. The day is there
-    beside the week, and a column beside itself at each hour, so that strength draws an hour of the
-    week to that of the day, and a holiday's hour to the whole holiday. Strengths are chosen by
-    times that have not seen the effect.
+    beside the week, and a column beside itself at each hour, so that the ridge penalty draws an
+    hour of the week to that of the day, and a holiday's hour to the whole holiday. Strengths are
+    chosen by times that have not seen the effect.
     """
     if problem.cycle is None:
         return None

@@ -66,17 +66,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Ridge:
-    """
-    Solutions of one candidate's normal equations, one for each of `STRENGTHS`.
+    """Solutions of one candidate's normal equations, one for each of `STRENGTHS`.
 
-    Parameters
-    ----------
-    values : ndarray of float64 or float32, shape (n_groups, n_features)
-        Eigenvalues of the mean gram.
-    vectors : ndarray of shape (n_groups, n_features, n_features)
-        Its eigenvectors.
-    cross : ndarray of shape (n_groups, n_features, n_outputs)
-        The mean cross products in their coordinates.
+    values: (n_groups, n_features), eigenvalues of the mean gram.
+    vectors: (n_groups, n_features, n_features), its eigenvectors.
+    cross: (n_groups, n_features, n_outputs), the mean cross products in their coordinates.
     """
 
     values: Floats
@@ -85,114 +79,41 @@ class Ridge:
 
     @classmethod
     def from_means(cls, gram: Float64Array, cross: Float64Array) -> Ridge:
-        """
-        Decompose once, so that any strength is a product.
-
-        Parameters
-        ----------
-        gram : ndarray of shape (n_groups, n_features, n_features)
-            Mean products of features.
-        cross : ndarray of shape (n_groups, n_features, n_outputs)
-            Mean products of features with what followed.
-
-        Returns
-        -------
-        Ridge
-            Cost: ``n_groups · n_features³``.
-        """
+        """Decompose the mean gram, ``n_groups · n_features³``: any strength is a product then."""
         values, vectors = eigenvectors(gram)
         return cls(np.maximum(values, 0), vectors, product(np.swapaxes(vectors, 1, 2), cross))
 
     def solve(self, strength: float) -> Floats:
-        """
-        Give the maps of least mean squared error plus `strength` times their squared size.
-
-        Parameters
-        ----------
-        strength : float
-            Above 0.
-
-        Returns
-        -------
-        ndarray of shape (n_groups, n_features, n_outputs)
-            The maps.
-
-        Examples
-        --------
-        >>> Ridge.from_means(np.eye(2)[None], np.ones((1, 2, 1))).solve(1.0).ravel()
-        array([0.5, 0.5])
-        """
+        """Give the maps of least mean squared error plus `strength` times their squared size."""
         return product(self.vectors, self.cross / (self.values[:, :, None] + strength))
 
     def forecasts(self, features: Floats) -> Iterator[Floats]:
-        """
-        Forecast by the maps of all strengths, without making any of them.
+        """Forecast by the maps of each of `STRENGTHS`, without making any of them.
 
-        Parameters
-        ----------
-        features : ndarray of shape (n_groups or n_targets, n, n_features)
-            Of some windows; all alike where there is one group.
-
-        Yields
-        ------
-        ndarray of shape (n_groups or n_targets, n, n_outputs)
-            One for each of `STRENGTHS`.
-
-        Examples
-        --------
-        >>> ridge = Ridge.from_means(np.eye(2)[None], np.ones((1, 2, 1)))
-        >>> [round(float(y), 3) for y in map(np.sum, ridge.forecasts(np.ones((1, 1, 2))))][:3]
-        [1.998, 1.98, 1.942]
+        Features have shape (n_groups or n_targets, n, n_features); one group forecasts all alike.
         """
         coordinates = product(features.astype(self.vectors.dtype), self.vectors)
         for strength in STRENGTHS:
             yield product(coordinates / (self.values[:, None] + strength), self.cross)
 
     def rounded(self) -> Ridge:
-        """
-        Round to float32, which costs 1e-7 of a forecast, and half the time and memory.
-
-        Returns
-        -------
-        Ridge
-            The same solutions, to compare forecasts by.
-        """
+        """Round to float32, which costs 1e-7 of a forecast, and half the time and memory."""
         return Ridge(*(a.astype(np.float32) for a in (self.values, self.vectors, self.cross)))
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
-    """
-    Tell whether a kind of candidates may be kept in memory.
+    """Tell whether so many products may be kept in memory, by the estimate in `_KIND_BYTES`.
 
-    Parameters
-    ----------
-    n_gram : int
-        Products of features with features.
-    n_map : int
-        Products of features with what followed.
-
-    Returns
-    -------
-    bool
-        By the estimate of what is held beside each other, see `_KIND_BYTES`.
+    n_gram: products of features with features.
+    n_map: products of features with what followed.
     """
     return 8 * (n_gram + 3 * n_map) <= _KIND_BYTES
 
 
 class Competition:
-    """
-    The candidates and their sums.
+    """The candidates and their sums; shorter look-backs read parts of the sums of longer ones.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    alone : bool, default=False
-        Whether one map that all targets share competes with the last value alone.
-
-    Notes
-    -----
-    Shorter look-backs, and the one map of all columns, read parts of the same sums.
+    alone: whether one map that all targets share competes with the last value alone.
     """
 
     def __init__(self, problem: Problem, *, alone: bool = False) -> None:
@@ -218,45 +139,19 @@ class Competition:
             ]
 
     def add(self, windows: Windows) -> None:
-        """
-        Let all candidates learn from some windows.
-
-        Parameters
-        ----------
-        windows : Windows
-            As many as fit in memory.
-        """
+        """Let all candidates learn from as many windows as fit in memory."""
         self.columns.add(windows)
         if self.mixed is not None:
             self.mixed.add(windows)
 
     def turn_over(self, whole: Competition) -> None:
-        """
-        Unlearn what was learnt, and learn all else that another one has learnt.
-
-        Parameters
-        ----------
-        whole : Competition
-            Of the same problem; it has learnt these windows, too.
-        """
+        """Unlearn what was learnt, and learn all else that another one of this problem learnt."""
         turn_over(self.columns, whole.columns)
         if self.mixed is not None and whole.mixed is not None:
             turn_over(self.mixed, whole.mixed)
 
     def solve(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Ridge]]:
-        """
-        Solve for what the windows so far say.
-
-        Parameters
-        ----------
-        skip : sequence of Candidate, default=()
-            Those that need no solution.
-
-        Yields
-        ------
-        tuple of Candidate and Ridge
-            One after the other, all but "last", which learns nothing.
-        """
+        """Solve, for the windows so far, all but ``skip`` and "last", which learns nothing."""
         groups: dict[str, Sums | None] = {"shared": self.columns, "mixed": self.mixed}
         if self.per_column:
             groups |= {"shared": self.columns.shared(), "own": self.columns}
@@ -271,19 +166,7 @@ class Competition:
                     yield candidate, Ridge.from_means(block, cross[:, used])
 
     def features(self, candidate: Candidate) -> IntArray:
-        """
-        Say which features of its sums a candidate uses.
-
-        Parameters
-        ----------
-        candidate : Candidate
-            Any but "last".
-
-        Returns
-        -------
-        ndarray of int64
-            Positions.
-        """
+        """Give the positions of the features of its sums that a candidate uses."""
         if candidate.kind != "mixed" or self.mixed is None:
             return np.arange(self.problem.seq_len - candidate.length, self.problem.seq_len)
         n_columns = self.problem.values.shape[1]
@@ -292,23 +175,7 @@ class Competition:
         return np.arange(stop - candidate.length * n_columns, end)
 
     def forecasts(self, candidate: Candidate, ridge: Ridge, windows: Windows) -> Iterator[Floats]:
-        """
-        Forecast the distances of windows at all strengths.
-
-        Parameters
-        ----------
-        candidate : Candidate
-            Any but "last".
-        ridge : Ridge
-            Its solution.
-        windows : Windows
-            Some windows.
-
-        Yields
-        ------
-        ndarray of shape (n, pred_len, n_targets)
-            Distances from the last values, for each of `STRENGTHS`.
-        """
+        """Forecast distances from the last values, (n, pred_len, n_targets), for each strength."""
         used = self.features(candidate)
         if candidate.kind == "mixed" and self.mixed is not None:
             seen = mixed_features(windows, length=self.mixed.length)[None, :, used]

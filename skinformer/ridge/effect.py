@@ -16,23 +16,11 @@ _EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effe
 
 
 def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
-    """
-    Regress the targets' changes since the origin on those of the columns known ahead.
+    """Regress the targets' changes since the origin on those of the columns known ahead.
 
-    Changes, not levels: two series that both rise are no effect of one on the other, and the
-    maps forecast changes. The strength is chosen on the newer half of the windows.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows; its own effect is not read.
-    origins : ndarray of int64, shape (n_windows,)
-        Windows to learn from, the older ones first.
-
-    Returns
-    -------
-    ndarray of shape (n_known, n_targets)
-        0 where no effect forecasts better than none.
+    Changes, not levels: two series that both rise are no effect of one on the other, and the maps
+    forecast changes. The strength is chosen on the newer half of the windows, the older ones come
+    first. The result, (n_known, n_targets), is 0 where no effect forecasts better than none.
     """
     n_known = len(problem.effect)
     if not n_known or len(origins) < 2:

@@ -49,48 +49,23 @@ def fit_linear_path(
     refit: bool,
     n_apart: int = 0,
 ) -> tuple[LinearFit, LinearFit]:
-    """
-    Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
+    """Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows; its `effect` is found here.
-    origins : ndarray of int64, shape (n_windows,)
-        All windows, those of the validation tail included.
-    steps : ndarray of int64, shape (n_windows,)
-        The time of each origin.
-    tail : int or None
-        The time among `steps` at which the validation tail begins; None for no tail.
-    refit : bool
-        Whether the winners are fitted again with the tail.
-    n_apart : int, default=0
-        Equal times, at least 2, that the first fit is to have a fit `apart` for each, and by which
-        candidates are judged; 0 for none.
+    problem: the rows; its `effect` is found here.
+    origins, steps: all windows, those of the validation tail included, and the time of each.
+    tail: the time at which the validation tail begins; None for no tail.
+    refit: whether the winners are fitted again with the tail, as the second result.
+    n_apart: equal times, at least 2, that the first fit is to have a fit `apart` for each, and by
+    which candidates are judged; 0 for none.
 
-    Returns
-    -------
-    tuple of LinearFit
-        The winners fitted before the tail, and, with `refit`, on all windows (else the same).
-        Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)``
-        products, and six decompositions of each candidate; with `n_apart` two passes and
-        ``2 · n_apart`` decompositions more. Memory: the sums, with `n_apart` twice, and 16 MB.
+    Candidates are compared on four stretches: the tail and three equal parts of the second half of
+    the training rows (without a tail, four of them). Before each stretch they are solved from
+    windows whose targets end before it. The times of the fits `apart` judge, too, each what is
+    solved without it: the newest stretches may be of one season.
 
-    Notes
-    -----
-    Candidates are compared on four stretches: the tail and three equal parts of the second half
-    of the training rows (without a tail, four of them). Before each stretch they are solved
-    from windows whose targets end before it. The times of the fits `apart` judge, too, each what
-    is solved without it: the newest stretches may be of one season.
-
-    Examples
-    --------
-    >>> wave = np.sin(np.arange(200.0) / 3)[:, None]
-    >>> problem = Problem(wave, None, None, 1, seq_len=8, pred_len=2, effect=np.empty((0, 1)))
-    >>> origins = np.arange(8, 199)
-    >>> before, after = fit_linear_path(problem, origins, origins, tail=None, refit=False)
-    >>> before.own.shape, before.mixed is None, max(before.blend, key=before.blend.get)
-    ((1, 8, 2), True, 'shared, 8 rows')
+    Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
+    and six decompositions of each candidate; with `n_apart` two passes and ``2 · n_apart``
+    decompositions more. Memory: the sums, with `n_apart` twice, and 16 MB.
     """
     order = np.argsort(steps, kind="stable")
     origins, steps = origins[order], steps[order]

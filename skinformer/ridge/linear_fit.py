@@ -15,21 +15,16 @@ __all__ = ["LinearFit", "PhaseMaps", "mixed_rows"]
 
 
 class PhaseMaps(NamedTuple):
-    """
-    Maps that turn with the phase of a cycle, mostly the time of the day at the origin.
+    """Maps that turn with the phase of a cycle, mostly the time of the day at the origin.
 
-    Parameters
-    ----------
-    places : ndarray of int64, shape (n_fields, 60)
-        How cells of the calendar are numbered, see `Cells`.
-    waves : ndarray of shape (n_times, n_waves)
-        1, and sines and cosines of each time; a cell's number modulo `n_times` is its time.
-    own : ndarray of shape (seq_len, n_own)
-        What is read of a target's distances: by each number the share of each row.
-    others : ndarray of shape (seq_len, n_others)
-        What is read of the distances of every column that is not known ahead.
-    weights : ndarray of shape (n_targets, n_waves * (n_own + n_columns * n_others + 1), pred_len)
-        From what is read, and 1, times each wave to what is added to the forecast.
+    places: (n_fields, 60), how cells of the calendar are numbered, see `Cells`.
+    waves: (n_times, n_waves), 1, and sines and cosines of each time; a cell's number modulo
+    `n_times` is its time.
+    own: (seq_len, n_own), what is read of a target's distances: by each number the share of each
+    row.
+    others: (seq_len, n_others), what is read of those of every column that is not known ahead.
+    weights: (n_targets, n_waves * (n_own + n_columns * n_others + 1), pred_len), from what is read,
+    and 1, times each wave to what is added to the forecast.
     """
 
     places: IntArray
@@ -40,26 +35,19 @@ class PhaseMaps(NamedTuple):
 
 
 class LinearFit(NamedTuple):
-    """
-    The blend as one linear map, and how it came about.
+    """The blend as one linear map, and how it came about.
 
-    Parameters
-    ----------
-    own : ndarray of shape (n_groups, seq_len, pred_len)
-        From a target's distances to its own future; one group is shared by all targets.
-    mixed : ndarray of shape (n_features, pred_len * n_targets), or None
-        From the last rows of all columns, their last values and 1; see `MixedSums`.
-    effect : ndarray of shape (n_known, n_targets)
-        What columns known ahead do to the targets of their own row, whatever the time.
-    blend : dict of str to float
-        Weight of each candidate.
-    apart : tuple of (int, LinearFit), default=()
-        The same blend learnt without the windows of one time each: where the time ends among the
-        windows' times, ascending, and the fit. What it forecasts of that time is honest.
-    calendar : CalendarEffect or None, default=None
-        What calendar and columns known ahead do, in place of `effect`; None for nothing.
-    phases : PhaseMaps or None, default=None
-        What is added to the forecast by the time of the day; None for nothing.
+    own: (n_groups, seq_len, pred_len), from a target's distances to its own future; one group is
+    shared by all targets.
+    mixed: (n_features, pred_len * n_targets), from the last rows of all columns, their last values
+    and 1; see `MixedSums`.
+    effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
+    whatever the time.
+    blend: weight of each candidate.
+    apart: the same blend learnt without the windows of one time each: where the time ends among the
+    windows' times, ascending, and the fit, whose forecasts of that time are out of sample.
+    calendar: what calendar and columns known ahead do, in place of `effect`.
+    phases: what is added to the forecast by the time of the day.
     """
 
     own: Float64Array
@@ -71,26 +59,7 @@ class LinearFit(NamedTuple):
     phases: PhaseMaps | None = None
 
     def blended(self, windows: Windows) -> Float64Array:
-        """
-        Forecast windows by the blend, without what is added by the time of the day.
-
-        Parameters
-        ----------
-        windows : Windows
-            From `gather`.
-
-        Returns
-        -------
-        ndarray of shape (n, pred_len, n_targets)
-            Distances of the targets from their last values.
-
-        Examples
-        --------
-        >>> fit = LinearFit(np.full((1, 2, 1), 0.5), None, np.zeros((0, 1)), {})
-        >>> numbers = (np.ones((1, n, 1)) for n in (2, 1))
-        >>> fit.blended(Windows(*numbers, np.ones((1, 1)), np.ones((1, 1, 1)))).ravel()
-        array([1.])
-        """
+        """Forecast distances from the last values, (n, pred_len, n_targets), without `phases`."""
         past, shape = windows.past, windows.future.shape
         seen = np.ascontiguousarray(past[..., : shape[2]].transpose(2, 0, 1))
         out: Float64Array = product(seen, self.own).transpose(1, 2, 0)
@@ -101,25 +70,5 @@ class LinearFit(NamedTuple):
 
 
 def mixed_rows(fit: LinearFit, n_columns: int) -> int:
-    """
-    Tell over how many rows `mixed` looks.
-
-    Parameters
-    ----------
-    fit : LinearFit
-        The blend.
-    n_columns : int
-        Columns of the rows.
-
-    Returns
-    -------
-    int
-        0 where there is no such map.
-
-    Examples
-    --------
-    >>> fit = LinearFit(np.zeros((1, 8, 2)), np.zeros((3 * 4 + 3 + 1, 2)), np.zeros((0, 1)), {})
-    >>> mixed_rows(fit, n_columns=3)
-    4
-    """
+    """Tell over how many rows `mixed` looks, 0 without such a map."""
     return 0 if fit.mixed is None else (len(fit.mixed) - 1) // n_columns - 1

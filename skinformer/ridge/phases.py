@@ -47,49 +47,18 @@ def find_phases(
     tail: tuple[IntArray, IntArray],
     late: IntArray,
 ) -> tuple[LinearFit, PhaseMaps | None]:
-    """
-    Regress what a blend leaves of windows that it has not learnt, by the time of the day.
+    """Regress what a blend leaves of windows that it has not learnt, by the time of the day.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows, as the blend saw them, and their cells.
-    fit : LinearFit
-        The blend, fitted before the tail, with fits `apart`.
-    training, tail : tuple of ndarray of int64, shape (n_windows,)
-        Origins and times of the windows before the tail, and within it.
-    late : ndarray of int64, shape (n_windows,)
-        Windows of the tail that are learnt at last; none for nothing of it.
+    problem: the rows, as the blend saw them, and their cells.
+    fit: the blend, fitted before the tail, with fits `apart`.
+    training, tail: origins and times of the windows before the tail, and within it.
+    late: windows of the tail that are learnt at last; none for nothing of it.
 
-    Returns
-    -------
-    LinearFit
-        With `phases`, as its fits `apart` have; as it was where they are not sure to help.
-    PhaseMaps or None
-        The same learnt with `late`, too.
-
-    Notes
-    -----
-    Windows of each time are corrected by maps that have learnt neither them nor their blend's
-    luck with them. By these, and by those of the tail, strength and share are chosen: several
-    seasons speak, where the tail is one. Cost: `_LEARNT` windows times the square of the features,
-    and four decompositions for each target.
-
-    Examples
-    --------
-    A day of four steps: a draw, the same once more, and its negative twice.
-
-    >>> from skinformer.ridge.fit import fit_linear_path
-    >>> from skinformer.timeline.cycle import Cells, RowCells
-    >>> draws = np.random.default_rng(0).normal(size=(500, 1))
-    >>> values = (draws * [1, 1, -1, -1]).reshape(-1, 1)
-    >>> cells = Cells((), np.zeros((0, 60), dtype=np.int64), n_times=4, n_cells=4)
-    >>> cycle = RowCells(cells, np.arange(2000) % 4)
-    >>> problem = Problem(values, None, None, 1, 8, 1, effect=np.empty((0, 1)), cycle=cycle)
-    >>> origins = np.arange(8, 2000)
-    >>> fit, _ = fit_linear_path(problem, origins, origins, tail=1800, refit=False, n_apart=3)
-    >>> fit.phases.waves.shape, fit.phases.weights.shape
-    ((4, 3), (1, 54, 1))
+    The fit comes back with `phases`, as its fits `apart` have, or as it was where they are not sure
+    to help; beside it the same maps learnt with `late`, too. Windows of each time are corrected by
+    maps that have learnt neither them nor their blend's luck with them. By these, and by those of
+    the tail, strength and share are chosen: several seasons speak, where the tail is one. Cost:
+    `_LEARNT` windows times the square of the features, and four decompositions for each target.
     """
     layout = _layout(problem)
     ends = np.array([end for end, _ in fit.apart])

@@ -18,25 +18,10 @@ _SURE = 2.0
 
 
 def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
-    """
-    Cut held-out windows into stretches of time, on each of which a share has to prove itself.
+    """Cut held-out windows into stretches of time, on each of which a share has to prove itself.
 
-    Parameters
-    ----------
-    steps : ndarray of int64, shape (n_windows,)
-        The time of each window.
-    pred_len : int
-        Steps of a forecast: a stretch holds a whole one at least.
-    n_most : int, default=4
-        How many at most.
+    Each holds a whole forecast at least; None where there would be one alone, which proves nothing.
 
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,), or None
-        The stretch of each; None where there would be one alone, which proves nothing.
-
-    Examples
-    --------
     >>> cut_stretches(np.arange(8), 4)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
@@ -46,22 +31,10 @@ def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES)
 
 
 def best_share(losses: Float64Array) -> int:
-    """
-    Find the share that does best where it does worst.
+    """Find the share that does best where it does worst; 0 if any share does harm somewhere.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
+    Losses have shape (n_stretches, n_shares), the first share being none, to which others relate.
 
-    Returns
-    -------
-    int
-        The share whose loss, relative to that of none, is lowest on the stretch where it is
-        highest; 0 if any share does harm somewhere.
-
-    Examples
-    --------
     >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
     1
     """
@@ -70,23 +43,11 @@ def best_share(losses: Float64Array) -> int:
 
 
 def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
-    """
-    Find the share that does best on average.
+    """Find the share of the lowest mean log loss, so that no stretch counts for its size.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
-    doubt : float, default=0.0
-        Standard errors by which a share has to gain on none; 0 where neither is the safe one.
+    losses: (n_stretches, n_shares); the first share is none.
+    doubt: standard errors by which a share has to gain on none; 0 where neither is the safe one.
 
-    Returns
-    -------
-    int
-        The share of the lowest mean log loss, so that no stretch counts for its size.
-
-    Examples
-    --------
     >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
     >>> mean_share(losses), mean_share(losses, doubt=1.0)
     (2, 1)
@@ -102,22 +63,11 @@ def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
 
 
 def surest_share(losses: Float64Array) -> int:
-    """
-    Find the share that does best on average, as far as that is no chance.
+    """Find the share that does best on average, as far as that is no chance.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (n_stretches, n_shares)
-        Of each share on each stretch; the first share is none.
+    Of losses, (n_stretches, n_shares), relative to those of the first share, which is none, the
+    lowest mean with two standard errors added counts; 0 if all are above 1.
 
-    Returns
-    -------
-    int
-        The share whose loss relative to that of none has the lowest mean over stretches with two
-        standard errors added; 0 if those of any share are above 1.
-
-    Examples
-    --------
     >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
     1
     """

@@ -42,28 +42,18 @@ class Windows(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """
-    The rows that a linear path is fitted to.
+    """The rows that a linear path is fitted to.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        Standardised rows, the targets first; NaN counts as the mean.
-    weight : ndarray of shape (n_rows, n_targets), or None
-        Weight of each truth, 0 where it is missing; None when all weigh 1.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where a truth was missing, so that `values` holds the one before it; None for nowhere.
-    n_targets : int
-        Number of first columns to forecast.
-    seq_len, pred_len : int
-        Rows before and from an origin.
-    effect : ndarray of shape (n_known, n_targets)
-        What the last columns, which are known ahead, do to the targets of their own row. It is
-        taken off the targets, so that the maps see what remains.
-    cycle : RowCells or None
-        Where in the calendar's cycle each row lies; None without one.
-    calendar : CalendarEffect or None
-        What is taken off in place of `effect`.
+    values: (n_rows, n_columns), standardised, the targets first; NaN counts as the mean.
+    weight: (n_rows, n_targets), of each truth, 0 where it is missing; None when all weigh 1.
+    missing: (n_rows, n_targets), where a truth was missing, so that `values` holds the one before
+    it; None for nowhere.
+    n_targets: number of first columns to forecast.
+    seq_len, pred_len: rows before and from an origin.
+    effect: (n_known, n_targets), what the last columns, which are known ahead, do to the targets of
+    their own row. It is taken off the targets, so that the maps see what remains.
+    cycle: where in the calendar's cycle each row lies; None without one.
+    calendar: what is taken off in place of `effect`.
     """
 
     values: npt.NDArray[np.floating]
@@ -78,28 +68,7 @@ class Problem(NamedTuple):
 
 
 def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
-    """
-    Read windows in chunks that fit in memory.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    origins : ndarray of int64, shape (n_windows,)
-        The row of each window's first forecast step.
-
-    Yields
-    ------
-    Windows
-        In float64, of at most 16 MB.
-
-    Examples
-    --------
-    >>> ramp = Problem(np.arange(9.0)[:, None], None, None, 1, 2, 1, effect=np.empty((0, 1)))
-    >>> [windows] = gather(ramp, np.array([4]))
-    >>> windows.past.ravel(), windows.future.ravel(), windows.last.ravel()
-    (array([-1.,  0.]), array([1.]), array([3.]))
-    """
+    """Read the windows of origins, their first forecast steps, in chunks of at most 16 MB."""
     length = problem.seq_len + problem.pred_len
     size = max(1, _CHUNK_BYTES // (8 * length * problem.values.shape[1]))
     for start in range(0, len(origins), size):
@@ -125,21 +94,7 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
 
 
 def remaining(problem: Problem, places: IntArray) -> Float64Array:
-    """
-    Read rows without what calendar and columns known ahead do to the targets.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    places : ndarray of int64, shape (…)
-        Their numbers.
-
-    Returns
-    -------
-    ndarray of float64, shape (…, n_columns)
-        Without NaN.
-    """
+    """Read rows, (…, n_columns), without the effects of calendar and columns known ahead."""
     rows = np.nan_to_num(problem.values[places].astype(np.float64), copy=False)
     known = rows[..., rows.shape[-1] - len(problem.effect) :]
     targets = rows[..., : problem.n_targets]
@@ -170,18 +125,8 @@ class Sums(Protocol):
 
 
 def turn_over(part: Sums, whole: Sums) -> None:
-    """
-    Make the sums over some windows those over all others.
+    """Make the sums over some windows, in place, those over all others.
 
-    Parameters
-    ----------
-    part : Sums
-        Over some of the windows; changed in place.
-    whole : Sums
-        Over all of them.
-
-    Notes
-    -----
     PERF: instead of adding up all the others. What is left of a difference where no truth is left
     are rounding errors: there it is 0.
     """
@@ -195,18 +140,10 @@ def turn_over(part: Sums, whole: Sums) -> None:
 
 
 class ColumnSums:
-    """
-    Sums over each target's own window.
+    """Sums over each target's own window.
 
-    Parameters
-    ----------
-    problem : Problem
-        Gives the sizes.
-    per_column : bool
-        Whether each target has its own group; else all share one.
+    per_column: whether each target has its own group; else all share one.
 
-    Notes
-    -----
     Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products. A window counts in
     `gram` with the mean weight of its truths; each step of `cross` is put on the same footing,
     which is exact where the weights of a window are all alike, and else where they have nothing to
@@ -220,14 +157,7 @@ class ColumnSums:
         self.weight = np.zeros((self.n_groups, problem.pred_len))
 
     def add(self, windows: Windows) -> None:
-        """
-        Add some windows.
-
-        Parameters
-        ----------
-        windows : Windows
-            As many as fit in memory.
-        """
+        """Add as many windows as fit in memory."""
         for j in range(windows.future.shape[2]):
             group = j % self.n_groups
             past = np.ascontiguousarray(windows.past[:, :, j])
@@ -237,26 +167,12 @@ class ColumnSums:
             self.weight[group] += weight.sum(axis=0)
 
     def means(self) -> tuple[Float64Array, Float64Array]:
-        """
-        Give the sums per unit of weight.
-
-        Returns
-        -------
-        tuple of ndarray
-            `gram` and `cross`, each group by its own weight.
-        """
+        """Give `gram` and `cross`, each group per unit of its own weight."""
         total = np.maximum(self.weight.mean(axis=1), _TINY)[:, None, None]
         return self.gram / total, self.cross / np.maximum(self.weight, _TINY)[:, None]
 
     def shared(self) -> ColumnSums:
-        """
-        Put the groups together.
-
-        Returns
-        -------
-        ColumnSums
-            With one group, for one map that all targets share.
-        """
+        """Put the groups together, for one map that all targets share."""
         out = object.__new__(ColumnSums)
         out.n_groups = 1
         for name in ("gram", "cross", "weight"):
@@ -265,20 +181,12 @@ class ColumnSums:
 
 
 class MixedSums:
-    """
-    Sums over the last rows of all columns together, their levels and a constant.
+    """Sums over the last rows of all columns together, their levels and a constant.
 
-    Parameters
-    ----------
-    problem : Problem
-        Gives the sizes.
-    length : int
-        Rows of the window that are looked at, at most `seq_len`.
+    length: rows of the window that are looked at, at most `seq_len`.
 
-    Notes
-    -----
-    The features are ``length · n_columns`` distances (row by row), ``n_columns`` last values and
-    1. All targets share one `gram`, in which a window counts with the mean weight of its truths.
+    The features are ``length · n_columns`` distances (row by row), ``n_columns`` last values and 1.
+    All targets share one `gram`, in which a window counts with the mean weight of its truths.
     """
 
     def __init__(self, problem: Problem, *, length: int) -> None:
@@ -289,14 +197,7 @@ class MixedSums:
         self.weight = np.zeros(problem.pred_len * problem.n_targets)
 
     def add(self, windows: Windows) -> None:
-        """
-        Add some windows.
-
-        Parameters
-        ----------
-        windows : Windows
-            As many as fit in memory.
-        """
+        """Add as many windows as fit in memory."""
         features = mixed_features(windows, length=self.length)
         weight = windows.weight.reshape(len(features), -1)
         future = windows.future.reshape(len(features), -1)
@@ -305,14 +206,7 @@ class MixedSums:
         self.weight += weight.sum(axis=0)
 
     def means(self) -> tuple[Float64Array, Float64Array]:
-        """
-        Give the sums per unit of weight.
-
-        Returns
-        -------
-        tuple of ndarray
-            `gram` and `cross`.
-        """
+        """Give `gram` and `cross` per unit of weight."""
         total = max(self.weight.mean(), _TINY)
         return self.gram / total, self.cross / np.maximum(self.weight, _TINY)
 
@@ -322,21 +216,7 @@ _ROUNDING = 1e-9  # of a weight: what differences of sums may leave of nothing
 
 
 def mixed_features(windows: Windows, *, length: int) -> Float64Array:
-    """
-    Lay out the features of `MixedSums`.
-
-    Parameters
-    ----------
-    windows : Windows
-        As many as fit in memory.
-    length : int
-        Rows of the window that are looked at.
-
-    Returns
-    -------
-    ndarray of shape (n, n_features)
-        Distances of all columns row by row, then the last values, then 1.
-    """
+    """Lay out distances of all columns row by row, then the last values, then 1: (n, features)."""
     n = len(windows.last)
     recent = windows.past[:, windows.past.shape[1] - length :].reshape(n, -1)
     return np.concatenate([recent, windows.last, np.ones((n, 1))], axis=1)

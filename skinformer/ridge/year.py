@@ -25,26 +25,12 @@ _CHUNK = 65_536  # rows at a time
 
 
 def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
-    """
-    Regress targets on waves of the year, of the day, and on their products.
+    """Regress targets on waves of the year, of the day, and on their products.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows, of one series, and their cells; its other effects are taken off.
-    origins : ndarray of int64, shape (n_windows,)
-        Windows to learn from.
-
-    Returns
-    -------
-    ndarray of shape (n_days, n_times, n_targets), or None
-        See `CalendarEffect`; its mean over all days and times is about 0. None where two weeks of
-        the year were never seen, or days are not told apart. Cost: ``n_rows · 26²`` products.
-
-    Notes
-    -----
-    A line in time stands beside the waves, so that a trend is not taken for a season: it takes no
-    part in the effect. Rows in which a truth is missing are left out.
+    The result, (n_days, n_times, n_targets), see `CalendarEffect`, has a mean of about 0. It is
+    None where two weeks of the year were never seen, or days are not told apart. Cost: ``n_rows ·
+    26²`` products. A line in time stands beside the waves, so that a trend is not taken for a
+    season; the line has no part in the effect. Rows in which a truth is missing are left out.
     """
     if problem.cycle is None or problem.cycle.cells.n_days == 1:
         return None

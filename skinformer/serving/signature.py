@@ -141,23 +141,6 @@ class Signature:
 
 
 def plain(name: Any) -> Any:
-    """
-    Give a name as JSON can hold it.
-
-    Parameters
-    ----------
-    name : Any
-        Of a column or a series.
-
-    Returns
-    -------
-    str, int or float
-        Numbers and text as they are, anything else as text.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain(("a", 1))
-    (3, "('a', 1)")
-    """
+    """Give a name as JSON can hold it: numbers and text as they are, anything else as text."""
     name = name.item() if isinstance(name, np.generic) else name
     return name if isinstance(name, str | int | float) else str(name)

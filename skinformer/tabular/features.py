@@ -38,19 +38,11 @@ _MOST_OTHERS = 12
 
 
 class Columns(NamedTuple):
-    """
-    What the columns of the rows are, in their order.
+    """What the columns of the rows are, in their order.
 
-    Parameters
-    ----------
-    n_targets, n_past : int
-        Numbers of the first columns: targets, then those known up to the origin.
-    n_known : int
-        Number of the last columns, which are known ahead.
-    n_static : int
-        How many of those, the last ones, are constant in each series.
-    pred_len : int
-        Rows from an origin to forecast.
+    n_targets, n_past: numbers of the first columns: targets, then those known up to the origin.
+    n_known: number of the last columns, which are known ahead.
+    n_static: how many of those, the last ones, are constant in each series.
     """
 
     n_targets: int
@@ -61,21 +53,13 @@ class Columns(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """
-    Steps to forecast, each from an origin.
+    """Steps to forecast, each from an origin; arrays of shape (n,).
 
-    Parameters
-    ----------
-    origin : ndarray of int64, shape (n,)
-        Rows of the first steps of their windows.
-    ahead : ndarray of int64, shape (n,)
-        Rows from the origin to the step, from 0.
-    target : ndarray of int64, shape (n,)
-        Number of the target.
-    begin : ndarray of int64, shape (n,)
-        The first row of their series.
-    step : ndarray of int64, shape (n,)
-        The origin's step on the clock.
+    origin: rows of the first steps of their windows.
+    ahead: rows from the origin to the step, from 0.
+    target: number of the target.
+    begin: the first row of their series.
+    step: the origin's step on the clock.
     """
 
     origin: IntArray
@@ -85,48 +69,15 @@ class Pairs(NamedTuple):
     step: IntArray
 
     def take(self, part: slice | IntArray | BoolArray) -> Pairs:
-        """
-        Choose pairs.
-
-        Parameters
-        ----------
-        part : slice, ndarray of int64 or ndarray of bool
-            Which.
-
-        Returns
-        -------
-        Pairs
-            The chosen ones.
-        """
+        """Choose pairs."""
         return Pairs(*(values[part] for values in self))
 
 
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
-    """
-    Give the seasons whose phases are looked at.
+    """Give the seasons, in rows, ascending, whose phases are looked at.
 
-    Parameters
-    ----------
-    clock : Clock
-        What the rows' steps count.
-    lengths : ndarray of int64, shape (n_series,)
-        Rows of each series.
-
-    Returns
-    -------
-    tuple of int
-        Rows, ascending, each about a multiple of the one before where there are dates; of at most
-        2048 rows, and such that half of the series hold two of them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skinformer.timeline.clock import clock_for
-    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
-    >>> find_seasons(clock_for(hours, hours.freq), np.array([5000])), find_seasons(
-    ...     clock_for(hours, hours.freq), np.array([300])
-    ... )
-    ((24, 168), (24,))
+    Each is about a multiple of the one before where there are dates; of at most 2048 rows, and such
+    that half of the series, of these lengths, hold two of them.
     """
     reach = min(_LONGEST_SEASON, int(np.median(lengths)) // 2)
     found = [season for season in likely_seasons(clock) if season <= reach]
@@ -139,21 +90,12 @@ def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class FeatureMaker:
-    """
-    Make the features of pairs.
+    """Make the features of pairs.
 
-    Parameters
-    ----------
-    columns : Columns
-        What the rows hold.
-    seasons : tuple of int
-        From `find_seasons`.
-    low, high : ndarray of shape (n_columns,)
-        From `skinformer.timeline.bounds.find_bounds`: what lies beyond counts as unknown.
-    plain : tuple of int
-        Numbers among the columns known ahead that vary: those that are seen at the step alone.
-    calendar : CalendarEffect or None, default=None
-        What ridges were fitted beside: what the calendar and these columns usually do.
+    seasons: from `find_seasons`.
+    low, high: (n_columns,), from `find_bounds`: what lies beyond counts as unknown.
+    plain: numbers among the columns known ahead that vary: those that are seen at the step alone.
+    calendar: what ridges were fitted beside: what the calendar and these columns usually do.
     """
 
     columns: Columns
@@ -185,19 +127,7 @@ class FeatureMaker:
         return slice(-n_features, None) if n_features else slice(0)
 
     def known_features(self, n_features: int) -> list[IntArray]:
-        """
-        Tell which features the columns known ahead make.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of all features.
-
-        Returns
-        -------
-        list of ndarray of int64
-            Positions of the features of each column that varies.
-        """
+        """Give the positions of the features of each column known ahead that varies."""
         steady = bool(self.seasons)
         counts = [1, 2 + len(self.seasons) if steady else 1, 0]
         counts[2] = counts[1] + len(_BESIDE) + 2
@@ -217,25 +147,11 @@ class FeatureMaker:
         return [(1 + all_features) if i in looked_at else 0 for i in range(n_varying)]
 
     def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
-        """
-        Make the features of some pairs.
+        """Make the features of as many pairs as fit in memory: (n, n_features).
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            Standardised rows.
-        pairs : Pairs
-            As many as fit in memory.
-        clock : Clock
-            What their steps count.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_features)
-            NaN where nothing is known. The first ones are the anchors: the last value, the mean
-            of the last four longest seasons, then of each season the mean of the step's phase in
-            the last four of them. Then the other features of the target, the calendar, and the
-            other columns.
+        NaN where nothing is known. The first ones are the anchors: the last value, the mean of the
+        last four longest seasons, then of each season the mean of the step's phase in the last four
+        of them. Then the other features of the target, the calendar, and the other columns.
         """
         view = _View(values, pairs, self)
         past = self.columns.n_targets + self.columns.n_past

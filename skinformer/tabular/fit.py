@@ -47,17 +47,9 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class TabularFit:
-    """
-    Regressors on the features of each step ahead; their mean is the forecast.
+    """Regressors on the features of each step ahead; their mean is the forecast.
 
-    Parameters
-    ----------
-    maker : FeatureMaker
-        What they see.
-    members : tuple of Member
-        At least one.
-    name : str
-        What they are called among forecasters.
+    name: what they are called among forecasters.
     """
 
     maker: FeatureMaker
@@ -77,26 +69,10 @@ class TabularFit:
         steps: IntArray,
         clock: Clock,
     ) -> Float32Array:
-        """
-        Forecast windows.
+        """Forecast windows, standardised, (n, pred_len, n_targets); one does not depend on others.
 
-        Parameters
-        ----------
-        values : ndarray of float32, shape (n_rows, n_columns)
-            Standardised rows, up to the end of each window.
-        begin : ndarray of int64, shape (n,)
-            The first row of each window's series.
-        origins : ndarray of int64, shape (n,)
-            The row of each window's first forecast step.
-        steps : ndarray of int64, shape (n,)
-            Its step on the clock.
-        clock : Clock
-            What the steps count.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, pred_len, n_targets)
-            Standardised; each the same whatever others are asked for.
+        begin: the first row of each window's series.
+        origins, steps: the row of each window's first forecast step, and its step on the clock.
         """
         n_targets, pred_len = self.maker.columns.n_targets, self.maker.columns.pred_len
         out = np.empty((len(origins), pred_len, n_targets), dtype=np.float32)
@@ -132,43 +108,21 @@ def fit_tabular(
     quick: bool = False,
     calendar: CalendarEffect | None = None,
 ) -> TabularFit:
-    """
-    Fit one regressor for all steps ahead, all targets and all series.
+    """Fit one regressor for all steps ahead, all targets and all series.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    columns : Columns
-        What they hold.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where truths were missing; None for nowhere.
-    stop : ndarray of int64, shape (n_series,), or None
-        The row of each series from which on no truth is read; None for its end.
-    spared : tuple of int, or None
-        First and last step of a time, both included, whose truths are not learnt.
-    regressor : estimator, default=None
-        Any regressor of scikit-learn, which is cloned; None for boosted trees.
-    random_state : int, default=0
-        Of the pairs that are drawn, and of the regressor where it has one.
-    plain : tuple of int or None, default=None
-        Columns known ahead that tell little, by their numbers among those that vary, where they are
-        known from an earlier fit; None finds them.
-    quick : bool, default=False
-        Whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
-    calendar : CalendarEffect or None, default=None
-        What is usual, see `FeatureMaker`; found on these truths at most.
+    missing: (n_rows, n_targets), where truths were missing; None for nowhere.
+    stop: the row of each series from which on no truth is read; None for its end.
+    spared: first and last step of a time, both included, whose truths are not learnt.
+    regressor: any regressor of scikit-learn, which is cloned; None for boosted trees.
+    random_state: of the pairs that are drawn, and of the regressor where it has one.
+    plain: columns known ahead that tell little, by their numbers among those that vary, where they
+    are known from an earlier fit; None finds them.
+    quick: whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
+    calendar: what is usual, see `FeatureMaker`; found on these truths at most.
 
-    Returns
-    -------
-    TabularFit
-        Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the
-        target and eight of each column known ahead, 8 bytes each, twice.
-
-    Raises
-    ------
-    ValueError
-        If no truth is left to learn.
+    Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the target and
+    eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
+    ValueError.
     """
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     bounds = find_bounds(timeline.values, columns.n_targets)
@@ -211,30 +165,10 @@ def crosswise_forecasts(
     regressor: Any = None,
     random_state: int = 0,
 ) -> Float32Array:
-    """
-    Forecast training windows, each by a fit that has not learnt its truths.
+    """Forecast training windows, standardised, each by a fit that has not learnt its truths.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        The training rows.
-    columns : Columns
-        What they hold.
-    origins : ndarray of int64, shape (n,)
-        The row of each window's first forecast step.
-    n_blocks : int
-        Times of equal length, at least 2, whose windows are forecast by a fit without them.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        As for `fit_tabular`.
-    regressor : estimator, default=None
-        As for `fit_tabular`.
-    random_state : int, default=0
-        As for `fit_tabular`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, pred_len, n_targets)
-        Standardised. Cost: `n_blocks` fits.
+    The windows of each of `n_blocks` times of equal length, at least 2, are forecast by a fit
+    without them: so many fits. All else is as for `fit_tabular`.
     """
     steps = timeline.steps_of(origins)
     series = np.searchsorted(timeline.first_row[1:], origins, side="right")
@@ -290,21 +224,7 @@ def _usable(
 
 
 def first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
-    """
-    Find where each series begins to be known.
-
-    Parameters
-    ----------
-    timeline : Timeline
-        The rows.
-    missing : ndarray of bool, shape (n_rows, n_targets), or None
-        Where truths are missing; None for nowhere.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_series,)
-        The first row of each series with a known target; its end where there is none.
-    """
+    """Find the first row of each series with a known target; its end where there is none."""
     if missing is None:
         return timeline.first_row[:-1]
     known = np.append(np.flatnonzero(~missing.all(axis=1)), len(timeline.values))

@@ -20,23 +20,16 @@ __all__ = ["ReadyRegressor", "default_regressors", "ready"]
 def default_regressors(
     *, quick: bool = False, simple: bool = False
 ) -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
-    """
-    Give the boosted trees that are fitted where the user names nothing else.
+    """Give the boosted trees that are fitted where the user names nothing else.
 
-    Parameters
-    ----------
-    quick : bool, default=False
-        Two thirds of the trees on coarser features, at 1.01 times the error and .55 times the cost:
-        enough to judge them by.
-    simple : bool, default=False
-        A third of these: as good, on five of six tables, where they see nothing but one table's
-        past and calendar.
+    quick: two thirds of the trees on coarser features, at 1.01 times the error and .55 times the
+    cost, which is enough to judge them by.
+    simple: a third of these; as good, on five of six tables, where they see nothing but one table's
+    past and calendar.
 
-    Returns
-    -------
-    tuple of HistGradientBoostingRegressor
-        For distances from a level that stays, then for those from the closest anchor. Medians on
-        the one hand and means on the other err in different places (docs/drivers.md).
+    The first is for distances from a level that stays, the second for those from the closest
+    anchor. Medians on the one hand and means on the other err in different places
+    (docs/drivers.md).
     """
     size: dict[str, float] = {"max_iter": 300}
     if quick or simple:
@@ -51,21 +44,7 @@ def default_regressors(
 
 
 def ready(regressor: Any, random_state: int) -> ReadyRegressor:
-    """
-    Make a regressor ready for features that may be NaN.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Any regressor of scikit-learn; it is left as it is.
-    random_state : int
-        Given to every part of it that has a ``random_state`` which is None.
-
-    Returns
-    -------
-    ReadyRegressor
-        A clone, not fitted.
-    """
+    """Clone a regressor, seeded where it has no seed, for features that may be NaN."""
     copy = clone(regressor)
     unset = [
         name
@@ -77,15 +56,9 @@ def ready(regressor: Any, random_state: int) -> ReadyRegressor:
 
 
 class ReadyRegressor:
-    """
-    A regressor behind the features that it can take.
+    """A regressor behind the features that it can take; it is fitted itself.
 
-    Parameters
-    ----------
-    regressor : estimator
-        It is fitted itself.
-    fill : bool
-        Whether features are standardised, and NaN filled by the mean.
+    fill: whether features are standardised, and NaN filled by the mean.
     """
 
     def __init__(self, regressor: Any, *, fill: bool) -> None:
@@ -99,24 +72,9 @@ class ReadyRegressor:
         *,
         unseen: slice = slice(0),
     ) -> Self:
-        """
-        Fit.
+        """Fit; `unseen` features are left out, here and in forecasts.
 
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            NaN where nothing is known.
-        truth : ndarray of shape (n,)
-            What is to be forecast.
-        weight : ndarray of shape (n,), or None
-            Weight of each truth; left out where the regressor takes none.
-        unseen : slice, default=slice(0)
-            Features that are left out, here and in forecasts.
-
-        Returns
-        -------
-        self
-            Fitted.
+        Features may be NaN. The weight of each truth is left out where the regressor takes none.
         """
         # Trees cannot bin a column that was never known, and one that never varies says nothing.
         lowest = np.where(np.isnan(features), np.inf, features).min(axis=0)
@@ -135,35 +93,11 @@ class ReadyRegressor:
         return self
 
     def predict(self, features: Float64Array) -> Float64Array:
-        """
-        Forecast.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            NaN where nothing is known.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Forecasts.
-        """
+        """Forecast from features, NaN where nothing is known."""
         return self._asked(self.regressor.predict, features).reshape(len(features))
 
     def probabilities(self, features: Float64Array) -> Float64Array:
-        """
-        Forecast classes, where it is a classifier.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            NaN where nothing is known.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Probabilities of the classes that it was fitted to.
-        """
+        """Give the probabilities of the classes that it was fitted to, where it is a classifier."""
         return self._asked(self.regressor.predict_proba, features)
 
     def _asked(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:

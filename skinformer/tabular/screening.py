@@ -22,24 +22,12 @@ _LEAST_GAIN = 0.015
 def unhelpful_columns(
     maker: FeatureMaker, features: Float64Array, truth: Float64Array, steps: IntArray
 ) -> tuple[int, ...]:
-    """
-    Find the columns known ahead that explain nothing of what the target's own past leaves.
+    """Find the columns known ahead that explain nothing of what the target's own past leaves.
 
-    Parameters
-    ----------
-    maker : FeatureMaker
-        What made the features.
-    features : ndarray of shape (n, n_features)
-        Of pairs.
-    truth : ndarray of shape (n,)
-        Distances from the closest anchor.
-    steps : ndarray of int64, shape (n,)
-        When each pair was.
+    truth: distances of pairs from the closest anchor.
+    steps: when each pair was.
 
-    Returns
-    -------
-    tuple of int
-        Numbers among the columns known ahead that vary. Cost: two small fits for each.
+    The result counts the columns known ahead that vary. Cost: two small fits for each.
     """
     groups = maker.known_features(features.shape[1])
     if not groups or len(truth) < _LEAST_PAIRS:

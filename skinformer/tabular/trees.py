@@ -22,33 +22,19 @@ _MOST_FEATURES = 1 << 16
 
 
 class Trees(NamedTuple):
-    """
-    Boosted trees, one after the other, as far as forecasts go through them.
+    """Boosted trees, one after the other, as far as forecasts go through them.
 
-    Parameters
-    ----------
-    parameters : dict
-        Of the regressor.
-    n_features : int
-        Columns that it takes.
-    baseline : ndarray of float64
-        What the trees' values are added to.
-    sizes : ndarray of int64, shape (n_trees,)
-        Nodes of each tree.
-    leaf : ndarray of bool, shape (n_nodes,)
-        Which nodes end a way.
-    value : ndarray of float64, shape (n_leaves,)
-        What is added there.
-    feature : ndarray of uint16, shape (n_splits,)
-        The column that a split looks at.
-    threshold : ndarray of uint16 or uint32, shape (n_splits,)
-        Number of the value, in `thresholds`, up to which the way goes left.
-    missing_left : ndarray of bool, shape (n_splits,)
-        Whether it does for NaN.
-    right : ndarray of uint16 or uint32, shape (n_splits,)
-        The node to the right, counted from the tree's first; to the left lies the next.
-    thresholds : ndarray of float64
-        Ascending.
+    parameters, n_features: of the regressor.
+    baseline: what the trees' values are added to.
+    sizes: (n_trees,), nodes of each tree.
+    leaf: (n_nodes,), which nodes are leaves.
+    value: (n_leaves,), what is added there.
+    feature: (n_splits,), the column that a split looks at.
+    threshold: (n_splits,), number of the value, in `thresholds`, up to which a row goes left.
+    missing_left: (n_splits,), whether it does for NaN.
+    right: (n_splits,), the node to the right, counted from the tree's first; to the left lies the
+    next.
+    thresholds: ascending.
     """
 
     parameters: dict[str, Any]
@@ -65,26 +51,7 @@ class Trees(NamedTuple):
 
 
 def uproot(boosted: Boosted) -> Trees | None:
-    """
-    Write the trees of a regressor, or of a classifier, as arrays.
-
-    Parameters
-    ----------
-    boosted : HistGradientBoostingRegressor or HistGradientBoostingClassifier
-        Fitted.
-
-    Returns
-    -------
-    Trees or None
-        None where the trees part categories, which have no place here.
-
-    Examples
-    --------
-    >>> x = np.arange(100.0)[:, None]
-    >>> trees = uproot(HistGradientBoostingRegressor(max_iter=2).fit(x, x[:, 0] % 2))
-    >>> len(trees.sizes), bool((plant(trees).predict(x) >= 0).all())
-    (2, True)
-    """
+    """Write the trees of a regressor or classifier as arrays; None where they split categories."""
     each = [tree.nodes for trees in boosted._predictors for tree in trees]
     nodes = np.concatenate(each)
     sizes = np.array([len(part) for part in each], dtype=np.int64)
@@ -111,24 +78,10 @@ def uproot(boosted: Boosted) -> Trees | None:
 
 
 def plant(trees: Trees) -> HistGradientBoostingRegressor:
-    """
-    Make the regressor of trees.
+    """Make the regressor of trees; it forecasts as the one it came from, bit for bit.
 
-    Parameters
-    ----------
-    trees : Trees
-        From `uproot`.
-
-    Returns
-    -------
-    HistGradientBoostingRegressor
-        It forecasts as the one it came from, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        If a way through the trees leaves them or does not end: scikit-learn's compiled code
-        follows them without looking.
+    It is a ValueError if a path through the trees leaves them or does not end: scikit-learn's
+    compiled code follows them without looking.
     """
     _check(trees)
     chosen = {name: trees.parameters[name] for name in ("loss", "quantile")}
@@ -139,25 +92,9 @@ def plant(trees: Trees) -> HistGradientBoostingRegressor:
 
 
 def plant_classifier(trees: Trees, classes: IntArray) -> HistGradientBoostingClassifier:
-    """
-    Make the classifier of trees.
+    """Make the classifier of trees, as `plant` does; classes are ascending.
 
-    Parameters
-    ----------
-    trees : Trees
-        From `uproot`.
-    classes : ndarray of int64, shape (n_classes,)
-        What it tells apart, ascending.
-
-    Returns
-    -------
-    HistGradientBoostingClassifier
-        It forecasts as the one it came from, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        As `plant` does, and if there are other classes than trees.
+    It is a ValueError, too, if there are other classes than trees.
     """
     _check(trees)
     if classes.dtype != np.int64 or len(classes) < 2 or (np.diff(classes) <= 0).any():
