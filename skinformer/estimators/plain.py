@@ -45,6 +45,7 @@ from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.clock import CLOCKS
 from skinformer.timeline.cycle import CalendarEffect
+from skinformer.timeline.outliers import Usual
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
@@ -88,6 +89,7 @@ _RECORDS = (
     Timeline,
     Transitions,
     Trees,
+    Usual,
 )
 #: What `fit` leaves, and of which types.
 FITTED: dict[str, Any] = {
@@ -98,6 +100,7 @@ FITTED: dict[str, Any] = {
     "series_": (pd.Index, type(None)),
     "_training_digest_": bytes,
     "scaler_": Scaler,
+    "_usual_": Usual,
     "timeline_": Timeline,
     "sizes_": ModelSizes,
     "device_": str,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skinformer.reading.labels import TruthReader
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
+    from skinformer.timeline.outliers import Usual
     from skinformer.timeline.timeline import Timeline
 
 __all__ = ["FittedState"]
@@ -50,3 +51,4 @@ class FittedState(Parameters):
     n_iter_: int
     best_loss_: float
     _training_digest_: bytes
+    _usual_: Usual

@@ -38,6 +38,8 @@ class Table:
         Weight of each truth in the loss; 0 where it is missing.
     names : Index of shape (n_series,), or None
         Names of the series of a panel.
+    wild : ndarray of bool, shape (n, n_targets), or None
+        Where targets are outliers: observed, but not believed.
     """
 
     columns: list[Any]
@@ -47,6 +49,7 @@ class Table:
     clock: Clock
     weight: Float64Array | None = None
     names: pd.Index | None = None
+    wild: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
@@ -98,7 +101,19 @@ class Table:
             series=self.series[rows],
             steps=self.steps[rows],
             weight=None if self.weight is None else self.weight[rows],
+            wild=None if self.wild is None else self.wild[rows],
         )
+
+    def without_wild(self) -> Table:
+        """Take targets that are outliers as missing."""
+        if self.wild is None:
+            return self
+        columns = list(self.columns)
+        for j, wild in enumerate(self.wild.T):
+            if wild.any():
+                columns[j] = np.where(wild, np.nan, columns[j].astype(np.float64))
+        weight = np.where(self.wild, 0.0, 1.0 if self.weight is None else self.weight)
+        return replace(self, columns=columns, weight=weight, wild=None)
 
 
 @dataclass(frozen=True)
