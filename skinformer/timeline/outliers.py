@@ -145,7 +145,8 @@ class Usual:
         if not len(recent):
             return low, high, reach
         least, most = recent.min(), recent.max()
-        return min(low, least), max(high, most), max(reach, most - least)
+        size = max(most - least, -least, most)  # what grows may double
+        return min(low, least), max(high, most), max(reach, size)
 
 
 def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outlier]]:
@@ -169,63 +170,74 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
     pending, found = np.full((*shape, 2), np.nan), []
     season = max(likely_seasons(table.clock)[:1], default=4)
     for j in range(0 if targets else table.n_targets, shape[1]):
-        for i, (start, stop) in enumerate(zip(first_row, first_row[1:], strict=False)):
-            values = table.columns[j][start:stop].astype(np.float64)
-            usual = _usual(values)
+        parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
+        each = [_usual(values) for values in parts]
+        some = [usual.reach for usual in each if usual is not None and not usual.rare]
+        for i, (start, values) in enumerate(zip(first_row[:-1], parts, strict=True)):
+            usual = each[i]
+            if some and (usual is None or usual.rare):  # what is rare here may be usual elsewhere
+                usual = _usual(values, _HEAVIEST * float(np.median(some)))
             if usual is None:
                 continue
-            low[i, j], high[i, j], reach[i, j], outlying = usual
-            for at in outlying:
+            low[i, j], high[i, j], reach[i, j] = usual[:3]
+            for at in usual.outlying:
                 value, values[at] = values[at], np.nan
                 if j >= table.n_targets:
                     values[at] = _like(values, at, season, low[i, j], high[i, j])
                 found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
-                if at >= stop - start - 2:
-                    pending[i, j, at - (stop - start)] = value
+                if at >= len(values) - 2:
+                    pending[i, j, at - len(values)] = value
     table = _without(table, found)
     return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
 
 
-def _usual(values: Float64Array) -> tuple[float, float, float, IntArray] | None:
-    """Give bounds and reach of a series, and its outliers; None where nothing can be told."""
+class _Found(NamedTuple):
+    low: float
+    high: float
+    reach: float
+    outlying: IntArray
+    rare: bool  # whether most values are alike
+
+
+def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
+    """Give what is usual in a series, and its outliers; None where nothing can be told."""
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < _LEAST:
         return None
     middle = float(np.median(values[known]))
     away = np.abs(values - middle)
-    farthest, reach = _farthest(away[known], abs(middle))
+    farthest, reach = _farthest(away[known], abs(middle), least)
     if not reach > 0:
         return None
     outlying = away > farthest
-    rare = np.median(away[known]) == 0
+    rare = bool(np.median(away[known]) == 0)
     low, high = _extremes(values[~outlying])
     few = (values <= 0) & ~outlying
-    if 0 < few.sum() <= max(_FEW, len(known) // 1000):
-        least = float(np.min(values[~outlying & (values > 0)], initial=np.inf))
-        wrong = few & (_beyond(values, least, high, np.inf) if not rare else False)
-        if wrong.sum() == few.sum():
-            low, outlying = least, outlying | wrong
+    if not rare and 0 < few.sum() <= max(_FEW, len(known) // 1000):
+        lowest = np.min(values[~outlying & (values > 0)], initial=np.inf)
+        if _beyond(values[few], lowest, high, np.inf).all():
+            outlying |= few
     if outlying.any():
         outlying = _without_levels(values, outlying, low, high)
         low, high = _extremes(values[~outlying])
     if rare:  # what is sold comes back
         low, high = min(low, -high), max(high, -low)
-    return low, high, reach, np.flatnonzero(outlying)
+    return _Found(low, high, reach, np.flatnonzero(outlying), rare)
 
 
-def _farthest(away: Float64Array, size: float) -> tuple[float, float]:
-    """Give the distance of the farthest usual value from the median, and that of outliers."""
+def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, float]:
+    """Give the distance of the farthest usual value from the median, and of outliers from it."""
     n, few = len(away), max(_FEW, len(away) // 1000)
     at = [n // 2, n - 1 - n // 5, n - 1 - n // 20, n - 1 - few]
     parted = np.partition(away, at)
     half, fifth, twentieth = parted[at[:3]]
     if parted[-few:].max() > _BEYOND * fifth > 0:
-        return _farthest(away[away <= _BESIDE * fifth], size)
+        return _farthest(away[away <= _BESIDE * fifth], size, least)
     top = np.sort(parted[at[3] :])[::-1]
     usual = np.maximum(top, 0.0 if fifth else size)  # a constant has its size
     heavy = np.clip(usual / (4 * twentieth), 1, _HEAVIEST) if half else _HEAVIEST
-    reach = _FARTHEST * heavy * usual
-    gaps = np.flatnonzero((top[:-1] - usual[1:] > reach[1:]) & (usual[1:] > 0))
+    reach = np.maximum(_FARTHEST * heavy * usual, least)
+    gaps = np.flatnonzero((top[:-1] - usual[1:] > reach[1:]) & (reach[1:] > 0))
     k = gaps[-1] + 1 if len(gaps) else 0
     return float(top[k]), float(reach[k])
 
