@@ -63,7 +63,9 @@ def _cut(name: str, values: np.ndarray, known: np.ndarray, times: pd.Index, **si
     origins = tuple(range(first, first + gap * n, gap))
     stop = origins[-1] + sizes["pred_len"]
     times = pd.DatetimeIndex(times[:stop])
-    return Table(name, values[:, :stop], known[:, :stop], times, n_train=n_train, origins=origins, **sizes)
+    return Table(
+        name, values[:, :stop], known[:, :stop], times, n_train=n_train, origins=origins, **sizes
+    )
 
 
 def tables() -> list[Table]:
@@ -75,14 +77,46 @@ def tables() -> list[Table]:
     bikes = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", index_col=0, parse_dates=True)
     found = [
         _cut("counts", busy.to_numpy().T, weekend[None], busy.index, **hours),
-        _cut("bikes", bikes[["users"]].to_numpy(float).T[:, 9000:], bikes[["temp"]].to_numpy(float).T[:, 9000:], bikes.index[9000:], **hours),
+        _cut(
+            "bikes",
+            bikes[["users"]].to_numpy(float).T[:, 9000:],
+            bikes[["temp"]].to_numpy(float).T[:, 9000:],
+            bikes.index[9000:],
+            **hours,
+        ),
     ]
     for name, n, freq, sizes in (
-        ("car_parts", 100, "MS", {"season": 12, "n_train": 36, "gap": 2, "n_origins": 3, "seq_len": 12, "pred_len": 6, "back": 3}),
-        ("covid_deaths", 40, "D", {"season": 7, "n_train": 160, "gap": 5, "n_origins": 4, "seq_len": 28, "pred_len": 14, "back": 8}),
+        (
+            "car_parts",
+            100,
+            "MS",
+            {
+                "season": 12,
+                "n_train": 36,
+                "gap": 2,
+                "n_origins": 3,
+                "seq_len": 12,
+                "pred_len": 6,
+                "back": 3,
+            },
+        ),
+        (
+            "covid_deaths",
+            40,
+            "D",
+            {
+                "season": 7,
+                "n_train": 160,
+                "gap": 5,
+                "n_origins": 4,
+                "seq_len": 28,
+                "pred_len": 14,
+                "back": 8,
+            },
+        ),
     ):
         long = pd.read_csv(DATA / f"panels/{name}.csv.gz")
-        wide = long.pivot(index="series", columns="t", values="y").dropna()
+        wide = long.pivot_table(index="series", columns="t", values="y").dropna()
         wide = wide[(wide.iloc[:, : sizes["n_train"]] > 0).sum(axis=1) > sizes["n_train"] // 5][:n]
         times = pd.date_range("2020-01-01", periods=wide.shape[1], freq=freq)
         phase = times.month if freq == "MS" else times.dayofweek
@@ -91,7 +125,7 @@ def tables() -> list[Table]:
     return found
 
 
-def spoil(table: Table, values: np.ndarray, kind: str, rows: slice, *, n: int = 1) -> np.ndarray:
+def spoil(values: np.ndarray, kind: str, rows: slice, *, n: int = 1) -> np.ndarray:
     """Spoil the largest value of some rows, or all from there on."""
     values = values.astype(float).copy()
     for i in range(0, len(values), 10):
@@ -109,7 +143,8 @@ class Ours:
     def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
         self.table = table
         sizes = {"seq_len": table.seq_len, "pred_len": table.pred_len, "max_iter": 1}
-        model = InformerRegressor("y", known_future=["known"], base=self.base, random_state=0, **sizes)
+        sizes |= {"base": self.base, "random_state": 0}
+        model = InformerRegressor("y", known_future=["known"], **sizes)
         self.model = model.fit(table.frame(values, known, table.n_train))
 
     def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
@@ -151,8 +186,8 @@ class Lags:
         shape = (len(values), pred_len)
         parts = [np.broadcast_to(last[:, None], (*shape, last.shape[1])), same[..., None]]
         parts.append(known[:, origin : origin + pred_len, None])
-        for each in (steps, (origin + steps) % season, (origin + steps) // season % 7):
-            parts.append(np.broadcast_to(each, shape)[..., None])
+        phases = (steps, (origin + steps) % season, (origin + steps) // season % 7)
+        parts += [np.broadcast_to(each, shape)[..., None] for each in phases]
         return np.concatenate(parts, axis=2).reshape(shape[0] * pred_len, -1)
 
     def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
@@ -169,13 +204,13 @@ def error(model: Ours | Lags, table: Table, kind: str = "", place: str = "") -> 
         if place in ("context", "last"):
             back = table.back if place == "context" else 1
             rows = slice(origin - back, origin - back + (6 if table.back > 20 else 1))
-            values = spoil(table, values, kind, slice(rows.start, min(rows.stop, origin)))
+            values = spoil(values, kind, slice(rows.start, min(rows.stop, origin)))
         elif kind == "unit" and place in ("training", "two in a row"):
             values = values.copy()
             values[::10] *= 1000
         elif place == "known ahead":
             rows = slice(table.n_train + 1, origin) if kind == "unit" else slice(origin, origin + 6)
-            known = spoil(table, known, kind, rows)
+            known = spoil(known, kind, rows)
         if kind == "unit" and place != "known ahead":
             unit[::10] = 1000
         truth = table.values[:, origin : origin + table.pred_len]
@@ -195,12 +230,12 @@ def measure(table: Table, make: type[Ours] | type[Lags]) -> dict[tuple[str, str]
                 if kind == "unit" and place == "two in a row":
                     continue
                 n = 1 if place == "training" else 2
-                model = make(table, spoil(table, table.values, kind, middle, n=n), table.known)
+                model = make(table, spoil(table.values, kind, middle, n=n), table.known)
             else:
                 model = clean
             found[kind, place] = error(model, table, kind, place) / usual
             if place == "known ahead":
-                dirty = make(table, table.values, spoil(table, table.known, kind, middle))
+                dirty = make(table, table.values, spoil(table.known, kind, middle))
                 rest = "" if kind != "unit" else kind
                 ratio = error(dirty, table, rest, place if rest else "") / usual
                 found[kind, "known, training"] = ratio

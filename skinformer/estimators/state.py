@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader
+    from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
-    from skinformer.timeline.outliers import Usual
     from skinformer.timeline.timeline import Timeline
 
 __all__ = ["FittedState"]

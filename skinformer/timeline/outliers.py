@@ -64,6 +64,7 @@ class Usual:
     season: int
     pending: Float64Array
 
+    @np.errstate(over="ignore", invalid="ignore")
     def judge(
         self, table: Table, history: Timeline, scaler: Scaler
     ) -> tuple[Table, Usual, list[Outlier]]:
@@ -137,9 +138,7 @@ class Usual:
         pending[i, j] = [outliers.get(len(values) - k, np.nan) for k in (2, 1)]
         return found
 
-    def _bounds(
-        self, place: tuple[int, int], recent: Float64Array
-    ) -> tuple[float, float, float]:
+    def _bounds(self, place: tuple[int, int], recent: Float64Array) -> tuple[float, float, float]:
         """Give what is usual, recent values among it: after growth, or a step, others are."""
         low, high, reach = self.low[place], self.high[place], self.reach[place]
         if not len(recent):
@@ -149,6 +148,7 @@ class Usual:
         return min(low, least), max(high, most), max(reach, size)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outlier]]:
     """
     Find what is usual on the rows of a fit, and the outliers among them.

@@ -185,7 +185,7 @@ def test_outliers_of_a_column_known_ahead_are_replaced(model):
 
 def test_one_series_of_a_panel_does_not_bend_what_a_promotion_does():
     """One 50 for 50,000 took the effect from all 30 products."""
-    rng, parts, t = np.random.default_rng(0), {}, np.arange(66)
+    rng, parts = np.random.default_rng(0), {}
     for i in range(8):
         promo = (rng.random(66) < 0.2).astype(float)
         y = (50 + i) * (1 + 0.3 * promo) + 3 * rng.normal(size=66)
