@@ -382,7 +382,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, BaseEstim
         found = find_usual(
             self.reader_.spread(table), targets=self.head_.in_units and not known_range
         )
-        table, self._usual_ = self._judged(*found).without_wild(), found[1]
+        table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)

@@ -163,7 +163,9 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
     Returns
     -------
     tuple of Table, Usual and list of Outlier
-        As `Usual.judge` gives them. The same table where there are none.
+        Other values in place of outliers, those of targets without weight: ridges learn from
+        windows that hold such values, and leave out those with missing ones. The same table where
+        there are none.
     """
     shape, first_row = (len(table.first_row) - 1, len(table.columns)), table.first_row
     low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
@@ -182,12 +184,18 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
             low[i, j], high[i, j], reach[i, j] = usual[:3]
             for at in usual.outlying:
                 value, values[at] = values[at], np.nan
-                if j >= table.n_targets:
-                    values[at] = _like(values, at, season, low[i, j], high[i, j])
+                values[at] = _like(values, at, season, low[i, j], high[i, j])
                 found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
                 if at >= len(values) - 2:
                     pending[i, j, at - len(values)] = value
     table = _without(table, found)
+    if table.wild is not None:
+        columns, weight = list(table.columns), table.without_wild().weight
+        for (row, j, _), value in found:
+            if j < table.n_targets:
+                columns[j] = columns[j].astype(np.float64)
+                columns[j][row] = value
+        table = replace(table, columns=columns, weight=weight, wild=None)
     return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
 
 

@@ -33,7 +33,6 @@ def wave(n, seed=0):
 def fitted(values):
     """Give judges of the rows after some values, and the history."""
     rows, usual, _ = find_usual(table(values), targets=True)
-    rows = rows.without_wild()
     scaler = fit_scaler(rows.columns, rows.first_row[:-1], rows.first_row[1:], static=[])
     return usual, build_timeline(rows, scaler, fill_covariates=True), scaler
 
