@@ -188,14 +188,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
                 found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
                 if at >= len(values) - 2:
                     pending[i, j, at - len(values)] = value
-    table = _without(table, found)
-    if table.wild is not None:
-        columns, weight = list(table.columns), table.without_wild().weight
-        for (row, j, _), value in found:
-            if j < table.n_targets:
-                columns[j] = columns[j].astype(np.float64)
-                columns[j][row] = value
-        table = replace(table, columns=columns, weight=weight, wild=None)
+    table = _weightless(_without(table, found), found)
     return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
 
 
@@ -322,3 +315,14 @@ def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:
             columns[j] = columns[j].astype(np.float64)
         columns[j][row] = value
     return replace(table, columns=columns, wild=wild if wild.any() else None)
+
+
+def _weightless(table: Table, found: list[tuple[Outlier, float]]) -> Table:
+    """Put in what stands in for outliers of targets, without weight."""
+    if table.wild is None:
+        return table
+    columns, weight = list(table.columns), table.without_wild().weight
+    for (row, j, _), value in found:
+        if j < table.n_targets:
+            columns[j] = np.where(np.arange(len(columns[j])) == row, value, columns[j])
+    return replace(table, columns=columns, weight=weight, wild=None)
