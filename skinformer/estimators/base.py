@@ -48,7 +48,6 @@ from skinformer.estimators.simple_path import for_rows
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
-from skinformer.estimators.wild import without_wild_values
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
@@ -60,6 +59,7 @@ from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import Origins
 from skinformer.training.record import TrainingRecord
@@ -206,12 +206,30 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         forecaster, table = self._forecaster, self._read_prediction(X)
         validation.check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
+        observed = observed.without(table.wild)
         return AskedSteps(observed, observed.track, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
         rows = self.reader_.rows(X)
-        return self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
+        table = self.reader_.spread(read_prediction(self, rows, fitted_rows(self)))
+        return self._judged(*self._usual_.judge(table, self.timeline_, self.scaler_))
+
+    def _judged(self, table: Table, usual: Usual, outliers: list[Outlier]) -> Table:
+        """Warn of the outliers of rows, if there are any: names the first one."""
+        if outliers:
+            row, j, value = outliers[0]
+            names, roles, i = self.series_, self.roles_, table.series[row]
+            validation.warn_of_outliers(
+                len(outliers),
+                (*roles.targets, *roles.past, *roles.known)[j - len(table.columns)],
+                value,
+                table.clock.labels(table.steps[[row]])[0],
+                None if names is None else names[i],
+                usual=(usual.low[i, j], usual.high[i, j]),
+                missing=j < table.n_targets,
+            )
+        return table
 
     def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
         """Place the steps after the history, or after that of X."""
@@ -228,7 +246,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             validation.check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
-            observed = without_later(observed, place, sizes)
+            observed = without_later(observed.without(table.wild), place, sizes)
             clock, names, wanted = table.clock, table.names, np.unique(observed.track)
         horizon = int(horizon or steps_of_rows(observed, place) or sizes.pred_len)
         check_known_ahead(
@@ -293,7 +311,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         validation.check_fitted(self)
         reader = self.reader_
         table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
-        table = reader.spread(table)
+        judged = self._usual_.judge(reader.spread(table), self.timeline_, self.scaler_)
+        table = self._judged(*judged).without_wild()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
@@ -301,7 +320,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.after(table.columns, first_row)
-        self.__dict__.update(scaler_=scaler, timeline_=timeline)
+        self.__dict__.update(scaler_=scaler, timeline_=timeline, _usual_=judged[1])
         return self
 
     @validation.with_horizon
@@ -361,11 +380,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             sample_weight,
             reading_settings(self, whole=not settings.simple_path),
         )
-        known_range = settings.target_transform not in (None, "auto")  # the user knows it
-        if self.head_.in_units and not known_range:
-            rows = without_wild_values(rows)
         table, self.roles_, self.series_, self._training_digest_ = rows
-        table = self.reader_.spread(table)
+        known_range = settings.target_transform not in (None, "auto")  # the user knows it
+        found = find_usual(
+            self.reader_.spread(table), targets=self.head_.in_units and not known_range
+        )
+        table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)

@@ -86,6 +86,11 @@ LIMITS: dict[str, str] = {
     "TargetScale.transformers": "[0]",
     "TargetScale.top": "[Scaled n_labels] -1e3..inf",
     "TargetScale.rise": "[Scaled n_labels] 0..inf",
+    "Usual.low": "[n_series n_columns] -inf..inf",
+    "Usual.high": "[n_series n_columns] -inf..inf",
+    "Usual.reach": "[n_series n_columns] 0..inf",
+    "Usual.season": "1..1e6",
+    "Usual.pending": "[n_series n_columns 2] -inf..inf nan",
     # what columns are
     "Roles.targets": "[n_labels]",
     "Roles.past": "[n_past]",

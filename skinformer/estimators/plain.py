@@ -47,6 +47,7 @@ from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, up
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.clock import CLOCKS
 from skinformer.timeline.cycle import CalendarEffect
+from skinformer.timeline.outliers import Usual
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
@@ -91,6 +92,7 @@ _RECORDS = (
     Timeline,
     Transitions,
     Trees,
+    Usual,
 )
 #: What `fit` leaves, and of which types.
 FITTED: dict[str, Any] = {
@@ -103,6 +105,7 @@ FITTED: dict[str, Any] = {
     "n_features_in_": int,
     "series_": (pd.Index, None),
     "_training_digest_": bytes,
+    "_usual_": Usual,
     "device_": str,
     "attention_": str,
     "precision_": str,

@@ -62,6 +62,14 @@ class Observed(NamedTuple):
     track: IntArray
     steps: IntArray
 
+    def without(self, wild: BoolArray | None) -> Observed:
+        """Forget targets that are outliers: they are filled as missing ones are."""
+        if wild is None:
+            return self
+        values = self.values.copy()
+        values[:, : wild.shape[1]][wild] = np.nan
+        return self._replace(values=values)
+
 
 class Layout(NamedTuple):
     """What the columns are, the lengths of windows, and what forecasts of them mean.

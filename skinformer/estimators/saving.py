@@ -83,7 +83,7 @@ def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
             nothing = nothing_observed(model.timeline_)
             forecaster = RangeForecaster.of(forecaster, model.ranges_, nothing)
     # After an update a block may begin before the first row that may be asked for.
-    n_rows = forecaster.look_back + model.sizes_.pred_len
+    n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
     found_from = model.calibration_
     return {
         "timeline_": model.timeline_.recent(n_rows),

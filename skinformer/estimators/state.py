@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader
+    from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
     from skinformer.timeline.timeline import Timeline
@@ -50,3 +51,4 @@ class FittedState(Parameters):
     n_iter_: int
     best_loss_: float
     _training_digest_: bytes
+    _usual_: Usual

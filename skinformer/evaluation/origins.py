@@ -13,9 +13,7 @@ from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.ranges import RangeForecaster
 from skinformer.estimators.ranging import with_quantiles
-from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.rolling import Observed
-from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
 
@@ -66,7 +64,7 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     It is None where rows do not follow the history of known series directly, where covariates are
     missing, or where a value below zero would change the bounds of forecasts on the way.
     """
-    table = read_prediction(model, frame, fitted_rows(model))
+    table = model._read_prediction(frame).without_wild()
     history, scaler = model.timeline_, model.scaler_
     if table.clock != history.clock or (table.series >= history.n_series).any():
         return None

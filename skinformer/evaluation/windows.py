@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.reading import fitted_rows
 from skinformer.estimators.rolling import Rows
-from skinformer.reading.prediction import read_prediction
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
@@ -27,7 +25,7 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     is the context: nothing is fed back. All forecasters take part that have a share. Forecasts,
     (n_windows, pred_len, n_targets), are in the targets' units.
     """
-    forecaster, table = estimator._forecaster, read_prediction(estimator, X, fitted_rows(estimator))
+    forecaster, table = estimator._forecaster, estimator._read_prediction(X).without_wild()
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     nothing = np.zeros(1, dtype=np.int64)

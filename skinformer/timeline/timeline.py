@@ -26,6 +26,7 @@ class Table:
     steps: the step of each row on the clock.
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
+    wild: where targets are outliers: observed, but not believed, (n, n_targets).
     """
 
     columns: list[Any]
@@ -35,6 +36,7 @@ class Table:
     clock: Clock
     weight: Float64Array | None = None
     names: pd.Index | None = None
+    wild: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
@@ -74,7 +76,19 @@ class Table:
             series=self.series[rows],
             steps=self.steps[rows],
             weight=None if self.weight is None else self.weight[rows],
+            wild=None if self.wild is None else self.wild[rows],
         )
+
+    def without_wild(self) -> Table:
+        """Take targets that are outliers as missing."""
+        if self.wild is None:
+            return self
+        columns = list(self.columns)
+        for j, wild in enumerate(self.wild.T):
+            if wild.any():
+                columns[j] = np.where(wild, np.nan, columns[j].astype(np.float64))
+        weight = np.where(self.wild, 0.0, 1.0 if self.weight is None else self.weight)
+        return replace(self, columns=columns, weight=weight, wild=None)
 
 
 @dataclass(frozen=True)

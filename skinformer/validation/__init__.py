@@ -201,7 +201,7 @@ from skinformer.validation.truth import (
     score_weight,
     truth_weight,
     warn_of_leaks,
-    warn_of_wild_values,
+    warn_of_outliers,
 )
 
 __all__ = [
@@ -367,10 +367,10 @@ __all__ = [
     "warn_of_no_calendar",
     "warn_of_one_series",
     "warn_of_other_static",
+    "warn_of_outliers",
     "warn_of_scaled_targets",
     "warn_of_silent_network",
     "warn_of_single_row",
     "warn_of_unseen_labels",
-    "warn_of_wild_values",
     "with_horizon",
 ]

@@ -33,7 +33,7 @@ __all__ = [
     "score_weight",
     "truth_weight",
     "warn_of_leaks",
-    "warn_of_wild_values",
+    "warn_of_outliers",
 ]
 
 
@@ -185,14 +185,22 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
     return bool(np.nanmax(y) > np.nanmin(y))
 
 
-def warn_of_wild_values(
-    count: int, target: Hashable, value: float, label: Any, series: Hashable | None
+def warn_of_outliers(
+    count: int,
+    column: Hashable,
+    value: float,
+    label: Any,
+    series: Hashable | None,
+    *,
+    usual: tuple[float, float],
+    missing: bool,
 ) -> None:
-    """Warn of targets that `fit` takes as missing, because nothing like them was there."""
+    """Warn of values that are not believed, because nothing like them was there."""
     where = f"{label}" if series is None else f"{label} of series {series!r}"
+    more = "" if count == 1 else f" (the first of {count} outliers)"
+    done = "taken as missing" if missing else "replaced by an earlier value of the column"
+    advice = "; if it is right, fit the logarithms (target_transform='log')" if missing else ""
     warn_user(
-        f"targets are taken as missing ({count} in all), such as {target!r}={value:g} at {where}: "
-        "they lie more than a thousand times farther from the median than the series changes "
-        "from row to row. Correct them, or make them NaN; if they are right, fit the logarithms "
-        "(target_transform='log').",
+        f"{column!r}={value:g} at {where}{more} is {done}: {usual[0]:g} to {usual[1]:g} is usual "
+        f"there, and one such value would bend all forecasts. Correct it{advice}.",
     )

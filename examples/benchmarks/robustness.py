@@ -1,0 +1,276 @@
+"""What one wild value does to forecasts: the table of docs/robustness.md.
+
+Run ``python examples/benchmarks/robustness.py``. Seven kinds of wild values spoil four tables in
+the training rows, in the context of forecasts, at the last row before them, and in a column known
+ahead; each error is divided by that without the value. The reference is LightGBM by absolute
+errors on lags, or scikit-learn's boosting where LightGBM is not installed. Wild values lie at the
+largest value of a stretch of rows; in a panel in every tenth series.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from skinformer import InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
+
+DATA = Path(os.environ.get("SKINFORMER_BENCH_DATA", "../shared/data"))
+KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "×30": lambda v: v * 30,
+    "×100": lambda v: v * 100,
+    "×1000": lambda v: v * 1000,
+    "×10⁶": lambda v: v * 1e6,
+    "zero": lambda v: v * 0,
+    "sign": lambda v: -v,
+    "unit": lambda v: v * 1000,
+}
+PLACES = ("training", "two in a row", "context", "last", "known ahead")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Series of equal length, and where they are forecast from."""
+
+    name: str
+    values: np.ndarray  # (n_series, n_rows)
+    known: np.ndarray  # likewise
+    times: pd.DatetimeIndex
+    season: int
+    n_train: int
+    origins: tuple[int, ...]
+    seq_len: int
+    pred_len: int
+    back: int  # rows before an origin that are spoilt
+
+    def frame(self, values: np.ndarray, known: np.ndarray, stop: int) -> pd.DataFrame:
+        """Give all rows before `stop` as the estimator takes them."""
+        labels = pd.MultiIndex.from_product([range(len(values)), self.times[:stop]])
+        frame = pd.DataFrame({"y": values[:, :stop].ravel(), "known": known[:, :stop].ravel()})
+        frame.index = labels if len(values) > 1 else self.times[:stop]
+        return frame
+
+
+def _cut(name: str, values: np.ndarray, known: np.ndarray, times: pd.Index, **sizes: int) -> Table:
+    n_train, gap, n = sizes.pop("n_train"), sizes.pop("gap"), sizes.pop("n_origins")
+    first = n_train + sizes["back"] + 1
+    origins = tuple(range(first, first + gap * n, gap))
+    stop = origins[-1] + sizes["pred_len"]
+    times = pd.DatetimeIndex(times[:stop])
+    return Table(
+        name, values[:, :stop], known[:, :stop], times, n_train=n_train, origins=origins, **sizes
+    )
+
+
+def tables() -> list[Table]:
+    """Read the four tables, cut so that a default fit takes seconds."""
+    hours = {"season": 24, "n_train": 1500, "gap": 41, "n_origins": 8}
+    hours |= {"seq_len": 48, "pred_len": 24, "back": 30}
+    busy = load_auckland_pedestrians()[["45 Queen Street"]].astype(float)
+    weekend = (busy.index.dayofweek >= 5).astype(float)
+    bikes = pd.read_csv(DATA / "drivers/bike_sharing.csv.gz", index_col=0, parse_dates=True)
+    found = [
+        _cut("counts", busy.to_numpy().T, weekend[None], busy.index, **hours),
+        _cut(
+            "bikes",
+            bikes[["users"]].to_numpy(float).T[:, 9000:],
+            bikes[["temp"]].to_numpy(float).T[:, 9000:],
+            bikes.index[9000:],
+            **hours,
+        ),
+    ]
+    for name, n, freq, sizes in (
+        (
+            "car_parts",
+            100,
+            "MS",
+            {
+                "season": 12,
+                "n_train": 36,
+                "gap": 2,
+                "n_origins": 3,
+                "seq_len": 12,
+                "pred_len": 6,
+                "back": 3,
+            },
+        ),
+        (
+            "covid_deaths",
+            40,
+            "D",
+            {
+                "season": 7,
+                "n_train": 160,
+                "gap": 5,
+                "n_origins": 4,
+                "seq_len": 28,
+                "pred_len": 14,
+                "back": 8,
+            },
+        ),
+    ):
+        long = pd.read_csv(DATA / f"panels/{name}.csv.gz")
+        wide = long.pivot_table(index="series", columns="t", values="y").dropna()
+        wide = wide[(wide.iloc[:, : sizes["n_train"]] > 0).sum(axis=1) > sizes["n_train"] // 5][:n]
+        times = pd.date_range("2020-01-01", periods=wide.shape[1], freq=freq)
+        phase = times.month if freq == "MS" else times.dayofweek
+        known = np.tile((phase.to_numpy() % 3).astype(float), (len(wide), 1))
+        found.append(_cut(name, wide.to_numpy(float), known, times, **sizes))
+    return found
+
+
+def spoil(values: np.ndarray, kind: str, rows: slice, *, n: int = 1) -> np.ndarray:
+    """Spoil the largest value of some rows, or all from there on."""
+    values = values.astype(float).copy()
+    for i in range(0, len(values), 10):
+        at = rows.start + int(np.argmax(values[i, rows]))
+        stop = None if kind == "unit" else at + n
+        values[i, at:stop] = KINDS[kind](values[i, at:stop])
+    return values
+
+
+class Ours:
+    """The estimator with its defaults, but for the sizes and what `--base` says."""
+
+    base = "auto"
+
+    def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
+        self.table = table
+        sizes = {"seq_len": table.seq_len, "pred_len": table.pred_len, "max_iter": 1}
+        sizes |= {"base": self.base, "random_state": 0}
+        model = InformerRegressor("y", known_future=["known"], **sizes)
+        self.model = model.fit(table.frame(values, known, table.n_train))
+
+    def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+        """Forecast all series from an origin, (n_series, pred_len)."""
+        values = values.copy()
+        values[:, origin:] = np.nan
+        stop = origin + self.table.pred_len
+        frame = self.table.frame(values, known, stop)
+        time = frame.index.get_level_values(-1)
+        forecast = self.model.forecast(frame[time >= self.table.times[self.table.n_train]])
+        return forecast["y"].to_numpy().reshape(len(values), -1)
+
+
+class Lags:
+    """Boosting by absolute errors on the last values, and what is known of the step."""
+
+    def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
+        self.table = table
+        origins = np.arange(table.seq_len, table.n_train - table.pred_len)
+        origins = origins[:: max(1, len(origins) * len(values) * table.pred_len // 20_000)]
+        parts = [self._features(values, known, origin) for origin in origins]
+        truth = [values[:, o : o + table.pred_len].ravel() for o in origins]
+        try:
+            from lightgbm import LGBMRegressor
+
+            model = LGBMRegressor(objective="l1", n_estimators=100, n_jobs=1, verbose=-1)
+        except ImportError:
+            from sklearn.ensemble import HistGradientBoostingRegressor
+
+            model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=100)
+        self.model = model.fit(np.concatenate(parts), np.concatenate(truth))
+
+    def _features(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+        season, pred_len = self.table.season, self.table.pred_len
+        steps = np.arange(pred_len)
+        last = values[:, origin - self.table.seq_len : origin]
+        phase = origin + steps - season * (steps // season + 1)
+        same = values[:, np.maximum(phase, 0)]
+        shape = (len(values), pred_len)
+        parts = [np.broadcast_to(last[:, None], (*shape, last.shape[1])), same[..., None]]
+        parts.append(known[:, origin : origin + pred_len, None])
+        phases = (steps, (origin + steps) % season, (origin + steps) // season % 7)
+        parts += [np.broadcast_to(each, shape)[..., None] for each in phases]
+        return np.concatenate(parts, axis=2).reshape(shape[0] * pred_len, -1)
+
+    def forecast(self, values: np.ndarray, known: np.ndarray, origin: int) -> np.ndarray:
+        """Forecast all series from an origin, (n_series, pred_len)."""
+        forecast = self.model.predict(self._features(values, known, origin))
+        return forecast.reshape(len(values), -1)
+
+
+def error(model: Ours | Lags, table: Table, kind: str = "", place: str = "") -> float:
+    """Give the mean absolute error over the origins, each spoilt by itself."""
+    errors = []
+    for origin in table.origins:
+        values, known, unit = table.values, table.known, np.ones((len(table.values), 1))
+        if place in ("context", "last"):
+            back = table.back if place == "context" else 1
+            rows = slice(origin - back, origin - back + (6 if table.back > 20 else 1))
+            values = spoil(values, kind, slice(rows.start, min(rows.stop, origin)))
+        elif kind == "unit" and place in ("training", "two in a row"):
+            values = values.copy()
+            values[::10] *= 1000
+        elif place == "known ahead":
+            rows = slice(table.n_train + 1, origin) if kind == "unit" else slice(origin, origin + 6)
+            known = spoil(known, kind, rows)
+        if kind == "unit" and place != "known ahead":
+            unit[::10] = 1000
+        truth = table.values[:, origin : origin + table.pred_len]
+        errors.append(np.abs(model.forecast(values, known, origin) / unit - truth).mean())
+    return float(np.mean(errors))
+
+
+def measure(table: Table, make: type[Ours] | type[Lags]) -> dict[tuple[str, str], float]:
+    """Measure all cells of a table, as ratios to the error without wild values."""
+    clean = make(table, table.values, table.known)
+    usual = error(clean, table)
+    found = {("", ""): usual}
+    middle = slice(table.n_train // 2, table.n_train // 2 + table.season)
+    for kind in KINDS:
+        for place in PLACES:
+            if place in ("training", "two in a row"):
+                if kind == "unit" and place == "two in a row":
+                    continue
+                n = 1 if place == "training" else 2
+                model = make(table, spoil(table.values, kind, middle, n=n), table.known)
+            else:
+                model = clean
+            found[kind, place] = error(model, table, kind, place) / usual
+            if place == "known ahead":
+                dirty = make(table, table.values, spoil(table.known, kind, middle))
+                rest = "" if kind != "unit" else kind
+                ratio = error(dirty, table, rest, place if rest else "") / usual
+                found[kind, "known, training"] = ratio
+    return found
+
+
+def main() -> int:
+    """Print a table for each of the four."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", help="of tables; all by default")
+    parser.add_argument("--ours-only", action="store_true", help="no reference")
+    parser.add_argument("--base", default="auto", help="of the estimator; 'linear' is quicker")
+    options = parser.parse_args()
+    Ours.base = options.base
+    warnings.simplefilter("ignore")
+    places = (*PLACES[:4], "known, training", "known ahead")
+    for table in tables():
+        if options.names and table.name not in options.names:
+            continue
+        both = [measure(table, Ours)]
+        if not options.ours_only:
+            both.append(measure(table, Lags))
+        errors = " and ".join(f"{one['', '']:.4g}" for one in both)
+        rows = [f"| {table.name} ({errors}) | " + " | ".join(places) + " |"]
+        rows.append("|---" * (len(places) + 1) + "|")
+        for kind in KINDS:
+            cells = [
+                " / ".join(f"{one[kind, p]:.2f}" if (kind, p) in one else "–" for one in both)
+                for p in places
+            ]
+            rows.append(f"| {kind} | " + " | ".join(cells) + " |")
+        sys.stdout.write("\n".join(rows) + "\n\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,328 @@
+"""Values that cannot be: typing errors in targets and covariates, in the fit and after it.
+
+Ridges and networks learn from squares, and a forecast builds on every row of its context: one value
+a thousand times too large would be heard everywhere. What is usual is found once, on the training
+rows, by medians and gaps, which no outlier moves. Later rows are judged by that and by the rows
+before them alone: whether a value is an outlier never depends on later ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Table, Timeline
+
+__all__ = ["Outlier", "Usual", "find_usual"]
+
+#: How far an outlier lies beyond the other values, in distances of the farthest of these from the
+#: median: public series have 4 at most, in units of hours 1 (docs/robustness.md).
+_FARTHEST = 5.0
+#: So many times as far where most values are alike, as of rare sales, or some far beyond most.
+_HEAVIEST = 5.0
+#: So many values of a series, or one in a thousand, may be outliers; what comes more often may
+#: come again. But for what lies beyond all measure, by what a fifth of the distances exceed.
+_FEW, _BEYOND, _BESIDE = 2, 10_000.0, 1000.0
+_LEAST = 10  # values that tell what is usual
+_RUN, _LONG = 3, 24  # rows of alike values that are a new level: at the end, and within
+
+
+class Outlier(NamedTuple):
+    """A row of a table, a column, and the value there."""
+
+    row: int
+    column: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Usual:
+    """
+    What is usual in each series and column.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_series, n_columns)
+        The least and the greatest value of the training rows, outliers aside.
+    reach : ndarray of shape (n_series, n_columns)
+        How far beyond them outliers lie; infinite where there are none.
+    season : int
+        Rows before a value that it may be like, too.
+    pending : ndarray of shape (n_series, n_columns, 2)
+        The last two values of the history as far as they are outliers, else NaN.
+    """
+
+    low: Float64Array
+    high: Float64Array
+    reach: Float64Array
+    season: int
+    pending: Float64Array
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def judge(
+        self, table: Table, history: Timeline, scaler: Scaler
+    ) -> tuple[Table, Usual, list[Outlier]]:
+        """
+        Judge rows after the fit, each by what was usual and by the rows before it.
+
+        Parameters
+        ----------
+        table : Table
+            Rows in any order.
+        history, scaler : Timeline, Scaler
+            The rows so far, and how they were standardised.
+
+        Returns
+        -------
+        tuple of Table, Usual and list of Outlier
+            Covariates have other values in place of outliers, targets are marked as `wild`. And
+            what to go by once these rows are history. Series that the fit did not see are not
+            judged.
+        """
+        fitted = table.series < len(self.reach)
+        owner = np.where(fitted, table.series, 0)
+        pending, found = self.pending.copy(), []
+        pending[table.series[fitted]] = np.nan
+        for j, column in enumerate(table.columns):
+            if column is None:
+                continue
+            values, bounds = column.astype(np.float64), (self.low, self.high, self.reach)
+            far = fitted & _beyond(values, *(bound[owner, j] for bound in bounds))
+            for i in np.unique(table.series[far]):
+                rows = np.flatnonzero(table.series == i)
+                rows = rows[np.argsort(table.steps[rows], kind="stable")]
+                found += self._judge_series(table, rows, far, (i, j), history, scaler, pending)
+        return _without(table, found), replace(self, pending=pending), [one for one, _ in found]
+
+    def _judge_series(
+        self,
+        table: Table,
+        rows: IntArray,
+        far: BoolArray,
+        place: tuple[int, int],
+        history: Timeline,
+        scaler: Scaler,
+        pending: Float64Array,
+    ) -> list[tuple[Outlier, float]]:
+        """Judge a column of a series, whose rows are given in time; note what is pending."""
+        (i, j), season = place, self.season
+        steps = table.steps[rows]
+        first = int(steps[0]) - season
+        every = np.arange(first, int(steps[-1]) + 1)
+        values, outliers = np.full(len(every), np.nan), {}
+        if table.clock == history.clock:
+            values = _stored(history, scaler, place, table.n_targets, every)
+            last = enumerate(self.pending[i, j], int(history.end_step[i]) - first - 2)
+            outliers = {at: value for at, value in last if not np.isnan(value)}
+        for at in steps - first:
+            outliers.pop(int(at), None)
+        values[steps - first] = table.columns[j][rows]
+        found = []
+        for row, at in zip(rows[far[rows]], steps[far[rows]] - first, strict=True):
+            value, recent = values[at], values[max(at - season, 0) : at]
+            bounds = self._bounds(place, recent[~np.isnan(recent)])
+            run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [value]
+            if not _beyond(value, *bounds) or (len(run) == _RUN and _agree(run, *bounds[:2])):
+                continue
+            outliers[int(at)] = value
+            values[at] = np.nan
+            if j >= table.n_targets:
+                values[at] = _like(values, at, season, *bounds[:2])
+            found.append((Outlier(int(row), j, float(value)), float(values[at])))
+        pending[i, j] = [outliers.get(len(values) - k, np.nan) for k in (2, 1)]
+        return found
+
+    def _bounds(self, place: tuple[int, int], recent: Float64Array) -> tuple[float, float, float]:
+        """Give what is usual, recent values among it: after growth, or a step, others are."""
+        low, high, reach = self.low[place], self.high[place], self.reach[place]
+        if not len(recent):
+            return low, high, reach
+        least, most = recent.min(), recent.max()
+        size = max(most - least, -least, most)  # what grows may double
+        return min(low, least), max(high, most), max(reach, size)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outlier]]:
+    """
+    Find what is usual on the rows of a fit, and the outliers among them.
+
+    Parameters
+    ----------
+    table : Table
+        Sorted by series and step.
+    targets : bool
+        Whether outliers are looked for among the targets, too.
+
+    Returns
+    -------
+    tuple of Table, Usual and list of Outlier
+        Other values in place of outliers, those of targets without weight: ridges learn from
+        windows that hold such values, and leave out those with missing ones. The same table where
+        there are none.
+    """
+    shape, first_row = (len(table.first_row) - 1, len(table.columns)), table.first_row
+    low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
+    pending, found = np.full((*shape, 2), np.nan), []
+    season = max(likely_seasons(table.clock)[:1], default=4)
+    for j in range(0 if targets else table.n_targets, shape[1]):
+        parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
+        each = [_usual(values) for values in parts]
+        some = [usual.reach for usual in each if usual is not None and not usual.rare]
+        for i, (start, values) in enumerate(zip(first_row[:-1], parts, strict=True)):
+            usual = each[i]
+            if some and (usual is None or usual.rare):  # what is rare here may be usual elsewhere
+                usual = _usual(values, _HEAVIEST * float(np.median(some)))
+            if usual is None:
+                continue
+            low[i, j], high[i, j], reach[i, j] = usual[:3]
+            for at in usual.outlying:
+                value, values[at] = values[at], np.nan
+                values[at] = _like(values, at, season, low[i, j], high[i, j])
+                found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
+                if at >= len(values) - 2:
+                    pending[i, j, at - len(values)] = value
+    table = _weightless(_without(table, found), found)
+    return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
+
+
+class _Found(NamedTuple):
+    low: float
+    high: float
+    reach: float
+    outlying: IntArray
+    rare: bool  # whether most values are alike
+
+
+def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
+    """Give what is usual in a series, and its outliers; None where nothing can be told."""
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) < _LEAST:
+        return None
+    middle = float(np.median(values[known]))
+    away = np.abs(values - middle)
+    farthest, reach = _farthest(away[known], abs(middle), least)
+    if not reach > 0:
+        return None
+    outlying = away > farthest
+    rare = bool(np.median(away[known]) == 0)
+    low, high = _extremes(values[~outlying])
+    few = (values <= 0) & ~outlying
+    if not rare and 0 < few.sum() <= max(_FEW, len(known) // 1000):
+        lowest = np.min(values[~outlying & (values > 0)], initial=np.inf)
+        if _beyond(values[few], lowest, high, np.inf).all():
+            outlying |= few
+    if outlying.any():
+        outlying = _without_levels(values, outlying, low, high)
+        low, high = _extremes(values[~outlying])
+    if rare:  # what is sold comes back
+        low, high = min(low, -high), max(high, -low)
+    return _Found(low, high, reach, np.flatnonzero(outlying), rare)
+
+
+def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, float]:
+    """Give the distance of the farthest usual value from the median, and of outliers from it."""
+    n, few = len(away), max(_FEW, len(away) // 1000)
+    at = [n // 2, n - 1 - n // 5, n - 1 - n // 20, n - 1 - few]
+    parted = np.partition(away, at)
+    half, fifth, twentieth = parted[at[:3]]
+    if parted[-few:].max() > _BEYOND * fifth > 0:
+        return _farthest(away[away <= _BESIDE * fifth], size, least)
+    top = np.sort(parted[at[3] :])[::-1]
+    usual = np.maximum(top, 0.0 if fifth else size)  # a constant has its size
+    heavy = np.clip(usual / (4 * twentieth), 1, _HEAVIEST) if half else _HEAVIEST
+    reach = np.maximum(_FARTHEST * heavy * usual, least)
+    gaps = np.flatnonzero((top[:-1] - usual[1:] > reach[1:]) & (reach[1:] > 0))
+    k = gaps[-1] + 1 if len(gaps) else 0
+    return float(top[k]), float(reach[k])
+
+
+def _without_levels(
+    values: Float64Array, outlying: BoolArray, low: float, high: float
+) -> BoolArray:
+    """Leave out runs that are a new level: of alike values, to the end or for long."""
+    edges = np.flatnonzero(np.diff(np.r_[False, outlying, False]))
+    outlying = outlying.copy()
+    for start, stop in edges.reshape(-1, 2):
+        last = stop == len(values)
+        if stop - start >= (_RUN if last else _LONG) and _agree(values[start:stop], low, high):
+            outlying[start:stop] = False
+    return outlying
+
+
+def _extremes(values: Float64Array) -> tuple[float, float]:
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
+    """Tell what lies out of reach; or is 0, or below, where nothing was near, or was below."""
+    values = np.asarray(values)
+    zero = (values == 0) & (low > high / 4)
+    sign = (values < 0) & (-values > high / 2)
+    away = np.maximum(low - values, values - high)
+    return (away > reach) | ((low >= 0) & (high > 0) & (zero | sign))
+
+
+def _agree(run: npt.ArrayLike, low: float, high: float) -> bool:
+    """Tell whether all values of a run are on one side, and about as far."""
+    away = np.asarray(run) - np.clip(run, low, high)
+    near, far = np.abs(away).min(), np.abs(away).max()
+    return bool(3 * near >= far and np.ptp(np.sign(away)) == 0)
+
+
+def _like(values: Float64Array, at: int, season: int, low: float, high: float) -> float:
+    """Give what stands in for a covariate: its value a season before, else its last one."""
+    before = values[:at]
+    known = before[~np.isnan(before)]
+    if at >= season and not np.isnan(values[at - season]):
+        return float(values[at - season])
+    return float(known[-1]) if len(known) else (low + high) / 2
+
+
+def _stored(
+    history: Timeline, scaler: Scaler, place: tuple[int, int], k: int, steps: IntArray
+) -> Float64Array:
+    """Read a column of the history in its units; NaN where nothing was known. k are targets."""
+    (i, j), out = place, np.full(len(steps), np.nan)
+    at = np.flatnonzero((steps >= history.first_step[i]) & (steps < history.end_step[i]))
+    rows = steps[at] - history.first_step[i] + history.first_row[i]
+    if j >= k:
+        out[at] = history.values[rows, j] * scaler.scale[i, j] + scaler.mean[i, j]
+        return out
+    out[at] = scaler.restored(history.values[rows, :k], np.full(len(rows), i))[:, j]
+    if history.weight is not None:
+        out[at[history.weight[rows, j] == 0]] = np.nan
+    return out
+
+
+def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:
+    """Put in what stands in for outliers of covariates, and mark those of targets."""
+    if not found:
+        return table
+    columns = list(table.columns)
+    wild = np.zeros((len(table.series), table.n_targets), dtype=bool)
+    for (row, j, _), value in found:
+        if j < table.n_targets:
+            wild[row, j] = True
+            continue
+        if columns[j] is table.columns[j]:
+            columns[j] = columns[j].astype(np.float64)
+        columns[j][row] = value
+    return replace(table, columns=columns, wild=wild if wild.any() else None)
+
+
+def _weightless(table: Table, found: list[tuple[Outlier, float]]) -> Table:
+    """Put in what stands in for outliers of targets, without weight."""
+    if table.wild is None:
+        return table
+    columns, weight = list(table.columns), table.without_wild().weight
+    for (row, j, _), value in found:
+        if j < table.n_targets:
+            columns[j] = np.where(np.arange(len(columns[j])) == row, value, columns[j])
+    return replace(table, columns=columns, weight=weight, wild=None)

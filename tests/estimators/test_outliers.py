@@ -1,0 +1,213 @@
+"""Typing errors: one value in one series of four hundred must not be heard in the others."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor, load
+from skinformer.evaluation import backtest
+
+P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
+pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
+
+
+def days(n, seed):
+    rng, t = np.random.default_rng(seed), np.arange(n)
+    values = 50 + 10 * seed + 8 * np.sin(t * 2 * np.pi / 7) + rng.normal(size=n)
+    return pd.DataFrame({"y": values}, pd.date_range("2024-01-01", periods=n, freq="D"))
+
+
+def panel(n):
+    return pd.concat({f"s{i}": days(n, i) for i in range(6)}, names=["shop", "day"])
+
+
+def spoilt(frame, kind):
+    """Spoil the last series, or all there is."""
+    frame = frame.copy()
+    values = frame["y"].to_numpy(copy=True)
+    if kind == "last":
+        values[-1] *= 1e6
+    elif kind == "middle":
+        values[-60] *= 1e6
+    else:
+        values[-20:] = 1e5 * np.random.default_rng(0).normal(size=20)
+    return frame.assign(y=values)
+
+
+@pytest.mark.parametrize("kind", ["last", "middle", "twenty"])
+@pytest.mark.parametrize("early_stopping", ["auto", True])
+def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(kind, early_stopping):
+    """It moved them by thousands of times their size: ridges are fitted to squares."""
+    df = panel(150)
+    one, other = (
+        InformerRegressor("y", early_stopping=early_stopping, **P).fit(rows).forecast()["y"]
+        for rows in (df, spoilt(df, kind))
+    )
+    for name in [f"s{i}" for i in range(5)]:
+        error = np.abs(other[name] - one[name]).mean()
+        assert error < 0.01 * one[name].abs().mean()
+    if kind != "twenty":
+        assert other["s5"].between(50, 150).all()
+
+
+@pytest.mark.parametrize("kind", ["last", "middle"])
+@pytest.mark.parametrize("n", [100, 200, 1000])
+def test_a_table_is_forecast_as_if_the_value_were_missing(kind, n):
+    """A forecast of ten billion is no answer to a typing error."""
+    truth = days(n + 6, 0)["y"].to_numpy()[n:]
+    forecast = InformerRegressor("y", **P).fit(spoilt(days(n, 0), kind)).forecast()["y"]
+    assert np.abs(forecast - truth).mean() < 4
+
+
+def test_a_warning_names_the_value():
+    """What is taken as missing has to be told, with what to do."""
+    df = panel(60)
+    df.iloc[-70, 0] = 1e7
+    with pytest.warns(UserWarning, match="taken as missing") as caught:
+        InformerRegressor("y", **P).fit(df)
+    message = next(str(w.message) for w in caught if "taken as missing" in str(w.message))
+    assert message == (
+        "'y'=1e+07 at 2024-02-20 00:00:00 of series 's4' is taken as missing: 81.3199 to 99.4631 "
+        "is usual there, and one such value would bend all forecasts. Correct it; if it is right, "
+        "fit the logarithms (target_transform='log')."
+    )
+
+
+def test_who_asks_for_logarithms_is_believed():
+    """The advice of the warning is one that helps."""
+    df = days(100, 0)
+    df.iloc[50, 0] = 1e7
+    model = InformerRegressor("y", target_transform="log", **P).fit(df)
+    assert model.timeline_.weight is None
+
+
+def hourly(n):
+    rng, t = np.random.default_rng(0), np.arange(n)
+    x = rng.normal(size=n)
+    y = 50 + 10 * np.sin(2 * np.pi * t / 24) + 3 * x + rng.normal(size=n)
+    return pd.DataFrame({"y": y, "x": x}, pd.date_range("2026-01-01", periods=n, freq="h"))
+
+
+LINEAR = P | {"base": "linear", "max_iter": 1}
+HOURS = hourly(360)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return InformerRegressor("y", known_future=["x"], **LINEAR).fit(HOURS[:300])
+
+
+def test_an_outlier_of_the_context_is_not_heard_in_forecasts(model):
+    """One value a thousand times too large moved the next forecast by 5,000."""
+    rows = HOURS[300:336].assign(y=HOURS["y"].where(np.arange(360) < 330))
+    usual = model.forecast(rows)["y"]
+    for back in (1, 2, 20):
+        spoilt = rows.copy()
+        spoilt.iloc[30 - back, 0] *= 1000
+        with pytest.warns(UserWarning, match=r"^'y'=.* is taken as missing"):
+            forecast = model.forecast(spoilt)["y"]
+        pd.testing.assert_index_equal(forecast.index, usual.index)
+        assert np.abs(forecast - usual).max() < 3
+    with pytest.warns(UserWarning, match="taken as missing"):
+        updated = copy.deepcopy(model).update(spoilt[:30])
+    np.testing.assert_allclose(updated.forecast(rows[30:])["y"], forecast, rtol=1e-5)
+    assert np.abs(model.predict(spoilt) - model.predict(rows)).max() < 5
+
+
+def test_a_forecast_after_an_outlier_begins_after_it():
+    """It was observed: the steps asked for are those behind it."""
+    model = InformerRegressor("y", **LINEAR).fit(HOURS[["y"]][:300])
+    spoilt = HOURS[["y"]][300:310].copy()
+    spoilt.iloc[-1] *= 1e6
+    forecast = model.forecast(spoilt)
+    assert list(forecast.index) == list(HOURS.index[310:316])
+    assert np.abs(forecast["y"] - HOURS["y"][310:316]).max() < 15
+
+
+def test_whether_a_value_is_an_outlier_does_not_depend_on_later_ones(model):
+    """Neither the truth after an origin nor a second outlier moves an earlier forecast."""
+    early = HOURS[300:].copy()
+    early.iloc[10, 0] *= 100
+    late = early.copy()
+    late.iloc[30:, 0] *= 1000
+    late.iloc[40, 0] = 0.0
+    one, other = (
+        backtest(model, rows, horizon=6, step=3).set_index(["origin", "time"])["forecast"]
+        for rows in (early, late)
+    )
+    before = one.index.get_level_values("origin") <= HOURS.index[330]
+    np.testing.assert_array_equal(one[before], other[before])
+
+
+def test_a_backtest_judges_as_a_forecast_does(model):
+    """All origins at once, or each with the rows before it."""
+    rows = HOURS[300:].copy()
+    rows.iloc[[10, 11, 31], 0] *= 1000
+    rows.iloc[20, 1] = 500.0
+    result = backtest(model, rows, horizon=6, step=1).set_index(["origin", "time"])["forecast"]
+    for start in (11, 12, 13, 25, 32, 50):
+        given = rows[: start + 6].copy()
+        given.iloc[start:, 0] = np.nan
+        forecast = model.forecast(given)["y"]
+        np.testing.assert_allclose(result[rows.index[start]], forecast, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [[150], [150, 151], [298, 299]])
+def test_outliers_of_the_fit_change_little(model, rows):
+    """Alone or two in a row, anywhere."""
+    spoilt = HOURS[:300].copy()
+    spoilt.iloc[rows, 0] *= 1000
+    other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(spoilt)
+    errors = [
+        np.abs(one.predict(HOURS[300:].assign(y=np.nan)) - HOURS["y"][300:]).mean()
+        for one in (model, other)
+    ]
+    assert errors[1] < 1.1 * errors[0]
+
+
+def test_outliers_of_a_column_known_ahead_are_replaced(model):
+    """In the fit, in the context and ahead; what came of it was 1,500 here."""
+    spoilt = HOURS.copy()
+    spoilt.iloc[150, 1] = 500.0
+    with pytest.warns(UserWarning, match=r"^'x'=500 .* is replaced by an earlier value"):
+        other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(spoilt[:300])
+    ahead = HOURS[300:306].assign(y=np.nan)
+    usual = model.forecast(ahead)["y"]
+    assert np.abs(other.forecast(ahead)["y"] - usual).max() < 2
+    ahead.iloc[2, 1] = 500.0
+    with pytest.warns(UserWarning, match="replaced by"):
+        assert np.abs(model.forecast(ahead)["y"] - usual).max() < 15
+
+
+def test_one_series_of_a_panel_does_not_bend_what_a_promotion_does():
+    """One 50 for 50,000 took the effect from all 30 products."""
+    rng, parts = np.random.default_rng(0), {}
+    for i in range(8):
+        promo = (rng.random(66) < 0.2).astype(float)
+        y = (50 + i) * (1 + 0.3 * promo) + 3 * rng.normal(size=66)
+        weeks = pd.date_range("2024-01-07", periods=66, freq="W")
+        parts[f"p{i}"] = pd.DataFrame({"y": y, "promo": promo}, weeks)
+    df = pd.concat(parts, names=["product", "week"])
+    late = df.index.get_level_values(1) >= df.index.get_level_values(1)[60]
+    spoilt = df.copy()
+    spoilt.iloc[3 * 66 + 30, 0] *= 1000
+    ratios = []
+    for rows in (df, spoilt):
+        model = InformerRegressor("y", known_future=["promo"], **LINEAR).fit(rows[~late])
+        on, off = (model.forecast(df[late].assign(y=np.nan, promo=on))["y"] for on in (1.0, 0.0))
+        ratios.append((on / off).mean())
+    assert ratios[0] > 1.2
+    assert ratios[1] == pytest.approx(ratios[0], rel=0.02)
+
+
+def test_files_and_pickles_judge_alike(model, tmp_path):
+    """What is usual is kept; a context holds the rows that values are compared with."""
+    model.save(tmp_path / "model.skinformer", history="context")
+    spoilt = HOURS[300:336].assign(y=HOURS["y"].where(np.arange(360) < 330))
+    spoilt.iloc[20, 0] *= 1000
+    expected = model.forecast(spoilt)
+    for other in (load(tmp_path / "model.skinformer"), pickle.loads(pickle.dumps(model))):
+        pd.testing.assert_frame_equal(other.forecast(spoilt), expected)

@@ -1,0 +1,149 @@
+"""What is usual and what cannot be: by medians and gaps, and by the rows before."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer.datasets import load_auckland_pedestrians
+from skinformer.timeline.clock import clock_for
+from skinformer.timeline.outliers import find_usual
+from skinformer.timeline.scaling import fit_scaler
+from skinformer.timeline.timeline import Table, build_timeline
+
+
+def table(*series, first=0, freq="h"):
+    length = [len(values) for values in series]
+    days = pd.date_range("2024-01-01", periods=3, freq=freq)
+    steps = np.concatenate([np.arange(n) for n in length]) + first
+    owner = np.repeat(np.arange(len(series)), length)
+    return Table([np.concatenate(series)], 1, owner, steps, clock_for(days, days.freq))
+
+
+def rows_of(found):
+    return [outlier.row for outlier in found]
+
+
+def wave(n, seed=0):
+    noise = np.random.default_rng(seed).normal(size=n)
+    return 100 + 30 * np.sin(np.arange(n) * 2 * np.pi / 24) + 3 * noise
+
+
+def fitted(values):
+    """Give judges of the rows after some values, and the history."""
+    rows, usual, _ = find_usual(table(values), targets=True)
+    scaler = fit_scaler(rows.columns, rows.first_row[:-1], rows.first_row[1:], static=[])
+    return usual, build_timeline(rows, scaler, fill_covariates=True), scaler
+
+
+def later(values, first):
+    return table(values, first=first)
+
+
+@pytest.mark.parametrize("factor", [30, 100, 1000, 1e6, 0, -1])
+@pytest.mark.parametrize("rows", [[150], [150, 151], [7], [298, 299]])
+def test_wild_values_are_found(factor, rows):
+    """Typing errors, zeros and signs, alone or two in a row."""
+    values = wave(300)
+    values[rows] *= factor
+    assert rows_of(find_usual(table(values), targets=True)[2]) == rows
+    usual, history, scaler = fitted(wave(300))
+    assert rows_of(usual.judge(later(values, 300), history, scaler)[2]) == rows
+
+
+def test_many_wild_values_do_not_hide_one_another():
+    """One in a thousand may be an outlier, of any size; beyond all measure one in five."""
+    values = wave(4000)
+    values[[100, 2000, 3000]] = 4e3, 1e6, -1e9
+    assert rows_of(find_usual(table(values), targets=True)[2]) == [100, 2000, 3000]
+    values = wave(300)
+    values[250:280] = 1e8 * np.random.default_rng(1).normal(size=30)
+    assert rows_of(find_usual(table(values), targets=True)[2]) == list(range(250, 280))
+
+
+def test_real_tables_have_none():
+    """Crowds of an evening in the counts stay."""
+    for name, street in load_auckland_pedestrians().items():
+        assert not find_usual(table(street.to_numpy(float)), targets=True)[2], name
+
+
+def spikes():
+    price = 60 * np.exp(0.4 * np.random.default_rng(0).standard_t(4, size=3000))
+    price[1800] = 3000
+    return price
+
+
+@pytest.mark.parametrize(
+    ("values", "n_later"),
+    [
+        (spikes(), 1500),  # a price of 3,000 for an hour
+        (np.repeat([0.0, 1.0], [2400, 1]), 100),  # a valve that opens once
+        (np.tile([0.0, 0, 0, 0, 0, 1, 0, 0, 2, 0], 8) + np.eye(1, 80, 67)[0] * 30, 40),  # sales
+        (np.exp(np.arange(200) / 10), 100),  # growth by a factor of e in ten rows
+        (np.append(wave(200), wave(100) * 40), 50),  # a step
+        (np.append(wave(295), wave(5) * 1000), 0),  # another unit for the last five rows
+        (np.append(wave(200), wave(7) + 500), 3),  # a week of a first wave
+        (np.random.default_rng(0).standard_t(2, size=300), 100),
+        (np.arange(9) == 4.0, 4),
+    ],
+    ids=["price", "valve", "rare", "growth", "step", "unit", "wave", "heavy tails", "few"],
+)
+def test_what_may_be_right_is_believed(values, n_later):
+    """A forecaster that forgets what it does not like is worse than a typing error."""
+    rows = table(values)
+    same, _, found = find_usual(rows, targets=True)
+    assert same is rows
+    assert not found
+    n = len(values) - n_later
+    usual, history, scaler = fitted(values[:n])
+    assert not usual.judge(later(values[n:], n), history, scaler)[2]
+
+
+def test_a_new_level_is_believed_at_its_third_row_however_it_comes():
+    """Row by row or at once: what is judged depends on the rows before alone."""
+    usual, history, scaler = fitted(wave(300))
+    values = wave(60) * 1000
+    given = later(values, 300)
+    at_once, _, found = usual.judge(given, history, scaler)
+    assert rows_of(found) == [0, 1]
+    np.testing.assert_array_equal(at_once.wild[:, 0], np.arange(60) < 2)
+    for i in range(60):
+        row, usual, found = usual.judge(given.take(slice(i, i + 1)), history, scaler)
+        assert bool(found) == (i < 2), i
+        new = build_timeline(row.without_wild(), scaler, fill_covariates=True)
+        history = history.appended(new)
+
+
+def test_judgements_depend_on_earlier_rows_alone():
+    """Rows in any order, with whatever comes later."""
+    usual, history, scaler = fitted(wave(300))
+    values = wave(100, seed=1)
+    values[[10, 11, 40, 41, 42, 70]] *= [1e3, 0, 50, 60, 50, -1]
+    given = later(values, 300)
+    whole = usual.judge(given, history, scaler)[0].wild[:, 0]
+    for stop in range(1, 100):
+        part = usual.judge(given.take(slice(stop)), history, scaler)[0].wild
+        np.testing.assert_array_equal(np.zeros(stop) if part is None else part[:, 0], whole[:stop])
+    order = np.random.default_rng(0).permutation(100)
+    mixed = usual.judge(given.take(order), history, scaler)[0].wild[:, 0]
+    np.testing.assert_array_equal(mixed, whole[order])
+
+
+def test_a_covariate_has_its_value_of_a_day_before():
+    """Columns known ahead have to be complete."""
+    values = wave(300)
+    rows = replace(table(values), n_targets=0)
+    spoilt = replace(rows, columns=[np.where(np.arange(300) == 150, 1e5, values)])
+    found = find_usual(spoilt, targets=False)
+    assert found[0].columns[0][150] == values[126]
+    assert rows_of(found[2]) == [150]
+
+
+def test_what_is_rare_in_a_series_is_usual_in_its_panel():
+    """A product that sold once in half a year is no typing error where others sell daily."""
+    quiet = np.zeros(100)
+    quiet[60] = 200.0
+    assert not find_usual(table(wave(100), quiet, wave(100, 1)), targets=True)[2]
+    quiet[60] = 2e6
+    assert rows_of(find_usual(table(wave(100), quiet, wave(100, 1)), targets=True)[2]) == [160]
