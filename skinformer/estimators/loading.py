@@ -16,6 +16,7 @@ from skinformer.persistence import (
     read_content,
 )
 from skinformer.reading.labels import LabelReader
+from skinformer.timeline.outliers import Usual
 
 __all__ = ["load"]
 
@@ -91,6 +92,7 @@ def _together(content: Any) -> InformerRegressor | InformerClassifier:
     if same != (labels, labels):
         raise ModelFileError("it mixes classes and numbers")
     model = InformerClassifier(**params) if labels else InformerRegressor(**params)
-    vars(model).update(state)
+    nothing = Usual.nothing(*state["scaler_"].mean.shape)  # of files from before outliers
+    vars(model).update({"_usual_": nothing} | state)
     model._place_module()
     return model

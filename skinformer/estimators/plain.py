@@ -100,7 +100,6 @@ FITTED: dict[str, Any] = {
     "series_": (pd.Index, type(None)),
     "_training_digest_": bytes,
     "scaler_": Scaler,
-    "_usual_": Usual,
     "timeline_": Timeline,
     "sizes_": ModelSizes,
     "device_": str,
@@ -121,6 +120,7 @@ SOMETIMES: dict[str, Any] = {
     "feature_names_in_": np.ndarray,
     "fit_times_": pd.DataFrame,
     "_ranges_": (Ranges, type(None)),
+    "_usual_": Usual,
 }
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)

@@ -64,6 +64,13 @@ class Usual:
     season: int
     pending: Float64Array
 
+    @classmethod
+    def nothing(cls, n_series: int, n_columns: int, season: int = 4) -> Usual:
+        """Give what has no outlier, whatever comes."""
+        shape = (n_series, n_columns)
+        reach, pending = np.full(shape, np.inf), np.full((*shape, 2), np.nan)
+        return cls(np.zeros(shape), np.zeros(shape), reach, season, pending)
+
     @np.errstate(over="ignore", invalid="ignore")
     def judge(
         self, table: Table, history: Timeline, scaler: Scaler
@@ -168,9 +175,8 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
         there are none.
     """
     shape, first_row = (len(table.first_row) - 1, len(table.columns)), table.first_row
-    low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
-    pending, found = np.full((*shape, 2), np.nan), []
     season = max(likely_seasons(table.clock)[:1], default=4)
+    whole, found = Usual.nothing(*shape, season), []
     for j in range(0 if targets else table.n_targets, shape[1]):
         parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
         each = [_usual(values) for values in parts]
@@ -181,15 +187,15 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
                 usual = _usual(values, _HEAVIEST * float(np.median(some)))
             if usual is None:
                 continue
-            low[i, j], high[i, j], reach[i, j] = usual[:3]
+            whole.low[i, j], whole.high[i, j], whole.reach[i, j] = usual[:3]
             for at in usual.outlying:
                 value, values[at] = values[at], np.nan
-                values[at] = _like(values, at, season, low[i, j], high[i, j])
+                values[at] = _like(values, at, season, *usual[:2])
                 found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
                 if at >= len(values) - 2:
-                    pending[i, j, at - len(values)] = value
+                    whole.pending[i, j, at - len(values)] = value
     table = _weightless(_without(table, found), found)
-    return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
+    return table, whole, [outlier for outlier, _ in found]
 
 
 class _Found(NamedTuple):
