@@ -53,7 +53,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["FILES", "check_content", "flatten", "read", "unflatten"]
+__all__ = ["FILES", "SCHEMA", "check_content", "flatten", "read", "unflatten"]
 
 _RECORDS = (
     *CLOCKS,
@@ -203,7 +203,7 @@ _KINDS = [
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
-_SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, LIMITS, RULES)
+SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, LIMITS, RULES)
 _CONTENT = {
     "params": dict[str, Any],
     "fitted": FITTED | {f"{name}?": hint for name, hint in SOMETIMES.items()},
@@ -213,7 +213,7 @@ _CONTENT = {
 
 def check_content(tree: Any, arrays: list[AnyArray]) -> None:
     """Raise ModelFileError unless a tree and its arrays are those of a fitted model."""
-    _SCHEMA.check(tree, arrays, _CONTENT)
+    SCHEMA.check(tree, arrays, _CONTENT)
 
 
 def read(tree: Any, arrays: list[AnyArray]) -> Any:

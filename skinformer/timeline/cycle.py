@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.calendar import FIELDS, calendar_values
+from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
@@ -81,28 +81,6 @@ class CalendarEffect(NamedTuple):
         else:
             out += (known[..., None, :] @ self.known[cell % len(self.known)])[..., 0, :]
         return out
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all sizes agree and every cell lies in its table, as after fitting."""
-        (n_cells, n_targets), (n_times, n_known, n) = self.level.shape, self.known.shape
-        n_days = max(len(self.year), 1)
-        return bool(
-            n == n_targets
-            and n_times > 0
-            and n_cells > 0
-            and n_cells % n_times == 0
-            and self.bounds.shape == (2, n_known)
-            and self.places.shape == (len(self.fields), _MOST_VALUES)
-            and self.places.dtype == np.int64
-            and set(self.fields) <= set(FIELDS)
-            and self.year.ndim == 3
-            and (not self.year.size or n_cells % self.year.shape[1] == 0)
-            and (not self.year.size or self.year.shape[2] == n_targets)
-            and (self.places >= 0).all()
-            and self.places.max(axis=1, initial=0).sum() < n_cells * n_days
-            and all(np.isfinite(part).all() for part in (*self[:3], self.year))
-        )
 
     def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
         """Add up effects of steps, (n, n_targets); NaN counts as the mean, `bounds` hold."""

@@ -166,14 +166,15 @@ def test_a_legend_for_which_there_is_no_room_above_stands_beside(result, pyplot)
 
 BAD = [
     (ErrorDisplay, lambda r: r.drop(columns="forecast"), {}, "results lack the column 'forecast': "
-     "a picture is made of what `backtest` gives. Pass such a frame, or several of them by name, "
+     "this is made of what `backtest` gives. Pass such a frame, or several of them by name, "
      "{'model': frame}."),
-    (ErrorDisplay, lambda r: {"a": r, "b": 3}, {}, "results of 'b' lack the column 'time': a "
-     "picture is made of what `backtest` gives. Pass such a frame, or several of them by name, "
+    (ErrorDisplay, lambda r: {"a": r, "b": 3}, {}, "results of 'b' lack the column 'time': "
+     "this is made of what `backtest` gives. Pass such a frame, or several of them by name, "
      "{'model': frame}."),
-    (ErrorDisplay, lambda r: {}, {}, "results={} holds no backtest to draw."),
+    (ErrorDisplay, lambda r: {}, {}, "results={} holds no backtest. Pass one by name, "
+     "{'model': frame}."),
     (ErrorDisplay, lambda r: r.assign(actual=np.nan), {}, "results hold no known truth: there is "
-     "nothing to compare with."),
+     "nothing to compare with. Pass backtests of rows that were observed."),
     (ErrorDisplay, lambda r: r, {"score": "mape"}, "score='mape' must be one of ['bias', 'mae', "
      "'pinball', 'rmse', 'width']."),
     (ErrorDisplay, lambda r: r.drop(columns=["q0.1", "q0.5", "q0.9"]), {"score": "width"},

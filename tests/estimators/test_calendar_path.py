@@ -13,9 +13,10 @@ from sklearn.tree import DecisionTreeRegressor
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import predicting, simple_path, tabular_path
-from skinformer.estimators.plain import FILES
+from skinformer.estimators.plain import FILES, SCHEMA
 from skinformer.estimators.predicting import _OwnMaps
 from skinformer.model.linear_path import LinearPath
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
 
 SEQ, PRED, WEEK, TRAIN = 24, 6, 168, 2200
@@ -440,8 +441,6 @@ def test_a_forged_calendar_of_trees_is_refused(df):
     """They read it row by row, long after the file was opened."""
     model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
     effect = model.judged_.tabular.maker.calendar
-    tree, arrays = FILES.encode(effect)
-    assert np.array_equal(FILES.decode(tree, arrays).level, effect.level)
-    forged, arrays = FILES.encode(effect._replace(places=effect.places + 999))
-    with pytest.raises(ModelFileError, match="cells"):
-        FILES.decode(forged, arrays)
+    SCHEMA.check(*FILES.encode(effect), CalendarEffect)
+    with pytest.raises(ModelFileError, match="its CalendarEffect does not agree"):
+        SCHEMA.check(*FILES.encode(effect._replace(places=effect.places + 999)), CalendarEffect)

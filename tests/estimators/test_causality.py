@@ -13,6 +13,8 @@ from sklearn.linear_model import Ridge
 from skinformer.estimators import class_path, joining
 from skinformer.evaluation import backtest
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
+
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
 QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 

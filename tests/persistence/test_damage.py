@@ -14,9 +14,10 @@ import pytest
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import saving
-from skinformer.estimators.plain import FILES
+from skinformer.estimators.plain import FILES, SCHEMA
 from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
+from skinformer.timeline.cycle import CalendarEffect
 
 GOLDEN = Path(__file__).parent.parent / "data" / "model-2.skinformer"
 RAW = GOLDEN.read_bytes()
@@ -302,3 +303,33 @@ def test_a_forged_model_is_refused_or_forecasts_finite_numbers(forged, tmp_path)
     outcomes = forged.run(150, tmp_path)
     assert outcomes.keys() <= {"refused", "finite", "not forged"}, outcomes
     assert outcomes["finite"] > 20
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"level": np.zeros((167, 2))},
+        {"level": np.zeros((168, 1))},
+        {"level": np.full((168, 2), np.nan)},
+        {"known": np.zeros((0, 1, 2))},
+        {"bounds": np.zeros((2, 3))},
+        {"places": np.full((2, 60), 168)},
+        {"places": np.full((2, 60), -1)},
+        {"places": np.zeros((2, 60))},
+        {"fields": ("hour",)},
+        {"fields": ("hour", "moon")},
+    ],
+    ids=str,
+)
+def test_an_effect_that_does_not_fit_together_is_told(changes):
+    """Nobody follows a file into a table that is not there."""
+    whole = CalendarEffect(
+        np.zeros((168, 2)),
+        np.zeros((24, 1, 2)),
+        np.zeros((2, 1)),
+        np.zeros((2, 60), dtype=np.int64),
+        ("hour", "weekday"),
+    )
+    SCHEMA.check(*FILES.encode(whole), CalendarEffect)
+    with pytest.raises(ModelFileError):
+        SCHEMA.check(*FILES.encode(whole._replace(**changes)), CalendarEffect)

@@ -392,7 +392,6 @@ def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
     level, year = rng.normal(size=(cells.n_cells, 2)), rng.normal(size=(372, cells.n_times, 2))
     none = {"known": np.zeros((1, 0, 2)), "bounds": np.zeros((2, 0))}
     effect = CalendarEffect(level, **none, places=cells.places, fields=fields, year=year)
-    assert effect.is_whole
     found = effect.of_rows(np.zeros((len(index), 0)), of_row)
     time = index.hour if cells.n_times > 1 else 0 * index.hour
     cell = cells.n_times * index.day_of_week + time

@@ -6,7 +6,7 @@ import pytest
 
 from skinformer.timeline.calendar import FIELDS, calendar_values, choose_fields
 from skinformer.timeline.clock import RowClock, clock_for
-from skinformer.timeline.cycle import CalendarEffect, calendar_cells, row_cells
+from skinformer.timeline.cycle import calendar_cells, row_cells
 from skinformer.timeline.timeline import Timeline
 
 ZONES = [None, "Europe/Berlin", "Pacific/Auckland", "Asia/Kolkata"]
@@ -168,35 +168,6 @@ def test_rows_without_a_calendar_have_no_cells():
     assert row_cells(timeline(index), ()) is None
     assert row_cells(timeline(index), ("day",)) is None
     assert row_cells(timeline(pd.RangeIndex(50)), ()) is None
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"level": np.zeros((167, 2))},
-        {"level": np.zeros((168, 1))},
-        {"level": np.full((168, 2), np.nan)},
-        {"known": np.zeros((0, 1, 2))},
-        {"bounds": np.zeros((2, 3))},
-        {"places": np.full((2, 60), 168)},
-        {"places": np.full((2, 60), -1)},
-        {"places": np.zeros((2, 60))},
-        {"fields": ("hour",)},
-        {"fields": ("hour", "moon")},
-    ],
-    ids=str,
-)
-def test_an_effect_that_does_not_fit_together_is_told(changes):
-    """Nobody follows a file into a table that is not there."""
-    whole = CalendarEffect(
-        np.zeros((168, 2)),
-        np.zeros((24, 1, 2)),
-        np.zeros((2, 1)),
-        np.zeros((2, 60), dtype=np.int64),
-        ("hour", "weekday"),
-    )
-    assert whole.is_whole
-    assert not whole._replace(**changes).is_whole
 
 
 @pytest.mark.parametrize("fields", [("weekday",), ("hour",), ("month",), ("week", "month")])

@@ -95,7 +95,7 @@ def group_table(facts: TargetFacts, group: str) -> Markup:
 def series_table(facts: TargetFacts) -> Markup:
     """Show errors of each series, the worst first.
 
-    >>> rows = {"series": ["a", "b"], "actual": [2.0, 4.0], "forecast": [1.0, 1.0]}
+    >>> rows = {"series": ["a", "b"], "time": 0, "actual": [2.0, 4.0], "forecast": [1.0, 1.0]}
     >>> table = series_table(TargetFacts("load", None, {"model": pd.DataFrame(rows)}, None))
     >>> table.index(">b<") < table.index(">a<")
     True
