@@ -277,6 +277,7 @@ def test_a_panel_shares_one_regressor(df):
     assert np.abs(model.forecast(new)["load"].to_numpy() - truth).mean() < 10
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_covariates_gaps_and_a_wild_value(df):
     """A gauge that once says 9831, holes in the target: as good as without."""
     base = HistGradientBoostingRegressor(max_iter=60)

@@ -148,6 +148,7 @@ def test_informers_known_future_is_not_hidden(frame):
     np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.parametrize("step", [1, 4, 9])
 def test_changing_the_future_changes_no_forecast(frame, fitted, step):
     """The property that makes a backtest worth its name; origins off the block grid, too."""
@@ -379,6 +380,7 @@ def test_memory_grows_with_the_rows():
     assert peak < 3e6  # 2,000 rows; series times span is 12 MB
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_no_forecast_of_a_panel_sees_the_future():
     """Neither its own series' nor that of another."""
     before, later = split_panel(ragged_panel(), 20)

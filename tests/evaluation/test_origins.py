@@ -99,6 +99,7 @@ def test_intervals_of_a_backtest_cover(df, fitted):
     assert reached == pytest.approx(0.8, abs=0.12)
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(
     "change",
     [
