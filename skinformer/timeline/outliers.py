@@ -179,7 +179,8 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
             usual = each[i]
             if some and (usual is None or usual.rare):  # what is rare here may be usual elsewhere
                 usual = _usual(values, _HEAVIEST * float(np.median(some)))
-            if usual is None:
+            quiet = j >= table.n_targets and len(np.unique(values[~np.isnan(values)])) < 2
+            if usual is None or quiet:  # a price that has not changed yet may change
                 continue
             low[i, j], high[i, j], reach[i, j] = usual[:3]
             for at in usual.outlying:

@@ -163,7 +163,7 @@ def test_what_the_calendar_does_is_in_the_graph(changes, tz):
     model = fit(X[:-300], **changes)
     known = model.module_.path.calendar.known
     assert known.shape == ((24, 1, 1) if model.roles_.known else (1, 0, 1))
-    X.iloc[-3, X.columns.get_loc("price")] = 90.0
+    X.iloc[-3, X.columns.get_loc("price")] = 30.0
     program = model.export_program().module()
     origins = X.index[-300::6]
     for call in (None, program):

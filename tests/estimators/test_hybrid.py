@@ -404,7 +404,7 @@ def test_no_forecast_moves_with_rows_after_its_origin(options, frame, trusted, c
     estimator = options().fit(df[:100])
     estimator = estimator if trusted else distrust(estimator)
     changed = df.copy()
-    changed.iloc[position:, df.columns.get_loc(column)] += 77.0
+    changed.iloc[position:, df.columns.get_loc(column)] += 7.0
     before, after = estimator.predict(df), estimator.predict(changed)
     origins = 100 + (np.arange(112) - 100) // PRED * PRED
     reached = origins > position
