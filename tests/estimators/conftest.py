@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.estimators import simple_path
+from skinformer.estimators import saving, simple_path
+from skinformer.estimators.plain import FILES
 
 SEQ_LEN, PRED_LEN = 12, 4
 
@@ -113,6 +114,30 @@ def frame(truths):
     if truths == "numbers":
         return make_frame
     return lambda *args, **options: labelled(make_frame(*args, **options))
+
+
+@pytest.fixture
+def save_forged(tmp_path, monkeypatch):
+    """Give the function that saves a model with another array in the place of one of its own."""
+    encode = type(FILES).encode
+
+    def save(model, honest, forge):
+        def forged(codec, content):
+            tree, arrays = encode(codec, content)
+            same = [np.array_equal(array, honest) for array in arrays]
+            assert any(same)
+            return tree, [
+                np.ascontiguousarray(forge(array)) if forge_it else array
+                for array, forge_it in zip(arrays, same, strict=True)
+            ]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(FILES), "encode", forged)
+            patch.setattr(saving, "check_content", lambda *_: None)
+            model.save(tmp_path / "forged")
+        return tmp_path / "forged"
+
+    return save
 
 
 @pytest.fixture(scope="session")

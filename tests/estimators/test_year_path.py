@@ -9,9 +9,7 @@ import torch
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import saving
 from skinformer.estimators.exporting import served_module
-from skinformer.estimators.plain import FILES
 from skinformer.serving import window_inputs
 
 TRAIN, PRED = 3 * 365, 30
@@ -136,18 +134,8 @@ def test_what_is_exported_knows_the_day_of_the_year(df, model):
     ],
     ids=["a day less", "no target", "no number", "no days"],
 )
-def test_a_forged_year_is_refused(model, forge, tmp_path, monkeypatch):
+def test_a_forged_year_is_refused(model, forge, save_forged):
     """A day that is not in the table would end a forecast, long after the file was opened."""
-    encode, honest = type(FILES).encode, model.module_.path.calendar.year.numpy()
-
-    def forged(codec, content):
-        tree, arrays = encode(codec, content)
-        [place] = [i for i, array in enumerate(arrays) if np.array_equal(array, honest)]
-        arrays[place] = np.ascontiguousarray(forge(arrays[place]))
-        return tree, arrays
-
-    monkeypatch.setattr(type(FILES), "encode", forged)
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
-    model.save(tmp_path / "model")
+    path = save_forged(model, model.module_.path.calendar.year.numpy(), forge)
     with pytest.raises(ModelFileError):
-        skinformer.load(tmp_path / "model")
+        skinformer.load(path)
