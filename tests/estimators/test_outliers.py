@@ -211,3 +211,12 @@ def test_files_and_pickles_judge_alike(model, tmp_path):
     expected = model.forecast(spoilt)
     for other in (load(tmp_path / "model.skinformer"), pickle.loads(pickle.dumps(model))):
         pd.testing.assert_frame_equal(other.forecast(spoilt), expected)
+
+
+def test_a_new_level_is_believed_row_by_row():
+    """What came before is kept by `update`: else no step would ever be the third row of one."""
+    model = InformerRegressor("y", **LINEAR).fit(HOURS[["y"]][:300])
+    later = HOURS[["y"]][300:330] * 1000
+    for i in range(len(later)):
+        model.update(later[i : i + 1])
+    assert model.forecast()["y"].between(20_000, 90_000).all()

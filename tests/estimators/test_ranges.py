@@ -73,6 +73,7 @@ def test_the_order_of_rows_does_not_matter(model, rows):
     np.testing.assert_array_equal(found[later.index], model.predict_quantiles(later, [0.9])[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_later_rows_change_no_range(model, rows):
     """Errors are looked at up to the origin and no further."""
     later = rows[600:642].copy()

@@ -182,6 +182,7 @@ def test_rows_before_the_history_take_their_context_from_x(fitted, frame, start)
     np.testing.assert_array_equal(estimator.predict(other), whole)
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.filterwarnings("ignore:X holds .* their own timeline:UserWarning")
 def test_the_first_rows_of_another_timeline_see_the_training_mean_only(fitted, frame):
     """Nothing is known before them: the forecast cannot depend on X's values at all."""

@@ -147,3 +147,13 @@ def test_what_is_rare_in_a_series_is_usual_in_its_panel():
     assert not find_usual(table(wave(100), quiet, wave(100, 1)), targets=True)[2]
     quiet[60] = 2e6
     assert rows_of(find_usual(table(wave(100), quiet, wave(100, 1)), targets=True)[2]) == [160]
+
+
+def test_an_outlier_of_the_fit_leaves_no_hole():
+    """Ridges would leave out all windows that hold it: a third of error more."""
+    values = wave(300)
+    spoilt = np.where(np.arange(300) == 150, 1e5, values)
+    rows = find_usual(table(spoilt), targets=True)[0]
+    assert rows.missing is None
+    assert rows.columns[0][150] == values[126]
+    np.testing.assert_array_equal(rows.weight[:, 0], np.arange(300) != 150)
