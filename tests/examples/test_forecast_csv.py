@@ -145,7 +145,6 @@ def test_short_panels_are_forecast_and_their_series_may_end_apart(example, write
     assert example.main([str(write(text)), *options, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "135 rows to train on, 45 to test on, target 'sales'\n" in printed.out
-    assert "\nnote: the network is not trained: " in printed.out
     assert "\nnot forecast, series without rows to come: ['west']\n" in printed.out
     assert printed.err == ""
     ahead = (tmp_path / "data_forecast.csv").read_text(encoding="utf-8").splitlines()

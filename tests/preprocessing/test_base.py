@@ -228,24 +228,26 @@ def test_columns_of_one_name_are_refused(transformer):
             ["a", "b", "c"],
             "str",
             "'a' is no number. Give each value a column of 0 and 1, X = pd.get_dummies(X, "
-            "columns=['kind'], dtype=float), or drop the column",
+            "columns=['kind'], dtype=float), or drop the column; names of series belong in the "
+            "index, X.set_index(['kind', time])",
         ),
         (
             pd.Categorical([1, 2, 3]),
             "category",
             "its values are numbers, so X['kind'] = X['kind'].astype(float)",
         ),
-        (pd.date_range("2024", periods=3, unit="us"), "datetime64[us]", "pass numbers"),
+        (
+            pd.date_range("2024", periods=3, unit="us"),
+            "datetime64[us]",
+            "times belong in the index, X = X.set_index('kind')",
+        ),
     ],
     ids=["str", "category", "dates"],
 )
 def test_columns_without_numbers_are_named(transformer, values, dtype, advice):
     """Categories need an encoder; scikit-learn's message names no column."""
     X = pd.DataFrame({"load": [1.0, 2.0, 3.0], "kind": values})
-    message = (
-        f"could not convert column 'kind' of dtype {dtype} to float: {advice}; times and "
-        "names of series belong in the index, X.set_index([series, time])."
-    )
+    message = f"could not convert column 'kind' of dtype {dtype} to float: {advice}."
     with raises(ValueError, message):
         clone(transformer).fit(X)
 
