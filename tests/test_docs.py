@@ -90,6 +90,7 @@ def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
     assert drawn == {"diagnosis_epochs.png", "diagnosis_shares.png"}
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.parametrize(
     ("script", "page", "names"),
     [("pictures", "user_guide.md", "user_guide_*"), ("gallery", "displays.md", "gallery_*")],

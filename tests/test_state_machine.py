@@ -345,6 +345,7 @@ class Machine(RuleBasedStateMachine):
         np.testing.assert_array_equal(twin.predict(X), self.expected["predict"])
 
 
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.slow
 def test_no_order_of_calls_surprises():
     """Refused, interrupted, copied, updated: what is answered depends on what succeeded alone."""
