@@ -59,6 +59,7 @@ from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import Origins
@@ -219,17 +220,22 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Warn of the outliers of rows, if there are any: names the first one."""
         if outliers:
             row, j, value = outliers[0]
-            names, roles, i = self.series_, self.roles_, table.series[row]
+            i = table.series[row]
             validation.warn_of_outliers(
                 len(outliers),
-                (*roles.targets, *roles.past, *roles.known)[j - len(table.columns)],
                 value,
-                table.clock.labels(table.steps[[row]])[0],
-                None if names is None else names[i],
+                *self._named(table, outliers[0]),
                 usual=(usual.low[i, j], usual.high[i, j]),
                 missing=j < table.n_targets,
             )
         return table
+
+    def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
+        """Give the name of a column, and when and in which series something is there."""
+        names, roles, i = self.series_, self.roles_, table.series[place.row]
+        column = (*roles.targets, *roles.past, *roles.known)[place.column - len(table.columns)]
+        label = str(table.clock.labels(table.steps[[place.row]])[0])
+        return column, label if names is None else f"{label} of series {names[i]!r}"
 
     def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
         """Place the steps after the history, or after that of X."""
@@ -382,9 +388,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform not in (None, "auto")  # the user knows it
-        found = find_usual(
-            self.reader_.spread(table), targets=self.head_.in_units and not known_range
-        )
+        targets = self.head_.in_units and not known_range
+        table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
+        for change in changes[:1]:
+            validation.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
+        found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
         alone = settings.simple_path and not settings.linear_path  # they part the rows themselves

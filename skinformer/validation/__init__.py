@@ -201,6 +201,7 @@ from skinformer.validation.truth import (
     score_weight,
     truth_weight,
     warn_of_leaks,
+    warn_of_other_unit,
     warn_of_outliers,
 )
 
@@ -367,6 +368,7 @@ __all__ = [
     "warn_of_no_calendar",
     "warn_of_one_series",
     "warn_of_other_static",
+    "warn_of_other_unit",
     "warn_of_outliers",
     "warn_of_scaled_targets",
     "warn_of_silent_network",

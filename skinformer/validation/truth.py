@@ -33,6 +33,7 @@ __all__ = [
     "score_weight",
     "truth_weight",
     "warn_of_leaks",
+    "warn_of_other_unit",
     "warn_of_outliers",
 ]
 
@@ -187,20 +188,27 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
 
 def warn_of_outliers(
     count: int,
-    column: Hashable,
     value: float,
-    label: Any,
-    series: Hashable | None,
+    column: Hashable,
+    where: str,
     *,
     usual: tuple[float, float],
     missing: bool,
 ) -> None:
     """Warn of values that are not believed, because nothing like them was there."""
-    where = f"{label}" if series is None else f"{label} of series {series!r}"
     more = "" if count == 1 else f" (the first of {count} outliers)"
     done = "taken as missing" if missing else "replaced by an earlier value of the column"
     advice = "; if it is right, fit the logarithms (target_transform='log')" if missing else ""
     warn_user(
         f"{column!r}={value:g} at {where}{more} is {done}: {usual[0]:g} to {usual[1]:g} is usual "
         f"there, and one such value would bend all forecasts. Correct it{advice}.",
+    )
+
+
+def warn_of_other_unit(count: int, factor: float, column: Hashable, where: str) -> None:
+    """Warn of a series that is in another unit from some row on."""
+    more = "" if count == 1 else f" (the first of {count} such changes)"
+    warn_user(
+        f"{column!r} is {factor:g} times as large from {where} on{more}, at every hour: another "
+        f"unit. The rows before it are multiplied by {factor:g}; give all rows in one unit.",
     )
