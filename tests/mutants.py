@@ -44,7 +44,7 @@ CYCLE = "skinformer/timeline/cycle.py"
 CALENDAR = "skinformer/ridge/calendar.py"
 RIDGE_FIT = "skinformer/ridge/fit.py"
 PREDICTING = "skinformer/estimators/predicting.py"
-LINEAR_PATH = "skinformer/model/linear_path.py"
+LINEAR_PATH = "skinformer/ridge/linear_path.py"
 WINDOW_GAME = "skinformer/evaluation/window_game.py"
 
 
@@ -533,7 +533,7 @@ YEARS = [
     ),
     Mutant(
         "year: changes with a change of the window",
-        "skinformer/model/calendar_effect.py",
+        LINEAR_PATH,
         "out = out + level * self.year",
         "out = out + self.year",
         tests=("tests/ridge/test_calendar.py",),
@@ -621,8 +621,8 @@ PHASES = [
     Mutant(
         "phases: the network learns from maps that have seen the window",
         "skinformer/ridge/phases.py",
-        "(end, other._replace(phases=maps))",
-        "(end, other._replace(phases=found[-1]))",
+        "(end, replace(other, phases=maps))",
+        "(end, replace(other, phases=found[-1]))",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -663,8 +663,8 @@ PHASES = [
     Mutant(
         "phases: a warm start keeps what was found",
         HYBRID,
-        ', "path.phases."',
-        ', "path.phases.x"',
+        'name.startswith("path.")',
+        'name.startswith("path.x")',
         tests=("tests/estimators/test_phase_path.py",),
     ),
 ]

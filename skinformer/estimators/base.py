@@ -54,7 +54,7 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
-from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFits
 from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -420,7 +420,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
         self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
         self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
-        honest = honest_path(linear, timeline, sizes, tail, device=settings.device)
+        honest = honest_path(linear, timeline, tail, device=settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
         calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
@@ -448,7 +448,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         windows: tuple[Origins, Origins],
         missing: BoolArray | None,
         tail: IntArray | None,
-    ) -> tuple[LinearFit, LinearFit] | None:
+    ) -> LinearFits | None:
         """Fit the linear path, for training and final, if there is one."""
         if not settings.linear_path:
             return None

@@ -40,6 +40,7 @@ from skinformer.persistence.schema import Schema
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.spread import Spread
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
+from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.tabular.features import Columns, FeatureMaker
 from skinformer.tabular.fit import Member, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
@@ -71,11 +72,13 @@ _RECORDS = (
     LabelReader,
     Labels,
     Learnt,
+    LinearFit,
     Logistic,
     Member,
     ModelSizes,
     OwnRidges,
     NumberReader,
+    PhaseMaps,
     PointHead,
     QuantileHead,
     Ranges,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from skinformer.estimators.batches import WindowSource
 from skinformer.model.corrected import Corrected
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows

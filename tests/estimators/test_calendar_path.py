@@ -15,7 +15,7 @@ from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import predicting, simple_path, tabular_path
 from skinformer.estimators.plain import FILES, SCHEMA
 from skinformer.estimators.predicting import _OwnMaps
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
 

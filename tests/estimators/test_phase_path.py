@@ -135,10 +135,8 @@ def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     seen = []
     from skinformer.estimators import crosswise
 
-    real = crosswise.linear_module
-    monkeypatch.setattr(
-        crosswise, "linear_module", lambda sizes, fit: seen.append(fit) or real(sizes, fit)
-    )
+    real = crosswise.LinearPath
+    monkeypatch.setattr(crosswise, "LinearPath", lambda fit: seen.append(fit) or real(fit))
     model = fit(df[:TRAIN])
     assert len(seen) == 3
     weights = [each.phases.weights for each in seen]
@@ -168,7 +166,7 @@ def shorter(array):
         ("weights", lambda x: x[:, :-1]),
         ("weights", lambda x: x[..., :-1]),
         ("weights", lambda x: x * np.nan),
-        ("weights", lambda x: x.astype(np.float64)),
+        ("weights", lambda x: x.astype(np.int64)),
         ("weights", lambda x: x[:, : x.shape[1] - 9 * 2]),  # of one column, but two targets
         ("waves", lambda x: x[:0]),
         ("waves", lambda x: x[:, :0]),
