@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
+from skinformer.ensemble.predicting import _OwnMaps
 from skinformer.estimators import predicting, simple_path, tabular_path
 from skinformer.estimators.plain import FILES, SCHEMA
-from skinformer.estimators.predicting import _OwnMaps
 from skinformer.model.linear_path import LinearPath
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints

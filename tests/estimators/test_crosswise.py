@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor
+from skinformer.ensemble.out_of_fold import HonestPath
+from skinformer.ensemble.ridges import linear_module
 from skinformer.estimators import base
-from skinformer.estimators.crosswise import HonestPath
-from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge.calendar import CalendarEffect
 from skinformer.ridge.linear_fit import LinearFit
 

@@ -11,8 +11,8 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
+from skinformer.ensemble.ridges import choose_trust, linear_fit
 from skinformer.estimators import base, hybrid, joining
-from skinformer.estimators.hybrid import choose_trust, linear_fit
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import candidates

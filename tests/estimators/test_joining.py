@@ -9,9 +9,9 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
+from skinformer.ensemble.shares import Shares, judge, judging_origins
 from skinformer.estimators import joining
 from skinformer.estimators import shares as sharing
-from skinformer.estimators.shares import Shares, judge, judging_origins
 from skinformer.timeline.windows import Origins
 
 P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from skinformer.estimators.hybrid import load_linear
+from skinformer.ensemble.ridges import load_linear
 from skinformer.model.corrected import Corrected
 from skinformer.model.linear_path import KnownFuturePath, LinearPath
 from skinformer.ridge.linear_fit import LinearFit, mixed_rows

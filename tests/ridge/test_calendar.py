@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.estimators.hybrid import linear_module
+from skinformer.ensemble.ridges import linear_module
 from skinformer.ridge import calendar
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.linear_fit import LinearFit

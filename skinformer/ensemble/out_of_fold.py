@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.hybrid import linear_module, times_of
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ridges import linear_module, times_of
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
 from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
