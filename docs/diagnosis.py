@@ -17,8 +17,8 @@ from PIL import Image
 
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
-from skinformer.estimators.batches import needs_steps, window_source
-from skinformer.estimators.predicting import predict_windows
+from skinformer.ensemble.batches import needs_steps, window_source
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer

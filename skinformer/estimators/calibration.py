@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.ensemble.classical import fit_simple_path
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Rows
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.placement import after_history
@@ -27,9 +30,7 @@ from skinformer.estimators.ranges import (
     mean_size,
     volatility,
 )
-from skinformer.estimators.rolling import Observed, Rows
-from skinformer.estimators.settings import FitSettings
-from skinformer.estimators.simple_path import fit_simple_path
+from skinformer.estimators.rolling import Observed
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ranges.residuals import Residuals

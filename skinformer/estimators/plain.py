@@ -16,17 +16,17 @@ from skinformer.classes.logistic import Logistic
 from skinformer.classical.fit import ClassicalFit, Learnt
 from skinformer.classical.own import OwnRidges
 from skinformer.classical.ridges import SharedRidges
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.classes import JudgedClasses
+from skinformer.ensemble.classical import SimplePath
+from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.shares import Shares
 from skinformer.estimators.calibration import Calibration
-from skinformer.estimators.class_path import JudgedClasses
-from skinformer.estimators.head import ClassHead, PointHead, QuantileHead
-from skinformer.estimators.joining import Judged
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.ranges import Ranges
-from skinformer.estimators.shares import Shares
-from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.persistence import (

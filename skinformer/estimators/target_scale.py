@@ -18,12 +18,12 @@ import torch
 from sklearn.base import clone
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.fitting import cut_windows
-from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import linear_fit
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import WindowBatches
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import cut_windows
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.ridges import linear_fit
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.sums import Problem, gather

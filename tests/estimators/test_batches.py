@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.estimators.batches import WindowBatches, window_source
-from skinformer.estimators.fitting import FitBatches
-from skinformer.estimators.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
+from skinformer.ensemble.batches import WindowBatches, window_source
+from skinformer.ensemble.fitting import FitBatches
+from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFit
@@ -221,7 +221,7 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
 
 def test_a_network_with_a_small_share_draws_and_watches_fewer_windows(monkeypatch):
     """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
-    monkeypatch.setattr("skinformer.estimators.fitting._LEAST_DRAWN", 4)
+    monkeypatch.setattr("skinformer.ensemble.fitting._LEAST_DRAWN", 4)
     batches = FitBatches(make_batches(max_windows=20), make_batches(max_windows=20, seed=None))
     eased = batches.eased(0.5)
     assert (eased.training.n_drawn, eased.validation.n_drawn) == (10, 10)

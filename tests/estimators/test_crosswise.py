@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor
+from skinformer.ensemble.out_of_fold import HonestPath
 from skinformer.estimators import base
-from skinformer.estimators.crosswise import HonestPath
 from skinformer.ridge.calendar import CalendarEffect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.linear_path import LinearPath

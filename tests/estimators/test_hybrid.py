@@ -11,8 +11,10 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
-from skinformer.estimators import base, hybrid, joining
-from skinformer.estimators.hybrid import choose_trust, linear_fit
+from skinformer.ensemble import joining
+from skinformer.ensemble import ridges as hybrid
+from skinformer.ensemble.ridges import choose_trust, linear_fit
+from skinformer.estimators import base
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import candidates

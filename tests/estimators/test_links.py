@@ -20,7 +20,7 @@ import torch
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
-from skinformer.estimators import simple_path
+from skinformer.ensemble import classical as simple_path
 from skinformer.estimators.parts import PARTS
 from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer

@@ -9,8 +9,8 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from skinformer import InformerRegressor
-from skinformer.estimators import joining, naive_check
-from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble import joining, naive_check
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
 from skinformer.timeline.clock import clock_for
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows

@@ -53,7 +53,7 @@ def df():
 @pytest.fixture(scope="module")
 def model(df):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skinformer.estimators.simple_path._LONG", (0, 0))
+        patch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
         return fit(df[:TRAIN])
 
 

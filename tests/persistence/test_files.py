@@ -30,8 +30,8 @@ from skinformer import (
     SlidingWindow,
     VersionWarning,
 )
+from skinformer.ensemble.head import ClassHead
 from skinformer.estimators import saving
-from skinformer.estimators.head import ClassHead
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence import LABEL_KINDS, Codec, record_kinds, replacing
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer import validation
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_path import LinearPath

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import ModelSizes, build_module
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import WindowBatches
+from skinformer.ensemble.building import ModelSizes, build_module
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.fit import fit_linear_path

@@ -10,7 +10,7 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
-from skinformer.estimators.batches import WindowSource
+from skinformer.ensemble.batches import WindowSource
 from skinformer.model.corrected import Corrected
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import threads_for

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.hybrid import times_of
+from skinformer.ensemble.ridges import times_of
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray

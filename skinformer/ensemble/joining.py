@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.batches import WindowSource
-from skinformer.estimators.fitting import FitBatches, FitRows
-from skinformer.estimators.hybrid import choose_trust
-from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
-from skinformer.estimators.predicting import predict_windows
-from skinformer.estimators.settings import FitSettings
-from skinformer.estimators.shares import Shares, judge, judging_origins
-from skinformer.estimators.simple_path import SimplePath, fit_simple_path, label_rows
-from skinformer.estimators.tabular_path import (
+from skinformer.ensemble.batches import WindowSource
+from skinformer.ensemble.classical import SimplePath, fit_simple_path, label_rows
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.ridges import choose_trust
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.shares import Shares, judge, judging_origins
+from skinformer.ensemble.tabular import (
     Challenger,
     fit_tabular_path,
     forecast_windows,
