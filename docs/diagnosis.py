@@ -17,8 +17,9 @@ from PIL import Image
 
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
-from skinformer.estimators.batches import needs_steps, window_source
-from skinformer.estimators.predicting import predict_windows
+from skinformer.ensemble.batches import needs_steps, window_source
+from skinformer.ensemble.predicting import predict_windows
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
@@ -88,7 +89,7 @@ def measure(name, horizon, seed, folder):
     )  # fmt: skip
     with Watched() as watched:
         model.fit(table[:first])
-    tail, path = int(model.calibration_.tail[0]), model.calibration_.path
+    tail, path = int(model.calibration_.tail[0]), LinearPath(model.calibration_.path)
     final = model.module_.path
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_

@@ -29,12 +29,12 @@ TESTS = ["tests/estimators/test_links.py", "tests/test_recipes.py"]
 #: Imported once for all mutants.
 HEAVY = ["torch", "pandas", "sklearn.callback", "sklearn.metrics", "scipy.stats"]
 
-BUILDING = "skinformer/estimators/building.py"
+BUILDING = "skinformer/ensemble/building.py"
 SETTINGS = "skinformer/estimators/settings.py"
 PARTS = "skinformer/estimators/parts.py"
-HEAD = "skinformer/estimators/head.py"
-FITTING = "skinformer/estimators/fitting.py"
-HYBRID = "skinformer/estimators/hybrid.py"
+HEAD = "skinformer/ensemble/head.py"
+FITTING = "skinformer/ensemble/fitting.py"
+HYBRID = "skinformer/ensemble/ridges.py"
 BASE = "skinformer/estimators/base.py"
 TARGET_SCALE = "skinformer/estimators/target_scale.py"
 CALLBACKS = "skinformer/estimators/callbacks.py"
@@ -43,8 +43,8 @@ RECIPES = "skinformer/recipes.py"
 CYCLE = "skinformer/timeline/cycle.py"
 CALENDAR = "skinformer/ridge/calendar.py"
 RIDGE_FIT = "skinformer/ridge/fit.py"
-PREDICTING = "skinformer/estimators/predicting.py"
-LINEAR_PATH = "skinformer/model/linear_path.py"
+PREDICTING = "skinformer/ensemble/predicting.py"
+LINEAR_PATH = "skinformer/ridge/linear_path.py"
 WINDOW_GAME = "skinformer/evaluation/window_game.py"
 
 
@@ -184,14 +184,14 @@ LINKS = [
     ),
     Mutant(
         "reads: not when dropout is on",
-        "skinformer/estimators/seen_network.py",
+        "skinformer/evaluation/seen_network.py",
         "network(past, module.guide(future, found), *times)",
         "network(past, future, *times)",
         tests=("tests/evaluation/test_dropout_samples.py",),
     ),
     Mutant(
         "reads: not for attention maps",
-        "skinformer/estimators/seen_network.py",
+        "skinformer/evaluation/seen_network.py",
         "predict_windows(self._guided(recorder), self._source, some)",
         "predict_windows(recorder, self._source, some)",
         tests=("tests/evaluation/test_attention_maps.py",),
@@ -205,21 +205,21 @@ LINKS = [
     ),
     Mutant(
         "trees: prove themselves by few long forecasts",
-        "skinformer/estimators/tabular_path.py",
+        "skinformer/ensemble/tabular.py",
         "sees_more or stretches.max() + 1 == MOST_STRETCHES",
         "True",
         tests=("tests/tabular/test_proof.py",),
     ),
     Mutant(
         "trees: with drivers, too, need every stretch",
-        "skinformer/estimators/tabular_path.py",
+        "skinformer/ensemble/tabular.py",
         "sees_more = rows.sizes.n_known > 0 or",
         "sees_more =",
         tests=("tests/tabular/test_proof.py",),
     ),
     Mutant(
         "trees: so does a regressor of the user's",
-        "skinformer/estimators/tabular_path.py",
+        "skinformer/ensemble/tabular.py",
         " or not isinstance(settings.regressor, str)",
         "",
         tests=("tests/tabular/test_proof.py",),
@@ -474,7 +474,7 @@ EFFECTS = [
     ),
     Mutant(
         "calendar: judged without the hours",
-        "skinformer/estimators/tabular_path.py",
+        "skinformer/ensemble/tabular.py",
         "path(*inputs[:4])",
         "path(*inputs[:2])",
         tests=("tests/estimators/test_calendar_path.py",),
@@ -533,7 +533,7 @@ YEARS = [
     ),
     Mutant(
         "year: changes with a change of the window",
-        "skinformer/model/calendar_effect.py",
+        LINEAR_PATH,
         "out = out + level * self.year",
         "out = out + self.year",
         tests=("tests/ridge/test_calendar.py",),
@@ -621,8 +621,8 @@ PHASES = [
     Mutant(
         "phases: the network learns from maps that have seen the window",
         "skinformer/ridge/phases.py",
-        "(end, other._replace(phases=maps))",
-        "(end, other._replace(phases=found[-1]))",
+        "(end, replace(other, phases=maps))",
+        "(end, replace(other, phases=found[-1]))",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -663,8 +663,8 @@ PHASES = [
     Mutant(
         "phases: a warm start keeps what was found",
         HYBRID,
-        ', "path.phases."',
-        ', "path.phases.x"',
+        'name.startswith("path.")',
+        'name.startswith("path.x")',
         tests=("tests/estimators/test_phase_path.py",),
     ),
 ]
@@ -693,7 +693,7 @@ COSTS = [
     ),
     Mutant(
         "cost: no doubt of trees",
-        "skinformer/estimators/tabular_path.py",
+        "skinformer/ensemble/tabular.py",
         "doubt=doubt",
         "doubt=0.0",
         tests=("tests/estimators/test_joining.py",),

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from skinformer import InformerRegressor
-from skinformer.estimators.fitting import cut_windows, window_batches
+from skinformer.ensemble.fitting import cut_windows, window_batches
 from skinformer.estimators.settings import read_settings
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.model.probsparse import ProbSparseAttention

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skinformer import Block, InformerClassifier, InformerRegressor, recipes
-from skinformer.estimators.head import ClassHead, PointHead
+from skinformer.ensemble.head import ClassHead, PointHead
 from skinformer.estimators.settings import read_settings
 
 #: What a recipe leaves open: the data and their lengths, the budget, the machine.

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
 from skinformer.algebra import eigenvectors, product
-from skinformer.estimators.predicting import predict_windows
+from skinformer.ensemble.predicting import predict_windows
 from skinformer.tabular.regressors import ready
 from skinformer.threads import threads_for
 
@@ -163,7 +163,7 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         sys.modules["skinformer.training.step"].clip_and_step,
     )
     asked = []
-    forward = "skinformer.estimators.predicting._forward"
+    forward = "skinformer.ensemble.predicting._forward"
     with mock.patch(
         forward, side_effect=lambda m, i: asked.append(torch.get_num_threads()) or m(*i)
     ):

@@ -22,9 +22,9 @@ from torch import distributed
 import skinformer
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
+from skinformer.ensemble.building import build_module
+from skinformer.ensemble.fitting import cut_windows, window_batches
 from skinformer.estimators import base
-from skinformer.estimators.building import build_module
-from skinformer.estimators.fitting import cut_windows, window_batches
 from skinformer.estimators.settings import read_settings
 from skinformer.model.dropout import draws_of_batch
 from skinformer.training.step import accumulate_gradients

@@ -10,20 +10,27 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from skinformer import ranks, validation
-from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
-from skinformer.estimators.building import model_sizes
-from skinformer.estimators.calibration import Calibration
-from skinformer.estimators.callbacks import EpochTasks, training_course
-from skinformer.estimators.crosswise import N_APART, honest_path
-from skinformer.estimators.exported import ExportMixin
-from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.fitting import (
+from skinformer.ensemble.building import model_sizes
+from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.fitting import (
     FitBatches,
     FitRows,
     cut_windows,
     find_tail,
     window_batches,
 )
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.jury import find_challenger, join
+from skinformer.ensemble.out_of_fold import N_APART, honest_path
+from skinformer.ensemble.predicting import PREDICTION_CHUNK
+from skinformer.ensemble.ridges import linear_fit, start_module
+from skinformer.ensemble.settings import FitSettings
+from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
+from skinformer.estimators.calibration import Calibration
+from skinformer.estimators.callbacks import EpochTasks, training_course
+from skinformer.estimators.exported import ExportMixin
+from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.future import (
     after_observed,
@@ -33,18 +40,12 @@ from skinformer.estimators.future import (
     without_early,
     without_later,
 )
-from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import linear_fit, start_module
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.jury import find_challenger, join
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.placement import after_history
-from skinformer.estimators.predicting import PREDICTION_CHUNK
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
-from skinformer.estimators.settings import FitSettings, changed_network, read_settings
-from skinformer.estimators.simple_path import for_rows
+from skinformer.estimators.settings import changed_network, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
@@ -54,7 +55,7 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
-from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFits
 from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -428,7 +429,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
         self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
         self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
-        honest = honest_path(linear, timeline, sizes, tail, device=settings.device)
+        honest = honest_path(linear, timeline, tail, device=settings.device)
         batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
         calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
@@ -456,7 +457,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         windows: tuple[Origins, Origins],
         missing: BoolArray | None,
         tail: IntArray | None,
-    ) -> tuple[LinearFit, LinearFit] | None:
+    ) -> LinearFits | None:
         """Fit the linear path, for training and final, if there is one."""
         if not settings.linear_path:
             return None

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.ensemble.classical import fit_simple_path
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Rows
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.placement import after_history
@@ -27,15 +30,14 @@ from skinformer.estimators.ranges import (
     mean_size,
     volatility,
 )
-from skinformer.estimators.rolling import Observed, Rows
-from skinformer.estimators.settings import FitSettings
-from skinformer.estimators.simple_path import fit_simple_path
+from skinformer.estimators.rolling import Observed
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.runs import N_TRAILING, Runs, choose_runs, run_distance, trailing_sizes
 from skinformer.ranges.spread import fit_spread
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -89,7 +91,7 @@ class Calibration:
     n_rows: of each series that the fit saw.
     """
 
-    path: LinearPath | None
+    path: LinearFit | None
     tail: IntArray | None
     alone: bool
     n_rows: IntArray
@@ -102,11 +104,11 @@ class Calibration:
         tail: IntArray | None,
         settings: FitSettings,
     ) -> Calibration:
-        """Keep what a fit is about to change, with a copy of the path on the CPU.
+        """Keep what a fit is about to change.
 
         The module's path is not fitted again yet. The tail is the row at which each series' begins.
         """
-        path = copy.deepcopy(module.path).cpu() if isinstance(module, Corrected) else None
+        path = module.path.fit if isinstance(module, Corrected) else None
         alone = settings.train_network and not settings.linear_path
         return cls(path, tail, alone, np.diff(timeline.first_row))
 
@@ -126,7 +128,7 @@ class Calibration:
             return calibrate(forecaster, None)
         module = copy.deepcopy(forecaster.module)
         if isinstance(module, Corrected) and self.path is not None:
-            module.path = copy.deepcopy(self.path).to(forecaster.device)
+            module.path = LinearPath(self.path).to(forecaster.device)
         return calibrate(forecaster, before_refit(forecaster, module, self.tail))
 
 

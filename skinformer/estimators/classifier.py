@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from skinformer import validation
+from skinformer.ensemble.classes import JudgedClasses
+from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
-from skinformer.estimators.class_path import JudgedClasses
-from skinformer.estimators.head import ClassHead
 from skinformer.estimators.parts import PARTS, Attention, Block, MemorySaving
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.timeline.arrays import AnyArray, Float64Array

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from skinformer import validation
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
 from skinformer.estimators.state import FittedState
 from skinformer.model.key_sampler import fix_keys
 from skinformer.model.served import ServedForecast, Units

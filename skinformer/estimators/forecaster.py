@@ -9,21 +9,20 @@ import numpy as np
 import torch
 
 from skinformer import validation
-from skinformer.estimators.batches import window_source
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.class_path import ClassForecaster, JudgedClasses
-from skinformer.estimators.head import ClassHead, Head
+from skinformer.ensemble.batches import window_source
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.classes import ClassForecaster, JudgedClasses
+from skinformer.ensemble.head import ClassHead, Head
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.joint import JointForecaster
+from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
+from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.holes import LONGEST_CHAIN
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.predicting import WindowPredictor, prediction_threads
 from skinformer.estimators.rolling import (
-    Forecaster,
     HeldValues,
     Layout,
     Observed,
-    Rows,
     fill_truths,
     roll,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer import validation
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
 from skinformer.estimators.placement import Placement, find_early
 from skinformer.estimators.rolling import Observed
 from skinformer.timeline.arrays import IntArray

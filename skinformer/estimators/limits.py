@@ -7,9 +7,9 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.tabular.trees import Trees
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import FIELDS
@@ -20,7 +20,6 @@ _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
-_BUFFERS: dict[str, Any] = {"places": IntArray}
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
@@ -28,20 +27,8 @@ ANNOTATIONS: dict[str, Any] = {
         | {"calendar_sizes": tuple[int, ...]},
         "weights": dict[str, Float32Array],
     },
-    "LinearPath": {
-        **dict.fromkeys(("own", "mixed", "effect"), Float32Array),
-        "mixed_len": int,
-        "calendar": (
-            _BUFFERS | dict.fromkeys(("level", "known", "bounds", "year"), Float32Array),
-            None,
-        ),
-        "phases": (
-            _BUFFERS | dict.fromkeys(("waves", "own", "others", "weights"), Float32Array),
-            None,
-        ),
-    },
     "Corrected": {
-        "path": LinearPath,
+        "path": LinearFit,
         "network": Informer,
         "trust": Float32Array,
         "middle": (int, None),
@@ -99,20 +86,16 @@ LIMITS: dict[str, str] = {
     "Roles.static": "[n_static]",
     "Roles.links": "[0|n_labels]",
     # the network, and what it corrects
-    "LinearPath.own": f"[1|n_targets Seen pred_len] {_WEIGHT}",
-    "LinearPath.mixed": f"[Mixed Outputs] {_WEIGHT}",
-    "LinearPath.mixed_len": "0..seq_len",
-    "LinearPath.effect": f"[0|n_known n_targets] {_WEIGHT}",
-    "LinearPath.calendar.places": "[Fields 60] 0..1e9",
-    "LinearPath.calendar.level": f"[Cells n_targets] {_WEIGHT}",
-    "LinearPath.calendar.known": f"[Times 0|n_known n_targets] {_WEIGHT}",
-    "LinearPath.calendar.bounds": f"[2 0|n_known] {_VALUE}",
-    "LinearPath.calendar.year": f"[Days Each 0|n_targets] {_WEIGHT}",
-    "LinearPath.phases.places": "[Phased 60] 0..1e9",
-    "LinearPath.phases.waves": f"[Turns Waves] {_WEIGHT}",
-    "LinearPath.phases.own": f"[Read Own] {_WEIGHT}",
-    "LinearPath.phases.others": f"[Read Others] {_WEIGHT}",
-    "LinearPath.phases.weights": f"[n_targets Width pred_len] {_WEIGHT}",
+    "LinearFit.own": f"[1|n_targets Seen pred_len] {_WEIGHT}",
+    "LinearFit.mixed": f"[Mixed Outputs] {_WEIGHT}",
+    "LinearFit.mixed_len": "0..seq_len",
+    "LinearFit.effect": f"[n_known n_targets] {_WEIGHT}",
+    "LinearFit.blend": "0..1.001",
+    "PhaseMaps.places": "[Fields 60] 0..1e9",
+    "PhaseMaps.waves": f"[Turns Waves] {_WEIGHT}",
+    "PhaseMaps.own": f"[Read Own] {_WEIGHT}",
+    "PhaseMaps.others": f"[Read Others] {_WEIGHT}",
+    "PhaseMaps.weights": f"[n_targets Width pred_len] {_WEIGHT}",
     "CalendarEffect.level": f"[Cells Targets] {_WEIGHT}",
     "CalendarEffect.known": f"[Times Known Targets] {_WEIGHT}",
     "CalendarEffect.bounds": f"[2 Known] {_VALUE}",
@@ -234,33 +217,32 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
 def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
     """Every cell lies in its table."""
     n_cells, n_times = len(calendar.level), len(calendar.known)
-    n_days, n_each, _ = calendar.year.shape
-    if not (n_cells and n_times and n_each) or n_cells % n_times or (n_days and n_cells % n_each):
+    n_days, n_each, n_targets = calendar.year.shape
+    if not (n_cells and n_times and n_each) or n_cells % n_times:
+        return False
+    if n_days and (n_cells % n_each or n_targets != calendar.level.shape[1]):
         return False
     return bool(calendar.places.max(axis=1, initial=0).sum() < n_cells * max(n_days, 1))
 
 
 def _path_agrees(path: Any, sizes: Sizes) -> bool:
     """No map reads before the window, or more columns and fields than there are."""
-    n_inputs, n_seen = sizes["n_columns"], [path.own.shape[1], path.mixed_len]
-    shape = ((path.mixed_len + 1) * n_inputs + 1) * bool(path.mixed_len), path.mixed.shape[1]
-    fits = path.mixed.shape == shape and n_seen[0] > 0
-    calendar, phases = path.calendar, path.phases
+    n_inputs, n_targets, n_fields = (sizes[n] for n in ("n_columns", "n_targets", "n_fields"))
+    n_seen, calendar, phases = [path.own.shape[1], path.mixed_len], path.calendar, path.phases
+    n_features = ((path.mixed_len + 1) * n_inputs + 1) * bool(path.mixed_len)
+    fits = path.mixed.shape == (n_features, sizes["pred_len"] * n_targets) and n_seen[0] > 0
     if calendar is not None:
-        fits = fits and calendar.known.shape[1] in (0, len(path.effect))
-        fits = fits and 0 < len(calendar.places) <= sizes["n_fields"]
-    elif len(path.effect) != sizes["n_known"]:
-        return False
-    if path.mixed_len and shape[1] != sizes["pred_len"] * sizes["n_targets"]:
-        return False
+        fits = fits and calendar.known.shape[1] in (0, sizes["n_known"])
+        fits = fits and calendar.level.shape[1] == n_targets
+        fits = fits and 0 < len(calendar.places) <= n_fields
     if phases is not None:
         n_own, n_others = phases.own.shape[1], phases.others.shape[1]
         n_read, rest = divmod(phases.weights.shape[1], max(phases.waves.shape[1], 1))
-        n_columns = (n_read - n_own - 1) / n_others if n_others else sizes["n_targets"]
+        n_columns = (n_read - n_own - 1) / n_others if n_others else n_targets
         n_seen.append(len(phases.own))
         fits = fits and not rest and len(phases.waves) > 0 and len(phases.own) > 0
-        fits = fits and n_columns in range(sizes["n_targets"], n_inputs + 1)
-        fits = fits and len(phases.places) <= sizes["n_fields"]
+        fits = fits and n_columns in range(n_targets, n_inputs + 1)
+        fits = fits and len(phases.places) <= n_fields
         fits = fits and (n_others or n_read == n_own + 1)
     return bool(fits and max(n_seen) <= sizes["seq_len"])
 
@@ -343,7 +325,6 @@ RULES: dict[str, Rule] = {
     "Timeline": _rows_agree,
     "Scaler": lambda scaler, _: (np.abs(scaler.mean) <= 1e15 * scaler.scale).all(),
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
-    "LinearPath.calendar": lambda found, _: found is None or _calendar_is_whole(found, _),
     "ReadyRegressor": _reads_what_it_used,
     "SharedRidges": _ridges_agree,
     "SimplePath": lambda path, sizes: (
@@ -351,7 +332,7 @@ RULES: dict[str, Rule] = {
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
     ),
     "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
-    "LinearPath": _path_agrees,
+    "LinearFit": _path_agrees,
     "Roles": _names_agree,
     "fitted": _attributes_agree,
     "Member.regressor": lambda found, _: hasattr(found, "used"),

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import skinformer
+from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.classifier import InformerClassifier
-from skinformer.estimators.head import ClassHead
 from skinformer.estimators.plain import read
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (

@@ -7,12 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
-from skinformer.model.phase_maps import PhaseMaps
 from skinformer.persistence import Kind, ModelFileError, NotPlainError
+from skinformer.ridge.linear_path import LinearPath
 
 __all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
 
@@ -20,7 +18,6 @@ __all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
 #: that no byte of the file stands for.
 _MOST_CODES = 1 << 26
 _GENERATOR = "_extra_state"
-_BUFFERS = ("own", "mixed", "effect")
 
 
 def _network_apart(network: Informer) -> dict[str, Any]:
@@ -74,78 +71,18 @@ def _values(network: Informer) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
 
 
-def _path_apart(path: LinearPath) -> dict[str, Any]:
-    buffers = {name: getattr(path, name).cpu().numpy() for name in _BUFFERS}
-    found = {
-        name: part
-        if part is None
-        else {n: value.cpu().numpy() for n, value in part.named_buffers()}
-        for name, part in (("calendar", path.calendar), ("phases", path.phases))
-    }
-    return buffers | {"mixed_len": path.mixed_len} | found
-
-
-def _calendar_together(given: Any) -> CalendarEffect:
-    """Build an effect of tables whose sizes agree."""
-    values = {name: torch.from_numpy(value) for name, value in given.items()}
-    numbers = dict(zip(("n_times", "n_known", "n_targets"), values["known"].shape, strict=True))
-    n_days, n_each, _ = values["year"].shape
-    effect = CalendarEffect(
-        len(values["places"]), n_cells=len(values["level"]), year=(n_days, n_each), **numbers
-    )
-    for name, own in effect.named_buffers():
-        own.copy_(values[name])
-    return effect
-
-
-def _phases_together(given: Any) -> PhaseMaps:
-    """Build maps that read what they say, of as many columns as they have weights for."""
-    values = {name: torch.from_numpy(value) for name, value in given.items()}
-    maps = PhaseMaps.of_shapes(values)
-    for name, own in maps.named_buffers():
-        own.copy_(values[name])
-    return maps
-
-
-def _path_together(given: Any) -> LinearPath:
-    own, mixed, effect = (torch.from_numpy(given[name]) for name in _BUFFERS)
-    n_known, n_targets = effect.shape
-    calendar, phases = given["calendar"], given["phases"]
-    path = LinearPath(
-        n_targets=n_targets,
-        n_known=n_known,
-        n_inputs=1,
-        n_groups=0,
-        mixed_len=0,
-        seq_len=0,
-        pred_len=own.shape[2],
-        calendar=None if calendar is None else _calendar_together(calendar),
-        phases=None if phases is None else _phases_together(phases),
-    )
-    path.mixed_len = int(given["mixed_len"])
-    path.own, path.mixed, path.effect = own, mixed, effect
-    return path.eval()
-
-
 def _corrected_apart(module: Corrected) -> dict[str, Any]:
-    trust = module.trust.cpu().numpy()
-    parts = {"path": module.path, "network": module.network}
-    return {**parts, "trust": trust, "middle": module.middle}
+    parts = {"path": module.path.fit, "network": module.network}
+    return {**parts, "trust": module.trust.cpu().numpy(), "middle": module.middle}
 
 
 def _corrected_together(given: Any) -> Corrected:
-    module = Corrected(given["path"], given["network"], middle=given["middle"])
+    module = Corrected(LinearPath(given["path"]), given["network"], middle=given["middle"])
     module.trust.copy_(torch.from_numpy(given["trust"]))
     return module.eval()
 
 
-_OTHER_KINDS = [
-    Kind("LinearPath", LinearPath, _path_apart, _path_together),
-    Kind("Corrected", Corrected, _corrected_apart, _corrected_together),
-]
+_CORRECTED = Kind("Corrected", Corrected, _corrected_apart, _corrected_together)
 #: In files, and in pickles.
-MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), *_OTHER_KINDS]
-RESUMABLE_KINDS = [
-    Kind("Informer", Informer, _resumable_apart, _resumable_together),
-    *_OTHER_KINDS,
-]
+MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _CORRECTED]
+RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _CORRECTED]

@@ -16,17 +16,17 @@ from skinformer.classes.logistic import Logistic
 from skinformer.classical.fit import ClassicalFit, Learnt
 from skinformer.classical.own import OwnRidges
 from skinformer.classical.ridges import SharedRidges
-from skinformer.estimators.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.classes import JudgedClasses
+from skinformer.ensemble.classical import SimplePath
+from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.shares import Shares
 from skinformer.estimators.calibration import Calibration
-from skinformer.estimators.class_path import JudgedClasses
-from skinformer.estimators.head import ClassHead, PointHead, QuantileHead
-from skinformer.estimators.joining import Judged
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.ranges import Ranges
-from skinformer.estimators.shares import Shares
-from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.persistence import (
@@ -40,6 +40,7 @@ from skinformer.persistence.schema import Schema
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.spread import Spread
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
+from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.tabular.features import Columns, FeatureMaker
 from skinformer.tabular.fit import Member, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
@@ -71,11 +72,13 @@ _RECORDS = (
     LabelReader,
     Labels,
     Learnt,
+    LinearFit,
     Logistic,
     Member,
     ModelSizes,
     OwnRidges,
     NumberReader,
+    PhaseMaps,
     PointHead,
     QuantileHead,
     Ranges,

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from skinformer.ensemble.head import Head, PointHead
+from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.head import Head, PointHead
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.rolling import Forecaster, Observed, Rows
+from skinformer.estimators.rolling import Observed
 from skinformer.ranges.residuals import Residuals
 from skinformer.ranges.runs import N_TRAILING, trailing_origins, trailing_sizes
 from skinformer.ranges.spread import Spread

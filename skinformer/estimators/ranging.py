@@ -10,8 +10,8 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from skinformer import validation
+from skinformer.ensemble.head import Head
 from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.head import Head
 from skinformer.estimators.placement import Placement
 from skinformer.estimators.ranges import RangeForecaster, Ranges
 from skinformer.estimators.rolling import Observed

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import estimator_html_repr
 
 from skinformer import validation
+from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
-from skinformer.estimators.head import Head, PointHead, QuantileHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.estimators.picture import forecast_picture
 from skinformer.estimators.ranging import AskedSteps, RangesMixin

@@ -9,13 +9,14 @@ truths in a context are filled first, by the rule of `holes`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.estimators.head import Head
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
 from skinformer.estimators.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
@@ -23,36 +24,14 @@ from skinformer.timeline.timeline import Timeline, fill_forward
 from skinformer.timeline.windows import origins_between
 
 __all__ = [
-    "Forecaster",
     "HeldValues",
     "Layout",
     "Observed",
     "RollingForecast",
-    "Rows",
     "block_starts",
     "fill_truths",
     "roll",
 ]
-
-
-class Rows(NamedTuple):
-    """Consecutive rows of every track, from its first context to its last block.
-
-    values: (n_rows, n_columns), standardised; before the first known target the training mean
-    stands.
-    track, steps: (n_rows,), the track and the step of each row.
-    begin: (n_tracks,), the first row of each track with a known target.
-    """
-
-    values: Float32Array
-    track: IntArray
-    steps: IntArray
-    begin: IntArray
-
-
-#: Forecasts windows, which begin at the given rows: outputs of shape
-#: (n, pred_len, n_targets, *layout.head.outputs).
-Forecaster = Callable[[Rows, IntArray], Float32Array]
 
 
 class Observed(NamedTuple):

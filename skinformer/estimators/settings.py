@@ -1,15 +1,15 @@
-"""What a fit is told: frozen values, read from the parameters once, at its start."""
+"""Parameters of an estimator, checked against one another and resolved once, at a fit's start."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 
 from skinformer import validation
-from skinformer.estimators.head import ClassHead, Head
+from skinformer.ensemble.head import ClassHead, Head
+from skinformer.ensemble.settings import FitSettings, NetworkSettings
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.model.patches import n_patches
@@ -18,8 +18,6 @@ from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
 
 __all__ = [
-    "FitSettings",
-    "NetworkSettings",
     "as_stopping",
     "changed_network",
     "read_settings",
@@ -58,70 +56,6 @@ _OF_NETWORK = (
 
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkSettings:
-    """What the user, not the data, decides about the network: arguments of `Informer`."""
-
-    d_model: int
-    n_heads: int
-    n_encoder_layers: int
-    n_decoder_layers: int
-    d_ff: int
-    dropout: float
-    activation: str
-    norm: str
-    norm_first: bool
-    attention: str
-    decoder_attention: str
-    factor: float
-    qk_norm: bool
-    output_gate: bool
-    distil: bool
-    bias: bool
-    position: str
-    mask_embedding: bool
-    window_norm: bool
-    init: str
-    gradient_checkpointing: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitSettings:
-    """
-    Everything that a fit is told besides the rows and what their columns are.
-
-    Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
-    for the calendar and early stopping.
-    """
-
-    head: Head
-    network: NetworkSettings
-    trainer: TrainerSettings
-    seq_len: int
-    label_len: int | None
-    pred_len: int
-    patch_len: int
-    calendar: Literal["auto"] | list[str] | None
-    embeddings: tuple[str, ...]
-    target_transform: Any
-    linear_path: bool
-    simple_path: bool
-    """Whether classical forecasters take part, as far as series are short enough for them."""
-    class_path: bool
-    """Whether forecasts of classes start from frequencies, transitions and a logistic map."""
-    regressor: Any
-    """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
-    train_network: bool = True
-    """Whether there are rows enough for a network to prove anything."""
-    early_stopping: bool | Literal["auto"]
-    validation_fraction: float
-    batch_size: int
-    """Windows in memory at once."""
-    max_windows: int | None
-    checkpoint: Any
-    device: torch.device
 
 
 def read_settings(estimator: Parameters, head: Head) -> FitSettings:

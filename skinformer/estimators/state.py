@@ -9,10 +9,10 @@ from skinformer.estimators.parameters import Parameters
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skinformer.estimators.building import ModelSizes
+    from skinformer.ensemble.building import ModelSizes
+    from skinformer.ensemble.head import Head
+    from skinformer.ensemble.joining import Judged
     from skinformer.estimators.calibration import Calibration
-    from skinformer.estimators.head import Head
-    from skinformer.estimators.joining import Judged
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader

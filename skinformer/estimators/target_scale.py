@@ -18,12 +18,12 @@ import torch
 from sklearn.base import clone
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.fitting import cut_windows
-from skinformer.estimators.head import Head
-from skinformer.estimators.hybrid import linear_fit
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import WindowBatches
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import cut_windows
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.ridges import linear_fit
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.sums import Problem, gather
@@ -199,7 +199,7 @@ def _held_out(
         timeline, short, windows, missing=missing, tail=tail, refit=False, n_most=n_most
     )[0]
     problem = Problem(
-        timeline.values, timeline.weight, None, 1, short.seq_len, pred_len, fit.effect
+        timeline.values, timeline.weight, None, 1, short.seq_len, pred_len, np.zeros((0, 1))
     )
     origins = windows[1].thinned(min(_MAX_WINDOWS, 1 + _MAX_VALUES // pred_len))
     series = timeline.series_of(origins)
@@ -212,7 +212,7 @@ def _held_out(
         n = len(part.last)
         rows, owner, place = window_rows(origins[:n], pred_len), series[:n], stretch[:n]
         origins, series, stretch = origins[n:], series[n:], stretch[n:]
-        forecast = part.past[:, :, 0] @ fit.own[0] + part.last
+        forecast = fit.blended(part)[..., 0] + part.last
         each = np.repeat(owner, pred_len)
         forecast = scaler.inverse(forecast.reshape(-1, 1), each).reshape(n, pred_len)
         known = part.weight[:, :, 0]

@@ -14,8 +14,8 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.rolling import block_starts
-from skinformer.estimators.seen import SeenWindow, WindowModel, WindowRecorder
 from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.seen import SeenWindow, WindowModel, WindowRecorder
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["AskedForecasts", "ask", "asked_steps", "labels_of", "seen_windows"]

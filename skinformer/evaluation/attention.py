@@ -11,10 +11,10 @@ import pandas as pd
 
 from skinformer import validation
 from skinformer.estimators.base import BaseInformer
-from skinformer.estimators.seen import WindowRecorder
-from skinformer.estimators.seen_network import SeenNetwork
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.asked import asked_steps, labels_of, seen_windows
+from skinformer.evaluation.seen import WindowRecorder
+from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock

@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from skinformer import validation
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.estimators.seen_network import SeenNetwork
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.asked import ask
+from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["dropout_samples"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.estimators.seen import WindowModel
+from skinformer.evaluation.seen import WindowModel
 from skinformer.evaluation.shapley import (
     all_coalitions,
     along_orders,

@@ -1,10 +1,11 @@
 """A forecast found in closed form, and a network that corrects it."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
 from skinformer.model.outputs import match_axes
 
 __all__ = ["Corrected"]
@@ -62,8 +63,9 @@ class Corrected(nn.Module):
     """
 
     trust: Tensor
+    path: Any
 
-    def __init__(self, path: LinearPath, network: Informer, *, middle: int | None = None) -> None:
+    def __init__(self, path: nn.Module, network: Informer, *, middle: int | None = None) -> None:
         super().__init__()
         self.path, self.network, self.middle = path, network, middle
         self.register_buffer("trust", torch.ones(()))

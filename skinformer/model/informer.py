@@ -12,7 +12,7 @@ from skinformer.model.decoder import Decoder, DecoderLayer
 from skinformer.model.embedding import StepEmbedding
 from skinformer.model.encoder import Encoder, EncoderLayer
 from skinformer.model.initialization import initialize, without_draws
-from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.outputs import match_axes
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics

@@ -13,7 +13,7 @@ from skinformer.model.decoder import Decoder
 from skinformer.model.dropout import reseed
 from skinformer.model.encoder import Encoder
 from skinformer.model.key_sampler import make_generator
-from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 

@@ -236,7 +236,7 @@ def _amount(text: str, sizes: Sizes) -> float:
 
 def _check_array(array: AnyArray, hint: Any, text: str, place: str, sizes: Sizes) -> None:
     kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
-    if kind is not Any and array.dtype != kind:
+    if kind is not Any and not np.issubdtype(array.dtype, kind):
         raise ModelFileError(f"its {place} has numbers of another type")
     shape, _, low, high, unknown = _limit(text)
     _check_shape(array.shape, shape, place, sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mi
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
 from skinformer.ridge.effect import known_effect
-from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.ridge.year import year_effect
@@ -48,15 +49,15 @@ def fit_linear_path(
     tail: int | None,
     refit: bool,
     n_apart: int = 0,
-) -> tuple[LinearFit, LinearFit]:
+) -> LinearFits:
     """Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
 
     problem: the rows; its `effect` is found here.
     origins, steps: all windows, those of the validation tail included, and the time of each.
     tail: the time at which the validation tail begins; None for no tail.
-    refit: whether the winners are fitted again with the tail, as the second result.
-    n_apart: equal times, at least 2, that the first fit is to have a fit `apart` for each, and by
-    which candidates are judged; 0 for none.
+    refit: whether the winners are fitted again with the tail.
+    n_apart: equal times, at least 2, for each of which there is a fit `apart`, and by which
+    candidates are judged; 0 for none.
 
     Candidates are compared on four stretches: the tail and three equal parts of the second half of
     the training rows (without a tail, four of them). Before each stretch they are solved from
@@ -82,10 +83,8 @@ def fit_linear_path(
         stretches += [] if stretch is None else [stretch]
     weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
     before = after = _blend(competition, *weights)
-    if len(ends):
-        # Learnt anew: the sums of all times beside each other would be several times the memory.
-        fits = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
-        before = before._replace(apart=tuple(zip(ends.tolist(), fits, strict=True)))
+    # Learnt anew: the sums of all times beside each other would be several times the memory.
+    others = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
     late = origins[:0]
     if refit and n_training < len(origins):
         late = _like_before(problem, origins, n_training)
@@ -94,13 +93,14 @@ def fit_linear_path(
         if problem.calendar is not None:
             # The newest holiday, too.
             everything = np.append(origins[:n_training], late)
-            after = after._replace(calendar=find(bare, everything).calendar)
-    if before.apart and tail is not None:
+            after = replace(after, calendar=find(bare, everything).calendar)
+    apart = tuple(zip(ends.tolist(), others, strict=True))
+    fits = LinearFits(before, after, apart)
+    if apart and tail is not None:
         held_out = steps >= tail
         within = origins[held_out], steps[held_out]
-        before, last = find_phases(problem, before, training, within, late)
-        after = after._replace(phases=last)
-    return before, after
+        fits = find_phases(problem, fits, training, within, late)
+    return fits
 
 
 def _find_effect(
@@ -396,14 +396,16 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     problem, candidates = competition.problem, competition.candidates
     pairs = list(zip(candidates, weights, strict=True))
     own = np.zeros((competition.columns.n_groups, problem.seq_len, problem.pred_len))
-    mixed = None if competition.mixed is None else np.zeros(competition.mixed.cross.shape[1:])
+    sums, none = competition.mixed, np.zeros((0, problem.pred_len * problem.n_targets))
+    mixed = none if sums is None else np.zeros(sums.cross.shape[1:])
     for candidate, ridge in competition.solve(skip=[c for c, w in pairs if w < _NEGLIGIBLE]):
         place = candidates.index(candidate)
         maps = weights[place] * ridge.solve(STRENGTHS[chosen[place]])
         used = competition.features(candidate)
-        if candidate.kind == "mixed" and mixed is not None:
+        if candidate.kind == "mixed":
             mixed[used] += maps[0]
         else:
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in pairs}
-    return LinearFit(own, mixed, problem.effect, blend, calendar=problem.calendar)
+    mixed_len = 0 if sums is None else sums.length
+    return LinearFit(own, mixed, mixed_len, problem.effect, blend, problem.calendar)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product
 from skinformer.ridge.candidates import STRENGTHS, Ridge, affordable
-from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
+from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
 from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
 from skinformer.timeline.arrays import Float64Array, IntArray
@@ -42,34 +42,34 @@ class _Times(NamedTuple):
 
 def find_phases(
     problem: Problem,
-    fit: LinearFit,
+    fits: LinearFits,
     training: tuple[IntArray, IntArray],
     tail: tuple[IntArray, IntArray],
     late: IntArray,
-) -> tuple[LinearFit, PhaseMaps | None]:
+) -> LinearFits:
     """Regress what a blend leaves of windows that it has not learnt, by the time of the day.
 
     problem: the rows, as the blend saw them, and their cells.
-    fit: the blend, fitted before the tail, with fits `apart`.
+    fits: of the blend, some of them `apart`.
     training, tail: origins and times of the windows before the tail, and within it.
     late: windows of the tail that are learnt at last; none for nothing of it.
 
-    The fit comes back with `phases`, as its fits `apart` have, or as it was where they are not sure
-    to help; beside it the same maps learnt with `late`, too. Windows of each time are corrected by
+    All fits come back with `phases`, the final one's learnt with `late`, too, or as they were where
+    these are not sure to help. Windows of each time are corrected by
     maps that have learnt neither them nor their blend's luck with them. By these, and by those of
     the tail, strength and share are chosen: several seasons speak, where the tail is one. Cost:
     `_LEARNT` windows times the square of the features, and four decompositions for each target.
     """
     layout = _layout(problem)
-    ends = np.array([end for end, _ in fit.apart])
+    ends = np.array([end for end, _ in fits.apart])
     place = np.searchsorted(ends[:-1], training[1], side="right")
     times = [
         _Times(other, *(part[place == number] for part in training))
-        for number, (_, other) in enumerate(fit.apart)
+        for number, (_, other) in enumerate(fits.apart)
     ]
-    judges = [*times, _Times(fit, *tail)]
+    judges = [*times, _Times(fits.before, *tail)]
     if layout is None or not all(len(time.origins) for time in judges):
-        return fit, None
+        return fits
     share = _LEARNT / len(training[0])
     sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
     whole = _total(sums)
@@ -78,18 +78,19 @@ def find_phases(
     ridges = [Ridge.from_means(*part.means()) for part in (*sums, whole)]
     best = _choose(problem, layout, judges, ridges)
     if best is None:
-        return fit, None
+        return fits
     found = [_with_weights(layout, ridge, *best) for ridge in ridges]
     apart = tuple(
-        (end, other._replace(phases=maps))
-        for (end, other), maps in zip(fit.apart, found[:-1], strict=True)
+        (end, replace(other, phases=maps))
+        for (end, other), maps in zip(fits.apart, found[:-1], strict=True)
     )
     last = found[-1]
     if len(late):
-        new = _Times(fit, late, steps=late).some(int(share * len(late)) + 1)
+        new = _Times(fits.before, late, steps=late).some(int(share * len(late)) + 1)
         both = _total([whole, _learn(problem, layout, new)])
         last = _with_weights(layout, Ridge.from_means(*both.means()), *best)
-    return fit._replace(apart=apart, phases=found[-1]), last
+    before = replace(fits.before, phases=found[-1])
+    return LinearFits(before, replace(fits.final, phases=last), apart)
 
 
 def _layout(problem: Problem) -> PhaseMaps | None:
@@ -127,15 +128,7 @@ def _with_weights(maps: PhaseMaps, ridge: Ridge, strength: float, share: float) 
 def _read(problem: Problem, maps: PhaseMaps, windows: Windows, origins: IntArray) -> Float64Array:
     """Lay out what the maps of each target read of windows, (n_targets, n_windows, n_features)."""
     assert problem.cycle is not None
-    past, n = windows.past[..., : _n_columns(problem)], len(origins)
-    every = np.ascontiguousarray(past.transpose(2, 0, 1))
-    own = product(every[: problem.n_targets], maps.own)
-    others = product(every, maps.others).transpose(1, 0, 2).reshape(n, -1)
-    others = np.concatenate([others, np.ones((n, 1))], axis=1)
-    seen = np.concatenate([own, np.broadcast_to(others, (len(own), *others.shape))], axis=2)
-    turned = maps.waves[problem.cycle.of_row[origins] % len(maps.waves)]
-    read: Float64Array = (turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1)
-    return read
+    return maps.read(windows.past[..., : _n_columns(problem)], problem.cycle.of_row[origins])
 
 
 def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> ColumnSums:

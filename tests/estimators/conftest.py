@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.estimators import saving, simple_path
+from skinformer.ensemble import classical as simple_path
+from skinformer.estimators import saving
 from skinformer.estimators.plain import FILES
 
 SEQ_LEN, PRED_LEN = 12, 4

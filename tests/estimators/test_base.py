@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerRegressor
-from skinformer.estimators import tabular_path
+from skinformer.ensemble import tabular as tabular_path
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
 

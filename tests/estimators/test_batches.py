@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 import torch
 
-from skinformer.estimators.batches import WindowBatches, window_source
-from skinformer.estimators.fitting import FitBatches
-from skinformer.estimators.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
-from skinformer.model.calendar_effect import CalendarEffect
+from skinformer.ensemble.batches import WindowBatches, window_source
+from skinformer.ensemble.fitting import FitBatches
+from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.clock import RowClock, clock_for
+from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import Origins
 
 N, SEQ, PRED = 40, 6, 3
@@ -220,7 +221,7 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
 
 def test_a_network_with_a_small_share_draws_and_watches_fewer_windows(monkeypatch):
     """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
-    monkeypatch.setattr("skinformer.estimators.fitting._LEAST_DRAWN", 4)
+    monkeypatch.setattr("skinformer.ensemble.fitting._LEAST_DRAWN", 4)
     batches = FitBatches(make_batches(max_windows=20), make_batches(max_windows=20, seed=None))
     eased = batches.eased(0.5)
     assert (eased.training.n_drawn, eased.validation.n_drawn) == (10, 10)
@@ -248,10 +249,24 @@ class Loud(Informer):
         raise AssertionError("the network was asked")
 
 
+def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
+    """Make a path whose maps are 0."""
+    n_features = ((mixed_len + 1) * n_inputs + 1) * bool(mixed_len)
+    fit = LinearFit(
+        own=np.zeros((n_groups, seq_len, pred_len), dtype=np.float32),
+        mixed=np.zeros((n_features, pred_len * n_targets), dtype=np.float32),
+        mixed_len=mixed_len,
+        effect=np.zeros((n_known, n_targets), dtype=np.float32),
+        blend={},
+        **found,
+    )
+    return LinearPath(fit)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_who_has_no_say_is_not_asked(share):
     """Most fits trust their network with nothing, and it costs twenty times the path."""
-    path = LinearPath(
+    path = zeros(
         n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=2, seq_len=SEQ, pred_len=PRED
     )
     path.mixed.copy_(torch.linspace(-1, 1, path.mixed.numel()).reshape(path.mixed.shape))
@@ -282,7 +297,7 @@ def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_
     rng, n_columns, seq_len = np.random.default_rng(n), n_targets + n_past, 48
     values = rng.normal(size=(400, n_columns)).astype(np.float32)
     values[rng.random(values.shape) < 0.02] = np.nan
-    path = LinearPath(
+    path = zeros(
         n_targets=n_targets,
         n_known=0,
         n_inputs=n_columns,
@@ -307,16 +322,13 @@ def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_
 
 def calendar_path(n_targets, n_past=0, *, seq_len=48):
     """Make a path with random maps and what hours and weekdays do."""
-    chance = torch.Generator().manual_seed(0)
-    effect = CalendarEffect(2, n_cells=168, n_times=1, n_known=0, n_targets=n_targets)
-    effect.places[0, :24] = torch.arange(24)
-    effect.places[1, :7] = 24 * torch.arange(7)
-    effect.level.normal_(generator=chance)
+    rng, places = np.random.default_rng(0), np.zeros((2, 60), dtype=np.int64)
+    places[0, :24], places[1, :7] = np.arange(24), 24 * np.arange(7)
+    level, none = rng.normal(size=(168, n_targets)), np.zeros((1, 0, n_targets))
+    effect = CalendarEffect(level, none, np.zeros((2, 0)), places)
     sizes = {"n_known": 0, "n_inputs": n_targets + n_past, "n_groups": 1, "mixed_len": 0}
-    path = LinearPath(
-        n_targets=n_targets, **sizes, seq_len=seq_len - 8, pred_len=PRED, calendar=effect
-    )
-    path.own.normal_(generator=chance)
+    path = zeros(n_targets=n_targets, **sizes, seq_len=seq_len - 8, pred_len=PRED, calendar=effect)
+    path.own.copy_(torch.from_numpy(rng.normal(size=path.own.shape)))
     return path.eval()
 
 
@@ -392,7 +404,7 @@ def test_the_calendar_of_a_row_is_that_of_its_step_and_none_without_one():
 
 def test_one_window_that_trusts_the_network_is_enough():
     """It shares a chunk with windows that do not."""
-    path = LinearPath(
+    path = zeros(
         n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=0, seq_len=SEQ, pred_len=PRED
     )
     trust = np.zeros((PREDICTION_CHUNK + 4, 1))

@@ -12,10 +12,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import predicting, simple_path, tabular_path
+from skinformer.ensemble import classical as simple_path
+from skinformer.ensemble import predicting
+from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble.predicting import _OwnMaps
 from skinformer.estimators.plain import FILES, SCHEMA
-from skinformer.estimators.predicting import _OwnMaps
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 
-from skinformer.estimators import class_path, joining
+from skinformer.ensemble import classes as class_path
+from skinformer.ensemble import joining
 from skinformer.evaluation import backtest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")

@@ -25,8 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerClassifier
-from skinformer.estimators import class_path
-from skinformer.estimators.head import ClassHead
+from skinformer.ensemble import classes as class_path
+from skinformer.ensemble.head import ClassHead
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 LEVELS = ["quiet", "normal", "busy"]

@@ -1,20 +1,19 @@
 """Networks learn to correct what the path will get wrong, not what it has learnt by heart."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from skinformer import InformerRegressor
+from skinformer.ensemble.out_of_fold import HonestPath
 from skinformer.estimators import base
-from skinformer.estimators.crosswise import HonestPath
-from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge.calendar import CalendarEffect
-from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_fit import LinearFit, LinearFits
+from skinformer.ridge.linear_path import LinearPath
 
 SEQ, PRED = 5, 2
-SIZES = SimpleNamespace(n_targets=2, n_past=0, n_known=1, pred_len=PRED)
 
 pytestmark = pytest.mark.usefixtures("long_tables")
 
@@ -24,23 +23,24 @@ def make_fit(seed, **changes):
     fit = LinearFit(
         own=rng.normal(size=(2, SEQ, PRED)),
         mixed=rng.normal(size=(2 * 3 + 3 + 1, PRED * 2)),
+        mixed_len=2,
         effect=rng.normal(size=(1, 2)),
         blend={},
     )
-    return fit._replace(**changes)
+    return replace(fit, **changes)
 
 
 def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
     """By the time of each origin, whatever the order of the windows."""
     apart = [make_fit(seed) for seed in (1, 2, 3)]
-    whole = make_fit(0, apart=tuple(zip((10, 20, 30), apart, strict=True)))
-    honest = HonestPath(SIZES, whole, lambda rows: rows - 100, "cpu")
+    whole = LinearFits(*[make_fit(0)] * 2, tuple(zip((10, 20, 30), apart, strict=True)))
+    honest = HonestPath(whole, lambda rows: rows - 100, "cpu")
     origins = torch.tensor([110, 100, 129, 500, 119, 109, 120])
     rng = torch.Generator().manual_seed(0)
     past, future = (torch.randn(7, *s, generator=rng) for s in ((SEQ, 3), (PRED, 3)))
     found = honest.forecast((past, future), origins)
     for i, number in enumerate([1, 0, 2, 2, 1, 0, 2]):  # 500 lies behind all
-        path = linear_module(SIZES, apart[number])
+        path = LinearPath(apart[number])
         expected = path(past[i : i + 1], future[i : i + 1])[0]
         torch.testing.assert_close(found[i], expected, rtol=1e-4, atol=1e-5)
     some = honest.forecast((past[:2], future[:2]), origins[:2])  # none of the last time
@@ -55,15 +55,15 @@ def test_each_path_reads_the_calendar_of_its_windows():
     tables = {"level": rng.normal(size=(24, 2)), "known": rng.normal(size=(24, 1, 2))}
     effect = CalendarEffect(**tables, bounds=np.array([[-1.0], [1.0]]), places=places)
     apart = [make_fit(seed, calendar=effect) for seed in (1, 2, 3)]
-    whole = make_fit(0, apart=tuple(zip((10, 20, 30), apart, strict=True)), calendar=effect)
-    honest = HonestPath(SIZES, whole, lambda rows: rows, "cpu")
+    whole = LinearFits(*apart[:2], tuple(zip((10, 20, 30), apart, strict=True)))
+    honest = HonestPath(whole, lambda rows: rows, "cpu")
     origins = torch.tensor([21, 3, 29, 12, 4])
     past, future = torch.randn(5, SEQ, 3), torch.randn(5, PRED, 3)
     hours = origins[:, None] + torch.arange(-SEQ, PRED)
     fields = hours[:, :SEQ, None] % 24, hours[:, SEQ:, None] % 24
     found = honest.forecast((past, future, *fields), origins)
     for i, number in enumerate([2, 0, 2, 1, 0]):
-        path = linear_module(SIZES, apart[number])
+        path = LinearPath(apart[number])
         inputs = (x[i : i + 1] for x in (past, future, *fields))
         torch.testing.assert_close(found[i], path(*inputs)[0], rtol=1e-4, atol=1e-5)
 

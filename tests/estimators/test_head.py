@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor
-from skinformer.estimators.head import PointHead
+from skinformer.ensemble.head import PointHead
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.training.losses import as_loss, quantile_error

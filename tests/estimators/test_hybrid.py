@@ -11,8 +11,10 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
-from skinformer.estimators import base, hybrid, joining
-from skinformer.estimators.hybrid import choose_trust, linear_fit
+from skinformer.ensemble import joining
+from skinformer.ensemble import ridges as hybrid
+from skinformer.ensemble.ridges import choose_trust, linear_fit
+from skinformer.estimators import base
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import candidates
@@ -235,7 +237,7 @@ def test_a_network_is_not_trusted_for_what_it_does_on_a_short_tail(
         return np.eye(n)[0], np.zeros(n, dtype=np.int64)
 
     monkeypatch.setattr(fitting, "_weigh", last_value_alone)
-    monkeypatch.setattr(fitting, "find_phases", lambda _, fit, *rest: (fit, None))
+    monkeypatch.setattr(fitting, "find_phases", lambda _, fits, *rest: fits)
     rows = frame(n_rows)[["load"]]
     estimator = small(max_iter=8).fit(rows)
     assert (estimator.trust_ > 0) == trusted
@@ -310,7 +312,7 @@ def test_the_path_at_the_end_is_the_one_fitted_to_all_rows(options, frame, monke
     monkeypatch.setattr(base, "linear_fit", spy)
     for early_stopping in ("auto", True):
         estimator = options(early_stopping=early_stopping).fit(frame(120))
-        before, after = fits[-1]
+        before, after, _ = fits[-1]
         assert np.array_equal(before.own, after.own) == (early_stopping is True)
         for name, values in maps(estimator).items():
             np.testing.assert_array_equal(values, np.float32(getattr(after, name)))

@@ -9,9 +9,9 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
-from skinformer.estimators import joining
-from skinformer.estimators import shares as sharing
-from skinformer.estimators.shares import Shares, judge, judging_origins
+from skinformer.ensemble import joining
+from skinformer.ensemble import shares as sharing
+from skinformer.ensemble.shares import Shares, judge, judging_origins
 from skinformer.timeline.windows import Origins
 
 P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
@@ -241,7 +241,7 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
 @pytest.mark.parametrize(("known", "doubt"), [(None, 1.0), (["z"], 0.0)])
 def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, doubt, monkeypatch):
     """What is known ahead is their own: there neither end is the safe one."""
-    from skinformer.estimators import tabular_path
+    from skinformer.ensemble import tabular as tabular_path
 
     asked = []
     monkeypatch.setattr(tabular_path, "mean_share", lambda _, **how: asked.append(how) or 0)

@@ -20,11 +20,12 @@ import torch
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
-from skinformer.estimators import simple_path
+from skinformer.ensemble import classical as simple_path
 from skinformer.estimators.parts import PARTS
 from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.training.losses import as_loss
 from skinformer.training.record import EpochRow, TrainingRecord
 
@@ -176,7 +177,7 @@ def describe_network(model, network):
     """Describe what surrounds the blocks of attention and feed-forward."""
     embeddings = (network.encoder_embedding, network.decoder_embedding)
     stacks = (network.encoder, network.decoder)
-    paths = of(model.module_, "linear_path", name="LinearPath")
+    paths = [m for m in model.module_.modules() if isinstance(m, LinearPath)]
     return {
         "label_len": network.label_len,
         "patches": (network.patch_len, network.decoder_patch_len),
@@ -190,7 +191,7 @@ def describe_network(model, network):
         "null embedding": tuple(e.null is not None for e in embeddings),
         "window norm": bool(of(network, "window_norm")),
         "linear path": same(tuple(p.own.shape[1:]) for p in paths) if paths else None,
-        "known path": bool(of(network, "linear_path", name="KnownFuturePath")),
+        "known path": bool(of(network, "known_future_path", name="KnownFuturePath")),
         "layers": tuple(len(stack.layers) for stack in stacks),
         "distilling": len(of(network, "distil")),
         "checkpointing": tuple(stack.gradient_checkpointing for stack in stacks),
@@ -234,7 +235,8 @@ def describe_start(model, network, told):
     """Describe the weights that training starts from, and what a fit does after it."""
     start = next(m for m in told["start"].modules() if isinstance(m, Informer))
     before, after = (
-        of(m, "linear_path", name="LinearPath") for m in (told["start"], model.module_)
+        [each for each in m.modules() if isinstance(each, LinearPath)]
+        for m in (told["start"], model.module_)
     )
     pairs = zip(before, after, strict=True)
     samplers = of(network, "key_sampler")

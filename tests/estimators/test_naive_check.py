@@ -9,8 +9,8 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from skinformer import InformerRegressor
-from skinformer.estimators import joining, naive_check
-from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble import joining, naive_check
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
 from skinformer.timeline.clock import clock_for
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
@@ -242,14 +242,14 @@ def calls(monkeypatch):
     """Give what a fit does at its end, in order, with what it compared."""
     seen = []
     load, compare, predict = (
-        joining.load_linear,
+        joining.LinearPath,
         joining.compare_with_naive,
         joining.predict_windows,
     )
 
-    def loads(*args):
+    def loads(fit):
         seen.append("final ridges")
-        load(*args)
+        return load(fit)
 
     def compares(forecast, *args, **kwargs):
         seen.extend([forecast, "compared"])
@@ -259,7 +259,7 @@ def calls(monkeypatch):
         seen.append(float(getattr(module, "trust", -1)))
         return predict(module, *args, **kwargs)
 
-    monkeypatch.setattr(joining, "load_linear", loads)
+    monkeypatch.setattr(joining, "LinearPath", loads)
     monkeypatch.setattr(joining, "compare_with_naive", compares)
     monkeypatch.setattr(joining, "predict_windows", predicts)
     return seen

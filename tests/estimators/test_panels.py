@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.estimators.fitting import cut_windows
+from skinformer.ensemble.fitting import cut_windows
 
 
 @pytest.fixture(scope="module", params=["frame", "both", "features"])

@@ -63,7 +63,7 @@ def df():
 @pytest.fixture(scope="module")
 def model(df):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skinformer.estimators.simple_path._LONG", (0, 0))
+        patch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
         return fit(df[:TRAIN])
 
 
@@ -87,7 +87,7 @@ def test_a_series_alone_is_forecast_as_its_module_does(df, monkeypatch):
     model = fit(df[["one"]][:TRAIN], target="one", known_future=None)
     assert phases(model) is not None
     forecast = model.forecast(horizon=3 * PRED)
-    monkeypatch.setattr("skinformer.estimators.predicting._OwnMaps.of", lambda *_: None)
+    monkeypatch.setattr("skinformer.ensemble.predicting._OwnMaps.of", lambda *_: None)
     model.module_.trust.fill_(0.0)
     pd.testing.assert_frame_equal(model.forecast(horizon=3 * PRED), forecast)
 
@@ -133,12 +133,10 @@ def test_explanations_add_up_to_forecasts(df, model):
 def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     """In training each window's maps are those that have not learnt its time."""
     seen = []
-    from skinformer.estimators import crosswise
+    from skinformer.ensemble import out_of_fold as crosswise
 
-    real = crosswise.linear_module
-    monkeypatch.setattr(
-        crosswise, "linear_module", lambda sizes, fit: seen.append(fit) or real(sizes, fit)
-    )
+    real = crosswise.LinearPath
+    monkeypatch.setattr(crosswise, "LinearPath", lambda fit: seen.append(fit) or real(fit))
     model = fit(df[:TRAIN])
     assert len(seen) == 3
     weights = [each.phases.weights for each in seen]
@@ -168,7 +166,7 @@ def shorter(array):
         ("weights", lambda x: x[:, :-1]),
         ("weights", lambda x: x[..., :-1]),
         ("weights", lambda x: x * np.nan),
-        ("weights", lambda x: x.astype(np.float64)),
+        ("weights", lambda x: x.astype(np.int64)),
         ("weights", lambda x: x[:, : x.shape[1] - 9 * 2]),  # of one column, but two targets
         ("waves", lambda x: x[:0]),
         ("waves", lambda x: x[:, :0]),

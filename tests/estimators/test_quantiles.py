@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
-from skinformer.estimators import joining
-from skinformer.estimators.head import QuantileHead
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.joint import JointForecaster
-from skinformer.estimators.rolling import Rows
-from skinformer.estimators.shares import Shares
+from skinformer.ensemble import joining
+from skinformer.ensemble.head import QuantileHead
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.joint import JointForecaster
+from skinformer.ensemble.shares import Shares
+from skinformer.ensemble.windows import Rows
 from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
 
 LEVELS = [0.1, 0.5, 0.9]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from skinformer.estimators.head import PointHead
+from skinformer.ensemble.head import PointHead
 from skinformer.estimators.placement import Placement
 from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
 from skinformer.timeline.clock import RowClock

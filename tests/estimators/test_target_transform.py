@@ -194,8 +194,8 @@ def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
 def test_auto_costs_one_ridge_fit_more(monkeypatch):
     """Two to half of the windows each, beside the one that there always is."""
     counts = []
-    home = "skinformer.estimators.hybrid.fit_linear_path"
-    from skinformer.estimators import hybrid
+    home = "skinformer.ensemble.ridges.fit_linear_path"
+    from skinformer.ensemble import ridges as hybrid
 
     def count(problem, origins, *args, fit=hybrid.fit_linear_path, **given):
         counts.append(len(origins))

@@ -53,7 +53,7 @@ def df():
 @pytest.fixture(scope="module")
 def model(df):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skinformer.estimators.simple_path._LONG", (0, 0))
+        patch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
         return fit(df[:TRAIN])
 
 
@@ -136,6 +136,6 @@ def test_what_is_exported_knows_the_day_of_the_year(df, model):
 )
 def test_a_forged_year_is_refused(model, forge, save_forged):
     """A day that is not in the table would end a forecast, long after the file was opened."""
-    path = save_forged(model, model.module_.path.calendar.year.numpy(), forge)
+    path = save_forged(model, model.module_.path.fit.calendar.year, forge)
     with pytest.raises(ModelFileError):
         skinformer.load(path)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.estimators import tabular_path
+from skinformer.ensemble import tabular as tabular_path
 from skinformer.evaluation import dropout_samples
 from skinformer.model.dropout import Dropout, reseed
 

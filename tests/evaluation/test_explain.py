@@ -15,7 +15,7 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.estimators import tabular_path
+from skinformer.ensemble import tabular as tabular_path
 from skinformer.evaluation import explain, forecast_parts
 from skinformer.evaluation.players import default_blocks
 from skinformer.evaluation.usual import UsualValues

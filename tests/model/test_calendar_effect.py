@@ -5,34 +5,39 @@ import pytest
 import torch
 from torch.export import Dim, export
 
-from skinformer.model.calendar_effect import CalendarEffect
 from skinformer.model.corrected import Corrected
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
+from skinformer.timeline.cycle import CalendarEffect
 
 SEQ, PRED = 30, 7
 
 
-def make_effect(*, n_known=2, n_targets=2, n_times=24, seed=0):
+def effect_of(*, n_known=2, n_targets=2, n_times=24, seed=0):
     """Make one of hours and weekdays with random tables."""
-    effect = CalendarEffect(2, n_cells=168, n_times=n_times, n_known=n_known, n_targets=n_targets)
-    chance = torch.Generator().manual_seed(seed)
-    effect.places[0, :24] = torch.arange(24)
-    effect.places[1, :7] = 24 * torch.arange(7)
-    effect.level.normal_(generator=chance)
-    effect.known.normal_(generator=chance)
-    effect.bounds.copy_(torch.tensor([[-1.0], [2.0]]).expand(2, n_known))
-    return effect
+    chance, places = np.random.default_rng(seed), np.zeros((2, 60), dtype=np.int64)
+    places[0, :24], places[1, :7] = np.arange(24), 24 * np.arange(7)
+    level, known = (
+        chance.normal(size=(*n, n_targets)).astype(np.float32) for n in ((168,), (n_times, n_known))
+    )
+    bounds = np.repeat([[-1.0], [2.0]], n_known, axis=1).astype(np.float32)
+    return CalendarEffect(level, known, bounds, places)
 
 
-def make_path(*, n_known=2, with_columns=True, n_times=24, mixed_len=0):
-    """Make a path of two targets, one past-only column and some known ahead."""
-    effect = make_effect(n_known=n_known if with_columns else 0, n_times=n_times)
-    sizes = {"n_targets": 2, "n_known": n_known, "n_inputs": 3 + n_known, "n_groups": 2}
-    sizes |= {"mixed_len": mixed_len, "seq_len": SEQ, "pred_len": PRED, "calendar": effect}
-    path = LinearPath(**sizes)
-    for weights in (path.own, path.mixed):
-        weights.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
-    return path
+def make_path(*, n_known=2, n_targets=2, with_columns=True, n_times=24, mixed_len=0):
+    """Make a path of some targets, one past-only column and some known ahead."""
+    effect = effect_of(n_known=n_known if with_columns else 0, n_targets=n_targets, n_times=n_times)
+    rng = np.random.default_rng(1)
+    n_features = ((mixed_len + 1) * (n_targets + 1 + n_known) + 1) * bool(mixed_len)
+    own = 0.3 * rng.normal(size=(2, SEQ, PRED))
+    mixed = 0.3 * rng.normal(size=(n_features, PRED * n_targets))
+    none = np.zeros((n_known, n_targets))
+    return LinearPath(LinearFit(own, mixed, mixed_len, none, {}, effect))
+
+
+def make_effect(**options):
+    """Give the effect of a path."""
+    return make_path(**options).calendar
 
 
 def make_windows(n, n_known=2, seed=0):

@@ -1,12 +1,14 @@
 """An exported network takes batches of any size: no shape of the example is frozen into it."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.export import Dim, export
 
 from skinformer.model.corrected import Corrected
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 
 DEFAULT = {"attention": "dense", "patch_len": 4, "decoder_patch_len": 4, "seq_len": 50}
 DEFAULT |= {"label_len": 20, "calendar_sizes": (24, 7), "n_past": 1}
@@ -19,18 +21,10 @@ CONTINUOUS = {"position": "continuous", "window_norm": False, "n_decoder_layers"
 def path(options):
     """Make a linear path whose maps are not zero."""
     n_known = options.get("n_known", 0)
-    made = LinearPath(
-        n_targets=1,
-        n_known=n_known,
-        n_inputs=2 + n_known,
-        n_groups=1,
-        mixed_len=8,
-        seq_len=50,
-        pred_len=6,
-    )
-    for weight in made.buffers():
-        nn.init.normal_(weight)
-    return made
+    rng = np.random.default_rng(0)
+    own, effect = rng.normal(size=(1, 50, 6)), rng.normal(size=(n_known, 1))
+    mixed = rng.normal(size=(9 * (2 + n_known) + 1, 6))
+    return LinearPath(LinearFit(own, mixed, 8, effect, {}))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from torch import nn
 
 from skinformer.model.decoder import Decoder
 from skinformer.model.encoder import Encoder
-from skinformer.model.linear_path import KnownFuturePath
+from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 
 OPTIONS = {

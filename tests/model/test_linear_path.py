@@ -2,40 +2,25 @@ import numpy as np
 import pytest
 import torch
 
-from skinformer.estimators.hybrid import load_linear
 from skinformer.model.corrected import Corrected
-from skinformer.model.linear_path import KnownFuturePath, LinearPath
-from skinformer.ridge.linear_fit import LinearFit, mixed_rows
-
-
-def test_path_starts_at_zero_and_leaves_it_with_the_first_gradient():
-    path = KnownFuturePath(n_known=2, n_targets=3)
-    known = torch.randn(4, 6, 2)
-    assert not path(known).any()
-    path(known).sum().backward()
-    torch.testing.assert_close(path.weight.grad, known.sum((0, 1)).expand(3, 2))
-
-
-def test_each_step_sees_its_own_covariates_only():
-    path = KnownFuturePath(n_known=2, n_targets=1)
-    torch.nn.init.ones_(path.weight)
-    known = torch.zeros(1, 6, 2)
-    known[0, 3, 1] = 1.0
-    assert path(known).flatten().tolist() == [0, 0, 0, 1, 0, 0]
-
-
-def test_path_is_float32_under_autocast():
-    path = KnownFuturePath(n_known=1, n_targets=1)
-    torch.nn.init.ones_(path.weight)
-    with torch.autocast("cpu", torch.bfloat16):
-        out = path(torch.full((1, 1, 1), 1.001))
-    assert out.dtype == torch.float32
-    assert out.item() == torch.tensor(1.001).item()
-
-
-# --- the linear path in closed form -----------------------------------------------------------
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 
 SEQ, PRED, TARGETS, INPUTS = 7, 3, 2, 4
+
+
+def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_len, **found):
+    """Make a path whose maps are 0."""
+    n_features = ((mixed_len + 1) * n_inputs + 1) * bool(mixed_len)
+    fit = LinearFit(
+        own=np.zeros((n_groups, seq_len, pred_len), dtype=np.float32),
+        mixed=np.zeros((n_features, pred_len * n_targets), dtype=np.float32),
+        mixed_len=mixed_len,
+        effect=np.zeros((n_known, n_targets), dtype=np.float32),
+        blend={},
+        **found,
+    )
+    return LinearPath(fit)
 
 
 def make_path(*, n_known=1, n_groups=2, mixed_len=5, seed=0):
@@ -44,22 +29,12 @@ def make_path(*, n_known=1, n_groups=2, mixed_len=5, seed=0):
     n_features = (mixed_len + 1) * INPUTS + 1
     fit = LinearFit(
         own=rng.normal(size=(n_groups, SEQ, PRED)),
-        mixed=rng.normal(size=(n_features, PRED * TARGETS)) if mixed_len else None,
+        mixed=rng.normal(size=(n_features * bool(mixed_len), PRED * TARGETS)),
+        mixed_len=mixed_len,
         effect=rng.normal(size=(n_known, TARGETS)),
         blend={},
     )
-    assert mixed_rows(fit, INPUTS) == mixed_len
-    path = LinearPath(
-        n_targets=TARGETS,
-        n_known=n_known,
-        n_inputs=INPUTS,
-        n_groups=n_groups,
-        mixed_len=mixed_len,
-        seq_len=SEQ,
-        pred_len=PRED,
-    )
-    load_linear(path, fit)
-    return path, fit
+    return LinearPath(fit), fit
 
 
 def by_loop(fit, past, future, *, mixed_len):
@@ -99,7 +74,7 @@ def test_the_path_forecasts_what_the_fit_says(n_known, n_groups, mixed_len, miss
 @pytest.mark.parametrize("mixed_len", [0, 3])
 def test_an_unfitted_path_repeats_the_last_value(mixed_len):
     """Zeros are the one start that is a forecast."""
-    path = LinearPath(
+    path = zeros(
         n_targets=2, n_known=1, n_inputs=4, n_groups=1, mixed_len=mixed_len, seq_len=7, pred_len=3
     )
     past = torch.randn(5, 7, 4)
@@ -159,7 +134,7 @@ def test_a_windows_forecast_is_its_own():
 def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_targets, seq_len, pred_len):
     """Bit for bit: a row predicted alone is the row predicted among others."""
     sizes = {"n_targets": n_targets, "n_inputs": n_targets, "n_groups": n_targets}
-    path = LinearPath(**sizes, n_known=0, mixed_len=0, seq_len=seq_len, pred_len=pred_len)
+    path = zeros(**sizes, n_known=0, mixed_len=0, seq_len=seq_len, pred_len=pred_len)
     path.own.normal_()
     past, future = torch.randn(32, seq_len, n_targets), torch.zeros(32, pred_len, n_targets)
     order = torch.randperm(32)
@@ -170,7 +145,7 @@ def test_a_windows_forecast_does_not_depend_on_its_place_in_the_batch(n_targets,
 def test_what_changes_of_a_window_do_adds_up(mixed_len):
     """Reasons for a forecast are read off the map: its constant is nobody's."""
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 3, "n_groups": 1, "mixed_len": mixed_len}
-    path = LinearPath(**sizes, seq_len=6, pred_len=2)
+    path = zeros(**sizes, seq_len=6, pred_len=2)
     for weights in (path.own, path.mixed, path.effect):
         weights.normal_()
     past, future = torch.randn(1, 6, 3), torch.randn(1, 2, 3)
@@ -186,7 +161,7 @@ def test_what_changes_of_a_window_do_adds_up(mixed_len):
 def test_a_new_network_forecasts_as_its_path(informer):
     """Its projection starts at zero: training begins at the ridge, not at noise."""
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 2}
-    path = LinearPath(**sizes, seq_len=48, pred_len=6)
+    path = zeros(**sizes, seq_len=48, pred_len=6)
     path.own.normal_()
     path.mixed.normal_()
     path.effect.normal_()
@@ -199,7 +174,7 @@ def test_a_new_network_forecasts_as_its_path(informer):
 def test_trust_multiplies_the_correction(informer, share):
     """0 is the path alone, 1 the sum."""
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
-    path = LinearPath(**sizes, seq_len=48, pred_len=6)
+    path = zeros(**sizes, seq_len=48, pred_len=6)
     model = Corrected(path, informer(n_known=1, forecasts_distance=True)).eval()
     torch.nn.init.normal_(model.network.projection.weight)
     torch.nn.init.normal_(model.network.known_path.weight)
@@ -217,7 +192,7 @@ def test_a_correction_depends_on_what_it_corrects(informer, window_norm):
     network = {"n_known": 1, "decoder_patch_len": 1, "window_norm": window_norm}
     network = informer(**network, forecasts_distance=True, reads_forecast=True).eval()
     torch.nn.init.normal_(network.projection.weight)
-    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
     found = torch.randn(3, 6, 1)
     times = [None] * 5
@@ -236,7 +211,7 @@ def test_a_network_of_before_reads_nothing(informer):
     sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
     network = informer(n_known=1, forecasts_distance=True).eval()
     torch.nn.init.normal_(network.projection.weight)
-    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future, found = torch.randn(3, 48, 2), torch.randn(3, 6, 2), torch.randn(3, 6, 1)
     future[..., :1] = 0.0
     corrected = model(past, future, *[None] * 5, found)
@@ -248,7 +223,7 @@ def test_a_correction_goes_with_its_window_level_and_all(informer):
     sizes = {"n_targets": 1, "n_known": 0, "n_inputs": 1, "n_groups": 1, "mixed_len": 0}
     network = informer(window_norm=True, forecasts_distance=True, reads_forecast=True).eval()
     torch.nn.init.normal_(network.projection.weight)
-    model = Corrected(LinearPath(**sizes, seq_len=48, pred_len=6), network)
+    model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future, found = torch.randn(3, 48, 1), torch.zeros(3, 6, 1), torch.randn(3, 6, 1)
     times = [None] * 5
     first = model(past, future, *times, found) - found

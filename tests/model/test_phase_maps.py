@@ -1,44 +1,26 @@
 """What the time of the day adds is read from each window alone, and linear in it."""
 
+import numpy as np
 import pytest
 import torch
 from torch.export import Dim, export
 
-from skinformer.model.linear_path import LinearPath
-from skinformer.model.phase_maps import PhaseMaps
+from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
+from skinformer.ridge.linear_path import LinearPath
 
 SEQ, PRED = 30, 7
 
 
 def make_path(*, n_targets=2, n_columns=3, n_known=1, n_others=2, seq_len=SEQ):
     """Make a path whose maps turn with the hour, all with random weights."""
-    maps = PhaseMaps(
-        2,
-        n_times=24,
-        n_waves=5,
-        n_targets=n_targets,
-        n_columns=n_columns,
-        seq_len=seq_len,
-        pred_len=PRED,
-        n_own=4,
-        n_others=n_others,
-    )
-    path = LinearPath(
-        n_targets=n_targets,
-        n_known=n_known,
-        n_inputs=n_columns + n_known,
-        n_groups=n_targets,
-        mixed_len=0,
-        seq_len=seq_len,
-        pred_len=PRED,
-        phases=maps,
-    )
-    chance = torch.Generator().manual_seed(0)
-    for weight in (path.own, maps.waves, maps.own, maps.others, maps.weights):
-        weight.normal_(std=0.3, generator=chance)
-    maps.places[0, :24] = torch.arange(24)
-    maps.places[1, :7] = 24 * torch.arange(7)
-    return path
+    chance, places = np.random.default_rng(0), np.zeros((2, 60), dtype=np.int64)
+    places[0, :24], places[1, :7] = np.arange(24), 24 * np.arange(7)
+    shapes = (24, 5), (seq_len, 4), (seq_len, n_others)
+    shapes += ((n_targets, 5 * (4 + n_columns * n_others + 1), PRED),)
+    maps = PhaseMaps(places, *(0.3 * chance.normal(size=shape) for shape in shapes))
+    own = 0.3 * chance.normal(size=(n_targets, seq_len, PRED))
+    mixed, effect = np.zeros((0, PRED * n_targets)), np.zeros((n_known, n_targets))
+    return LinearPath(LinearFit(own, mixed, 0, effect, {}, phases=maps))
 
 
 def make_windows(n, *, n_inputs=4, seed=0):

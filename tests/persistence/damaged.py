@@ -19,7 +19,7 @@ from skinformer import ModelFileError
 DIGEST = slice(len('{"__metadata__":{"digest":"') + 8, len('{"__metadata__":{"digest":"') + 72)
 ODD = [
     None, True, False, 0, 1, -1, 2**31, 2**63, 10**30, 1e308, -0.5, "", "x", "os.system", "../..",
-    "Informer", "LinearPath", "Trees", "Timestamp", "/etc/passwd", "dateutil//etc/passwd", "9999h",
+    "Informer", "LinearFit", "Trees", "Timestamp", "/etc/passwd", "dateutil//etc/passwd", "9999h",
     [], {}, {"is": "dict", "of": []}, {"is": "array", "of": 0}, {"is": "array", "of": 10**9},
     {"is": "tuple", "of": [{"is": "tuple", "of": []}] * 9}, {"is": "objects", "of": ["a"]},
     {"is": "other", "of": 1}, {"is": "float", "of": "nan"}, {"is": "bytes", "of": "zz"},

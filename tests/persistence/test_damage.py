@@ -15,13 +15,12 @@ import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import saving
 from skinformer.estimators.plain import FILES, SCHEMA
-from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-2.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-3.skinformer"
 RAW = GOLDEN.read_bytes()
-LINEAR = FILES._by_type[LinearPath]
+CALENDAR = FILES._by_type[CalendarEffect]
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +107,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "3"
-    assert "its format is 3, and this version reads 2" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "4"
+    assert "its format is 4, and this version reads 3" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
@@ -225,7 +224,7 @@ FORGED = {
     "cells of no target": shaped("level", lambda a: a[:, :0]),
     "a flat level": shaped("level", lambda a: a[:, 0]),
     "a number for a level": shaped("level", lambda a: a[0, 0]),
-    "a level of doubles": shaped("level", lambda a: a.astype(np.float64)),
+    "a level of singles": shaped("level", lambda a: a.astype(np.float32)),
     "no times": shaped("known", lambda a: a[:0]),
     "times that are no days": shaped("known", lambda a: a[:7]),
     "two columns": shaped("known", lambda a: np.concatenate([a, a], axis=1)),
@@ -244,14 +243,13 @@ FORGED = {
 @pytest.mark.parametrize("case", FORGED)
 def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatch):
     """A table that is read beside its end would end a forecast in the middle of the night."""
-    honest = LINEAR.apart
 
-    def forged(path):
-        given = honest(path)
-        FORGED[case](given["calendar"])
+    def forged(calendar):
+        given = CALENDAR.apart(calendar)
+        FORGED[case](given)
         return given
 
-    monkeypatch.setitem(FILES._by_type, LinearPath, LINEAR._replace(apart=forged))
+    monkeypatch.setitem(FILES._by_type, CalendarEffect, CALENDAR._replace(apart=forged))
     monkeypatch.setattr(saving, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
@@ -261,9 +259,8 @@ def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatc
 @pytest.mark.parametrize("given", [[], 0, "level", {}, {"level": 1}], ids=repr)
 def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path, monkeypatch):
     """It is no table at all."""
-    honest = LINEAR.apart
-    forged = LINEAR._replace(apart=lambda path: honest(path) | {"calendar": given})
-    monkeypatch.setitem(FILES._by_type, LinearPath, forged)
+    forged = CALENDAR._replace(apart=lambda _: given)
+    monkeypatch.setitem(FILES._by_type, CalendarEffect, forged)
     monkeypatch.setattr(saving, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()

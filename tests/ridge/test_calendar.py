@@ -2,17 +2,16 @@
 
 import time
 import tracemalloc
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from skinformer.estimators.hybrid import linear_module
 from skinformer.ridge import calendar
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import CalendarEffect, RowCells, calendar_cells
@@ -366,9 +365,8 @@ def test_numpy_and_torch_say_the_same(n_known, n_times, n_targets):
     ]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     own = np.zeros((1, SEQ, PRED))
-    fit = LinearFit(own, None, np.zeros((n_known, n_targets)), {}, calendar=effect)
-    sizes = SimpleNamespace(n_targets=n_targets, n_past=0, n_known=n_known, pred_len=PRED)
-    path = linear_module(sizes, fit)
+    nothing = np.zeros((0, PRED * n_targets))
+    path = LinearPath(LinearFit(own, nothing, 0, np.zeros((n_known, n_targets)), {}, effect))
     hours = np.arange(n)
     fields = torch.from_numpy(np.stack([hours % 24, hours // 24 % 7], axis=1))[None]
     in_torch = path.calendar(torch.from_numpy(known).float()[None], fields)[0]
@@ -398,9 +396,8 @@ def test_numpy_and_torch_say_the_same_of_a_day_of_the_year(index):
     np.testing.assert_array_equal(
         found, level[cell] + year[31 * index.month - 32 + index.day, time]
     )
-    fit = LinearFit(np.zeros((1, SEQ, PRED)), None, np.zeros((0, 2)), {}, calendar=effect)
-    sizes = SimpleNamespace(n_targets=2, n_past=0, n_known=0, pred_len=PRED)
-    path = linear_module(sizes, fit)
+    own, nothing = np.zeros((1, SEQ, PRED)), np.zeros((0, 2 * PRED))
+    path = LinearPath(LinearFit(own, nothing, 0, np.zeros((0, 2)), {}, effect))
     inputs = torch.zeros(1, len(index), 0), torch.from_numpy(values.astype(np.int64))[None]
     np.testing.assert_allclose(path.calendar(*inputs)[0], found, atol=1e-6)
     assert not path.calendar(*inputs, 0.0).any()  # a change of windows changes no date

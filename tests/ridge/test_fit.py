@@ -1,5 +1,6 @@
 """The blend is chosen ahead of what it learnt from, and is one linear map in the end."""
 
+import dataclasses
 import tracemalloc
 
 import numpy as np
@@ -11,7 +12,6 @@ from skinformer.ridge.blend import Stretch
 from skinformer.ridge.candidates import STRENGTHS, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.linear_fit import mixed_rows
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
 
@@ -38,7 +38,7 @@ def fit(problem, *, tail=None, refit=False):
     origins = origins_of(problem)
     if tail is not None:  # as the estimator does: no window has targets on both sides
         origins = origins[(origins <= tail - problem.pred_len) | (origins >= tail)]
-    return fit_linear_path(problem, origins, origins, tail=tail, refit=refit)
+    return fit_linear_path(problem, origins, origins, tail=tail, refit=refit)[:2]
 
 
 def forecast(found, problem, origins):
@@ -53,8 +53,8 @@ def forecast(found, problem, origins):
         distance, last = past - past[-1], past[-1]
         own = [distance[:, j] @ found.own[j % len(found.own)] for j in range(k)]
         one = last[:k] + np.stack(own, axis=1)
-        if found.mixed is not None:
-            recent = distance[problem.seq_len - mixed_rows(found, past.shape[1]) :]
+        if found.mixed_len:
+            recent = distance[problem.seq_len - found.mixed_len :]
             features = np.array([*recent.ravel(), *last, 1.0])
             one = one + (features @ found.mixed).reshape(problem.pred_len, k)
         if n_known:
@@ -225,8 +225,7 @@ def fit_apart(values):
     """Fit, and without each of three times."""
     problem = make_problem(values, n_targets=2)
     origins = origins_of(problem)
-    before, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
-    return before
+    return fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
 
 
 @pytest.fixture
@@ -259,7 +258,7 @@ def test_what_is_fitted_apart_has_not_learnt_its_time_and_has_learnt_the_others(
         for i in range(3):
             same = np.allclose(first.apart[i][1].own, again.apart[i][1].own, rtol=1e-9)
             assert same == (i == number)
-        assert not np.allclose(first.own, again.own)
+        assert not np.allclose(first.before.own, again.before.own)
 
 
 @pytest.mark.usefixtures("same_choice")
@@ -270,7 +269,9 @@ def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
     found, begin = fit_apart(values), SEQ
     for end, apart in found.apart:
         origins = np.arange(begin, end)
-        assert relative_error(apart, problem, origins) > relative_error(found, problem, origins)
+        assert relative_error(apart, problem, origins) > relative_error(
+            found.before, problem, origins
+        )
         begin = end
 
 
@@ -281,7 +282,7 @@ def test_each_time_judges_who_has_learnt_all_others(tail, monkeypatch):
     origins = origins_of(problem)
     kept = origins if tail is None else origins[(origins <= tail - PRED) | (origins >= tail)]
     course = Course(monkeypatch)
-    found, _ = fit_linear_path(problem, kept, kept, tail=tail, refit=True, n_apart=3)
+    found = fit_linear_path(problem, kept, kept, tail=tail, refit=True, n_apart=3)
     assert len(course.compared) == 4 + 3
     training = kept if tail is None else kept[kept < tail]
     ends = [end for end, _ in found.apart]
@@ -366,7 +367,7 @@ def test_a_time_without_truth_does_not_vote():
     weight[110:205] = 0
     problem = make_problem(values, weight=weight)
     origins = origins_of(problem)
-    found, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    found = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3).before
     assert sum(found.blend.values()) == pytest.approx(1, abs=1e-3)
 
 
@@ -382,8 +383,8 @@ def test_windows_of_one_time_stay_together():
     problem = make_problem(values, n_targets=2)
     one = np.arange(SEQ, 97)
     origins, steps = np.concatenate([one, one + 100]), np.concatenate([one, one])
-    before, _ = fit_linear_path(problem, origins, steps, tail=None, refit=False, n_apart=3)
-    alone, _ = fit_linear_path(
+    before = fit_linear_path(problem, origins, steps, tail=None, refit=False, n_apart=3)
+    alone = fit_linear_path(
         problem._replace(values=values[:100]), one, one, tail=None, refit=False, n_apart=3
     )
     assert [end for end, _ in before.apart] == [end for end, _ in alone.apart]
@@ -506,7 +507,7 @@ def test_refit_solves_on_all_windows(monkeypatch):
     _, after = fit(problem, tail=160, refit=True)
     origins = origins_of(problem)
     origins = origins[(origins <= 156) | (origins >= 160)]
-    everything, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False)
+    everything, *_ = fit_linear_path(problem, origins, origins, tail=None, refit=False)
     same_maps(after, everything, rtol=1e-8, atol=1e-10)
 
 
@@ -520,7 +521,7 @@ def test_a_tail_without_windows_is_learnt_around():
     """A tail may be shorter than a forecast in some series."""
     problem = make_problem(noisy_walk(120))
     origins = np.arange(SEQ, 100)
-    before, after = fit_linear_path(problem, origins, origins, tail=110, refit=True)
+    before, after, _ = fit_linear_path(problem, origins, origins, tail=110, refit=True)
     same_maps(before, after, rtol=0, atol=0)
     assert relative_error(before, problem) < 1
 
@@ -678,8 +679,8 @@ def test_a_few_windows_are_enough_to_fit(n_windows, tail):
     """Where nothing can be compared, the last value is repeated."""
     problem = make_problem(noisy_walk(60, 3), n_targets=2, n_known=1)
     origins = np.arange(SEQ, SEQ + n_windows)
-    for found in fit_linear_path(problem, origins, origins, tail=tail, refit=True):
-        assert all(np.isfinite(part).all() for part in found[:3])
+    for found in fit_linear_path(problem, origins, origins, tail=tail, refit=True)[:2]:
+        assert all(np.isfinite(part).all() for part in (found.own, found.mixed, found.effect))
         if n_windows <= 1:
             assert found.blend["last"] == 1
 
@@ -714,7 +715,7 @@ def test_series_of_different_length_are_one_problem():
     assert relative_error(one[1], problem, origins) < 1
     order = np.argsort(steps, kind="stable")
     two = fit_linear_path(problem, origins[order], steps[order], tail=100, refit=True)
-    for a, b in zip(one, two, strict=True):
+    for a, b in zip(one[:2], two[:2], strict=True):
         same_maps(a, b, rtol=0, atol=0)
 
 
@@ -779,7 +780,8 @@ def test_the_rows_that_are_seen_together_are_read_off_the_map(n_columns, rows, m
     """The torch module is built from nothing but the maps."""
     monkeypatch.setattr(candidates, "_MIXED_FEATURES", 20)
     found, _ = fit(make_problem(noisy_walk(60, n_columns)))
-    assert mixed_rows(found, n_columns) == rows
+    assert found.mixed_len == rows
+    assert len(found.mixed) == ((rows + 1) * n_columns + 1) * bool(rows)
 
 
 def test_the_same_rows_give_the_same_maps():
@@ -852,7 +854,7 @@ def test_many_targets_are_fitted_in_bounded_memory(most, kinds, peak, monkeypatc
     assert used < peak
     assert {name.split(",")[0] for name in found.blend} == kinds | {"last"}
     assert found.own.shape == (150 if "own" in kinds else 1, 24, 12)
-    assert (found.mixed is None) == ("mixed" not in kinds)
+    assert (found.mixed_len == 0) == ("mixed" not in kinds)
     assert relative_error(found, problem) < 1
 
 
@@ -877,7 +879,7 @@ def test_a_series_that_explodes_in_the_tail_does_not_spoil_the_maps_of_all():
     problem = Problem(rows.reshape(-1, 1), None, None, 1, 24, 6, np.empty((0, 1)))
     places = np.arange(24, n - 5)
     origins = (np.arange(n_series)[:, None] * n + places).ravel()
-    before, after = fit_linear_path(
+    before, after, _ = fit_linear_path(
         problem, origins, np.tile(places, n_series), tail=100, refit=True
     )
     assert not np.array_equal(before.own, after.own)
@@ -896,7 +898,7 @@ def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_ef
     problem = Problem(np.column_stack([load, temperature]), None, None, 1, 48, 12, np.zeros((1, 1)))
     origins = np.arange(48, len(t) - 11)
     assert abs(known_effect(problem, origins)[0, 0]) > 0.5
-    fit, _ = fit_linear_path(problem, origins, origins, tail=1300, refit=False)
+    fit, *_ = fit_linear_path(problem, origins, origins, tail=1300, refit=False)
     assert fit.effect[0, 0] == pytest.approx(true_effect, abs=0.03)
 
 
@@ -1061,7 +1063,7 @@ def test_the_newest_rows_reach_the_effect_that_forecasts(monkeypatch):
     origins = origins_of(problem)
     origins = origins[(origins <= 400 - PRED) | (origins >= 400)]
     expected = calendar.calendar_effect(problem, origins, with_known=True)
-    assert same_calendars(after, after._replace(calendar=expected))
+    assert same_calendars(after, dataclasses.replace(after, calendar=expected))
     assert not same_calendars(before, after)
     before, after = fit(problem, tail=400)
     assert before.calendar is after.calendar
@@ -1089,7 +1091,7 @@ def test_fits_apart_have_the_effect_of_the_whole(n_known):
     values = daily(known_effect=6.0)[:, : 1 + n_known]
     problem = with_hours(make_problem(values, n_known=n_known))
     origins = origins_of(problem)
-    before, _ = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    before, _, apart = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
     assert before.calendar is not None
-    assert len(before.apart) == 3
-    assert all(found.calendar is before.calendar for _, found in before.apart)
+    assert len(apart) == 3
+    assert all(found.calendar is before.calendar for _, found in apart)

@@ -84,7 +84,7 @@ def residuals(problem, linear, origins):
 def test_what_turns_with_the_hour_is_found():
     """No map that is the same at all hours can know the sign of the next step."""
     problem = make_problem(*turning())
-    before, after = fit(problem)
+    before, after, _ = fit(problem)
     later = make_problem(*turning(seed=1))
     origins = np.arange(SEQ, 300)
     for linear in (before, after):
@@ -143,12 +143,12 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
         weight = np.ones((1500, 2))
         weight[200:500] = 0.0
     problem = make_problem(values, index, weight=weight, n_known=0)
-    before, after = fit(problem, refit=True)
+    before, after, others = fit(problem, refit=True)
     training = np.arange(SEQ, 1350 - PRED + 1)
-    ends = np.array([end for end, _ in before.apart])
+    ends = np.array([end for end, _ in others])
     place = np.searchsorted(ends[:-1], training, side="right")
     sums = []
-    for number, (_, apart) in enumerate([*before.apart, (0, before)]):
+    for number, (_, apart) in enumerate([*others, (0, before)]):
         origins = training[place == number] if number < 3 else np.arange(1345, 1500 - PRED + 1)
         [windows] = gather(problem, origins)
         rest = windows.future - apart.blended(windows)
@@ -170,9 +170,9 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
         return 0.5 * np.linalg.solve(shrunk, cross / total[:, None])
 
     for linear, numbers in (
-        (before.apart[0][1], [1, 2]),
-        (before.apart[1][1], [0, 2]),
-        (before.apart[2][1], [0, 1]),
+        (others[0][1], [1, 2]),
+        (others[1][1], [0, 2]),
+        (others[2][1], [0, 1]),
         (before, [0, 1, 2]),
         (after, [0, 1, 2, 3]),
     ):
@@ -185,7 +185,7 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
     real = phases.surest_share
     monkeypatch.setattr(phases, "surest_share", lambda losses: seen.append(losses) or real(losses))
     problem = make_problem(*turning())
-    before, _ = fit(problem)
+    before, _, others = fit(problem)
     [losses] = seen
     assert losses.shape == (3 * 4 + 12, len(STRENGTHS) * 21)
     losses = losses.reshape(24, len(STRENGTHS), 21)
@@ -201,8 +201,8 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
         some = blend + 0.05 * place * (whole - blend)
         np.testing.assert_allclose((some**2).sum(), losses[12:, best[0], place].sum(), rtol=1e-4)
     middle = np.arange(SEQ, 3600 - PRED + 1)
-    ends = [end for end, _ in before.apart]
-    for number, (_, apart) in enumerate(before.apart):
+    ends = [end for end, _ in others]
+    for number, (_, apart) in enumerate(others):
         low = middle[0] if number == 0 else ends[number - 1]
         every = np.arange(low, ends[number])
         every = every[phases.spread_places(len(every), 600)]
@@ -231,13 +231,13 @@ def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
     values, index = turning()
     changed = values.copy()
     changed[3600:] = np.random.default_rng(3).normal(size=(400, 2))
-    (one, one_last), (other, other_last) = (
+    (one, one_last, _), (other, other_last, _) = (
         fit(make_problem(each, index), refit=True) for each in (values, changed)
     )
     np.testing.assert_array_equal(one.phases.weights, other.phases.weights)
     assert not np.allclose(one_last.phases.weights, other_last.phases.weights)
     assert not np.allclose(one.phases.weights, one_last.phases.weights)
-    same, last = fit(make_problem(values, index))
+    same, last, _ = fit(make_problem(values, index))
     np.testing.assert_array_equal(same.phases.weights, one.phases.weights)
     np.testing.assert_array_equal(last.phases.weights, one.phases.weights)
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerRegressor
-from skinformer.estimators import tabular_path
+from skinformer.ensemble import tabular as tabular_path
 
 SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows": 64}
 

@@ -12,14 +12,14 @@ import torch
 from skinformer.classes.blend import TEMPERATURES, mixture_weights, temperature_losses
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
 from skinformer.classes.logistic import log_softmax
-from skinformer.estimators.batches import WindowSource
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.fitting import FitBatches, FitRows
-from skinformer.estimators.head import ClassHead
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.predicting import predict_windows
-from skinformer.estimators.rolling import Rows
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import WindowSource
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.head import ClassHead
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Rows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.proof import best_share, cut_stretches

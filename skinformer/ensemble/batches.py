@@ -9,10 +9,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from skinformer.estimators.building import ModelSizes
-from skinformer.model.calendar_effect import CalendarEffect
+from skinformer.ensemble.building import ModelSizes
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -74,7 +73,7 @@ class WindowSource:
         )
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
 
-    def effect_of(self, calendar: CalendarEffect | None) -> Float32Array | None:
+    def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
         """Tell what the calendar alone does in each row, (n_rows, n_targets); None for nothing.
 
         The calendar is that of a fit without columns known ahead.

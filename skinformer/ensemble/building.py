@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer import validation
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Timeline

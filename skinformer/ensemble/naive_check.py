@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer import validation
-from skinformer.estimators.shares import FARTHEST, SMALL, mean_errors
+from skinformer.ensemble.shares import FARTHEST, SMALL, mean_errors
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.head import Head
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.rolling import Rows
-from skinformer.estimators.shares import Shares
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.shares import Shares
+from skinformer.ensemble.windows import Rows
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Limits

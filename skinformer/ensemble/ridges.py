@@ -10,22 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from skinformer import validation
-from skinformer.estimators.batches import WindowBatches
-from skinformer.estimators.building import ModelSizes, build_module
-from skinformer.estimators.settings import FitSettings
-from skinformer.model.calendar_effect import CalendarEffect
+from skinformer.ensemble.batches import WindowBatches
+from skinformer.ensemble.building import ModelSizes, build_module
+from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
-from skinformer.model.linear_path import LinearPath
-from skinformer.model.phase_maps import PhaseMaps
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.linear_fit import LinearFit, mixed_rows
-from skinformer.ridge.linear_fit import PhaseMaps as PhaseFit
+from skinformer.ridge.linear_fit import LinearFits
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import Problem
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, IntArray
-from skinformer.timeline.cycle import CalendarEffect as CalendarFit
 from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
@@ -35,8 +31,6 @@ from skinformer.training.losses import Loss
 __all__ = [
     "choose_trust",
     "linear_fit",
-    "linear_module",
-    "load_linear",
     "start_module",
     "times_of",
 ]
@@ -46,7 +40,6 @@ __all__ = [
 _MAX_WINDOWS = 100_000
 #: Rows that it looks back at most: its cost grows by their square and cube.
 _LONGEST = 2048
-_FOUND = "path.calendar.", "path.phases."  # begin the names of weights that may come and go
 
 
 def linear_fit(
@@ -59,7 +52,7 @@ def linear_fit(
     refit: bool,
     n_most: int | None = None,
     n_apart: int = 0,
-) -> tuple[LinearFit, LinearFit]:
+) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
 
     windows: those to train on and those of the validation tail.
@@ -84,7 +77,8 @@ def linear_fit(
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
     steps, start = times_of(timeline, tail, origins), None if tail is None else 0
-    return fit_linear_path(problem, origins, steps, tail=start, refit=refit, n_apart=n_apart)
+    fits = fit_linear_path(problem, origins, steps, tail=start, refit=refit, n_apart=n_apart)
+    return fits.rounded()
 
 
 def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
@@ -102,58 +96,10 @@ def times_of(timeline: Timeline, tail: IntArray | None, rows: IntArray) -> IntAr
     return rows - tail[timeline.series_of(rows)]
 
 
-def linear_module(sizes: ModelSizes, fit: LinearFit) -> LinearPath:
-    """Build a torch module that holds a fit, on the CPU."""
-    n_inputs = sizes.n_targets + sizes.n_past + sizes.n_known
-    calendar, found = None, fit.calendar
-    if found is not None:
-        n_times, n_known, n_targets = found.known.shape
-        calendar = CalendarEffect(
-            len(found.places),
-            n_cells=len(found.level),
-            n_times=n_times,
-            n_known=n_known,
-            n_targets=n_targets,
-            year=(found.year.shape[0], found.year.shape[1]),
-        )
-    path = LinearPath(
-        n_targets=sizes.n_targets,
-        n_known=sizes.n_known,
-        n_inputs=n_inputs,
-        n_groups=len(fit.own),
-        mixed_len=mixed_rows(fit, n_inputs),
-        seq_len=fit.own.shape[1],
-        pred_len=sizes.pred_len,
-        calendar=calendar,
-        phases=None if fit.phases is None else PhaseMaps.of_shapes(_tensors(fit.phases)),
-    )
-    load_linear(path, fit)
-    return path
-
-
-def load_linear(path: LinearPath, fit: LinearFit) -> None:
-    """Give a module the maps of a fit of its shapes."""
-    path.own.copy_(torch.from_numpy(fit.own))
-    path.effect.copy_(torch.from_numpy(fit.effect))
-    if fit.mixed is not None:
-        path.mixed.copy_(torch.from_numpy(fit.mixed))
-    for module, found in ((path.calendar, fit.calendar), (path.phases, fit.phases)):
-        if module is not None and found is not None:
-            values = _tensors(found)
-            for name, buffer in module.named_buffers():
-                buffer.copy_(values[name])
-
-
-def _tensors(found: CalendarFit | PhaseFit) -> dict[str, Tensor]:
-    """Give the arrays of what was found in closed form."""
-    arrays = found._asdict().items()
-    return {name: torch.from_numpy(x) for name, x in arrays if isinstance(x, np.ndarray)}
-
-
 def start_module(
     settings: FitSettings,
     sizes: ModelSizes,
-    linear: tuple[LinearFit, LinearFit] | None,
+    linear: LinearFits | None,
     earlier: nn.Module | None,
     *,
     seed: int,
@@ -164,19 +110,17 @@ def start_module(
     earlier: a module whose weights a warm start goes on from; a ValueError if it is another one.
     seed: of weights, dropout and key sampling.
     """
-    path = linear_module(sizes, linear[0]) if linear is not None else None
+    path = None if linear is None else LinearPath(linear.before)
     module = build_module(settings, sizes, path=path, seed=seed)
     if earlier is not None:
-        # Whether the calendar says anything is found anew, and may have changed.
+        # The path and what of the network is trusted are found anew.
         weights, own = (
-            {name: x for name, x in each.state_dict().items() if not name.startswith(_FOUND)}
+            {name: x for name, x in each.state_dict().items() if not name.startswith("path.")}
             for each in (earlier, module)
         )
         validation.check_same_weights(weights, own)
         module.load_state_dict(module.state_dict() | weights)
-        if linear is not None and isinstance(module, Corrected):
-            # The earlier module brought its path and its trust: both have to be found anew.
-            load_linear(module.path, linear[0])
+        if isinstance(module, Corrected):
             module.trust.fill_(1.0)
     return module
 

@@ -10,9 +10,9 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
-from skinformer.estimators.batches import WindowSource
+from skinformer.ensemble.batches import WindowSource
 from skinformer.model.corrected import Corrected
-from skinformer.model.linear_path import LinearPath
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from torch import Tensor
 
-from skinformer.estimators.batches import WindowSource, window_source
+from skinformer.ensemble.batches import WindowSource, window_source
+from skinformer.ensemble.joint import JointForecaster
+from skinformer.ensemble.predicting import PREDICTION_CHUNK, predict_windows
+from skinformer.ensemble.windows import Rows
 from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.predicting import PREDICTION_CHUNK, predict_windows
-from skinformer.estimators.rolling import Rows
-from skinformer.estimators.seen import SeenWindow, as_tracks
+from skinformer.evaluation.seen import SeenWindow, as_tracks
 from skinformer.model.corrected import Corrected
 from skinformer.model.dropout import Dropout, reseed, with_dropout
 from skinformer.model.informer import Informer

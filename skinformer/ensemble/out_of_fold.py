@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.hybrid import linear_module, times_of
-from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ensemble.ridges import times_of
+from skinformer.ridge.linear_fit import LinearFits
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline
 
@@ -24,7 +24,7 @@ N_APART = 3
 class HonestPath:
     """Forecast training windows as the path does that has not learnt their time.
 
-    fit: the path; it has fits `apart`.
+    fits: of the path, some of them `apart`.
     times: from origins to the times that these are cut by.
 
     The path's error is smaller on the windows that it was fitted to than on those it will meet (by
@@ -35,14 +35,13 @@ class HonestPath:
 
     def __init__(
         self,
-        sizes: ModelSizes,
-        fit: LinearFit,
+        fits: LinearFits,
         times: Callable[[IntArray], IntArray],
         device: torch.device | str,
     ) -> None:
-        self.apart = [linear_module(sizes, other).to(device) for _, other in fit.apart]
+        self.apart = [LinearPath(other).to(device) for _, other in fits.apart]
         # What follows the last window that the path could learn from belongs to the last time.
-        self.borders = np.array([end for end, _ in fit.apart[:-1]])
+        self.borders = np.array([end for end, _ in fits.apart[:-1]])
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
@@ -60,9 +59,8 @@ class HonestPath:
 
 
 def honest_path(
-    linear: tuple[LinearFit, LinearFit] | None,
+    linear: LinearFits | None,
     timeline: Timeline,
-    sizes: ModelSizes,
     tail: IntArray | None,
     *,
     device: torch.device | str,
@@ -71,6 +69,6 @@ def honest_path(
 
     It is None where there is no path, or too little to fit it to apart.
     """
-    if linear is None or not linear[0].apart:
+    if linear is None or not linear.apart:
         return None
-    return HonestPath(sizes, linear[0], partial(times_of, timeline, tail), device)
+    return HonestPath(linear, partial(times_of, timeline, tail), device)

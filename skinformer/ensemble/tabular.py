@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.estimators.batches import WindowSource
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.fitting import FitRows
-from skinformer.estimators.predicting import predict_windows
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import WindowSource
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.settings import FitSettings
 from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, mean_share
 from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns

@@ -14,8 +14,8 @@ import pandas as pd
 
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.settings import FitSettings
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray

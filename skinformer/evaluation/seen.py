@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from skinformer.ensemble.classical import SimplePath
+from skinformer.ensemble.joint import JointForecaster
+from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.joint import JointForecaster
 from skinformer.estimators.placement import Placement
-from skinformer.estimators.rolling import Forecaster, Rows
-from skinformer.estimators.simple_path import SimplePath
 from skinformer.model.corrected import Corrected
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from skinformer.estimators import class_path, joining
-from skinformer.estimators.class_path import ClassChallenger
-from skinformer.estimators.fitting import FitBatches, FitRows
-from skinformer.estimators.head import ClassHead
-from skinformer.estimators.joining import Judged
-from skinformer.estimators.settings import FitSettings
-from skinformer.estimators.tabular_path import Challenger
+from skinformer.ensemble import classes, joining
+from skinformer.ensemble.classes import ClassChallenger
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.head import ClassHead
+from skinformer.ensemble.joining import Judged
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.tabular import Challenger
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFit
@@ -24,7 +24,7 @@ def find_challenger(
     By its share the network's training is eased; None where nobody is fitted yet.
     """
     if isinstance(settings.head, ClassHead):
-        return class_path.challenge(rows, settings)
+        return classes.challenge(rows, settings)
     return joining.find_challenger(module, batches, rows, settings)
 
 
@@ -44,5 +44,5 @@ def join(
     """
     if isinstance(challenger, ClassChallenger) or isinstance(settings.head, ClassHead):
         fit = challenger.fit if isinstance(challenger, ClassChallenger) else None
-        return class_path.join_classes(module, batches, rows, settings, fit)
+        return classes.join_classes(module, batches, rows, settings, fit)
     return joining.join(module, final, batches, rows, settings, challenger)

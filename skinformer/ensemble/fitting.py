@@ -11,9 +11,9 @@ import pandas as pd
 import torch
 
 from skinformer import validation
-from skinformer.estimators.batches import PathOfWindows, WindowBatches, needs_steps, window_source
-from skinformer.estimators.building import ModelSizes
-from skinformer.estimators.settings import FitSettings
+from skinformer.ensemble.batches import PathOfWindows, WindowBatches, needs_steps, window_source
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler

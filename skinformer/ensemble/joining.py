@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.batches import WindowSource
-from skinformer.estimators.fitting import FitBatches, FitRows
-from skinformer.estimators.hybrid import choose_trust, load_linear
-from skinformer.estimators.naive_check import compare_with_naive, some_of_tail
-from skinformer.estimators.predicting import predict_windows
-from skinformer.estimators.settings import FitSettings
-from skinformer.estimators.shares import Shares, judge, judging_origins
-from skinformer.estimators.simple_path import SimplePath, fit_simple_path, label_rows
-from skinformer.estimators.tabular_path import (
+from skinformer.ensemble.batches import WindowSource
+from skinformer.ensemble.classical import SimplePath, fit_simple_path, label_rows
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.ridges import choose_trust
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.shares import Shares, judge, judging_origins
+from skinformer.ensemble.tabular import (
     Challenger,
     fit_tabular_path,
     forecast_windows,
@@ -24,6 +24,7 @@ from skinformer.estimators.tabular_path import (
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFit
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.stopwatch import timed
 from skinformer.tabular.fit import TabularFit
 from skinformer.timeline.arrays import Float32Array, Float64Array
@@ -141,7 +142,7 @@ def join(
     module.trust.fill_(trust)
     if judged.shares is None or challenger is not None:  # else the shares were compared
         _compare(module, batches, rows, settings, challenger)  # final ridges know the tail
-    load_linear(module.path, final)
+    module.path = LinearPath(final).to(module.trust.device)
     return judged
 
 

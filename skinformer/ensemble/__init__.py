@@ -1,0 +1,1 @@
+"""Members of a forecast, their weights, and the one place that weighs them."""

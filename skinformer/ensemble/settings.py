@@ -1,0 +1,77 @@
+"""What a fit is told: frozen values, read from the parameters once, at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from skinformer.ensemble.head import Head
+from skinformer.training.record import TrainerSettings
+
+__all__ = ["FitSettings", "NetworkSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """What the user, not the data, decides about the network: arguments of `Informer`."""
+
+    d_model: int
+    n_heads: int
+    n_encoder_layers: int
+    n_decoder_layers: int
+    d_ff: int
+    dropout: float
+    activation: str
+    norm: str
+    norm_first: bool
+    attention: str
+    decoder_attention: str
+    factor: float
+    qk_norm: bool
+    output_gate: bool
+    distil: bool
+    bias: bool
+    position: str
+    mask_embedding: bool
+    window_norm: bool
+    init: str
+    gradient_checkpointing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """
+    Everything that a fit is told besides the rows and what their columns are.
+
+    Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
+    for the calendar and early stopping.
+    """
+
+    head: Head
+    network: NetworkSettings
+    trainer: TrainerSettings
+    seq_len: int
+    label_len: int | None
+    pred_len: int
+    patch_len: int
+    calendar: Literal["auto"] | list[str] | None
+    embeddings: tuple[str, ...]
+    target_transform: Any
+    linear_path: bool
+    simple_path: bool
+    """Whether classical forecasters take part, as far as series are short enough for them."""
+    class_path: bool
+    """Whether forecasts of classes start from frequencies, transitions and a logistic map."""
+    regressor: Any
+    """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
+    train_network: bool = True
+    """Whether there are rows enough for a network to prove anything."""
+    early_stopping: bool | Literal["auto"]
+    validation_fraction: float
+    batch_size: int
+    """Windows in memory at once."""
+    max_windows: int | None
+    checkpoint: Any
+    device: torch.device
