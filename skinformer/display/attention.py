@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, load_pyplot
+from skinformer.display.checks import check_drawn_axes, check_drawn_head, drawn_map
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.validation.evaluation import check_attention_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,8 +117,8 @@ class AttentionDisplay:
             Drawn.
         """
         maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-        validation.check_attention_maps(maps, AttentionMap)
-        return cls(validation.drawn_map(maps, where, layer, origin)).plot(head=head, ax=ax)
+        check_attention_maps(maps, AttentionMap)
+        return cls(drawn_map(maps, where, layer, origin)).plot(head=head, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -181,7 +182,7 @@ class AttentionDisplay:
             If matplotlib is not installed.
         """
         n_heads = len(self.attention.weights)
-        validation.check_drawn_head(head, n_heads)
+        check_drawn_head(head, n_heads)
         heads = list(range(n_heads)) if head is None else [int(head) - 1]
         self.axes_ = self._axes(len(heads), ax)
         weights = self.attention.weights[heads]
@@ -212,7 +213,7 @@ class AttentionDisplay:
         plt = load_pyplot(self)
         if ax is not None:
             given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-            validation.check_drawn_axes(len(given), n)
+            check_drawn_axes(len(given), n)
             return given
         columns = min(n, _MOST_COLUMNS)
         rows = -(-n // columns)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.checks import check_drawn_reasons, check_drawn_target, check_drawn_time
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, shade
 from skinformer.evaluation.explain import explain
 from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,10 +112,10 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _KINDS)
-        validation.check_drawn_reasons(reasons)
+        check_choice("kind", kind, _KINDS)
+        check_drawn_reasons(reasons)
         target = reasons["target"].iloc[0] if target is None else target
-        validation.check_drawn_target(target, list(reasons["target"].unique()))
+        check_drawn_target(target, list(reasons["target"].unique()))
         reasons = reasons[reasons["target"] == target]
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
         table = reasons.assign(name=names).pivot_table(
@@ -163,7 +164,7 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, _KINDS)
         reasons = explain(estimator, X, **options)
         return cls.from_frame(reasons, kind=kind, time=time, target=target, unit=unit, ax=ax)
 
@@ -191,10 +192,10 @@ class ContributionDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        validation.check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, _KINDS)
         table = self.contributions
         if kind == "waterfall" and time is not None:
-            table = table[validation.check_drawn_time(time, table.index)]
+            table = table[check_drawn_time(time, table.index)]
         self.drawn_ = _who_matters(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
         ax = take_axes(self, ax, (9, height) if kind == "waterfall" else (10, height + 0.4))

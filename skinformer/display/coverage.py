@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.checks import check_drawn_lines
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.display.style import ink, legend_above, mark, show_percent
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import group_key, quantile_columns
+from skinformer.validation.arguments import check_choice
+from skinformer.validation.evaluation import named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +74,7 @@ class CoverageDisplay:
     def __init__(
         self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
     ) -> None:
-        validation.check_choice("kind", kind, _WORDS)
+        check_choice("kind", kind, _WORDS)
         self.reached, self.kind, self.by = reached, kind, by
 
     @classmethod
@@ -105,8 +107,8 @@ class CoverageDisplay:
         CoverageDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _WORDS)
-        tables = validation.named_results(results, "actual")
+        check_choice("kind", kind, _WORDS)
+        tables = named_results(results, "actual")
         counted = [_count(name, table, kind, by) for name, table in tables.items()]
         reached = pd.concat(counted, ignore_index=True)
         return cls(reached, kind=kind, by=None if by is None else _name(by)).plot(ax=ax)
@@ -227,7 +229,7 @@ def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
         for high in columns
         if low < high and abs(low + high - 1) < 1e-9
     }
-    validation.check_drawn_lines(columns, columns if kind == "levels" else pairs)
+    check_drawn_lines(columns, columns if kind == "levels" else pairs)
     if kind == "levels":
         counted = {level: actual <= known[column] for level, column in columns.items()}
     else:

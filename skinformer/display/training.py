@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.checks import check_any_epoch, check_drawn_fit
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.ahead import take_apart
 
@@ -71,7 +71,7 @@ class TrainingDisplay:
     def __init__(
         self, history: pd.DataFrame, *, trust: float | None = None, kept: int | None = None
     ) -> None:
-        validation.check_any_epoch(len(history))
+        check_any_epoch(len(history))
         self.history, self.trust, self.kept = history, trust, kept
 
     @classmethod
@@ -92,7 +92,7 @@ class TrainingDisplay:
             Drawn.
         """
         last = take_apart(estimator)[1]
-        validation.check_drawn_fit(last, "history_")
+        check_drawn_fit(last, "history_")
         history = last.history_
         # Without a path to correct, the network forecasts alone.
         trust = last.trust_ if last.base_blend_ else None

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skinformer import validation
 from skinformer.estimators.batches import WindowBatches
 from skinformer.estimators.building import ModelSizes, build_module
 from skinformer.estimators.settings import FitSettings
@@ -31,6 +30,7 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss
+from skinformer.validation.parameters import check_same_weights
 
 __all__ = [
     "choose_trust",
@@ -172,7 +172,7 @@ def start_module(
             {name: x for name, x in each.state_dict().items() if not name.startswith(_FOUND)}
             for each in (earlier, module)
         )
-        validation.check_same_weights(weights, own)
+        check_same_weights(weights, own)
         module.load_state_dict(module.state_dict() | weights)
         if linear is not None and isinstance(module, Corrected):
             # The earlier module brought its path and its trust: both have to be found anew.

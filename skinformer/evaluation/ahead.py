@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from skinformer import validation
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.validation.evaluation import check_after_training, raise_no_ranges
 
 __all__ = ["CallingModel", "ForecastingModel", "PredictingModel", "take_apart"]
 
@@ -32,7 +32,7 @@ class PredictingModel:
     def __init__(self, estimator: Any, levels: Float64Array = _NONE) -> None:
         self.estimator, self.levels = estimator, levels
         if len(levels) and not hasattr(estimator, "predict_quantiles"):
-            validation.raise_no_ranges(estimator, "predict_quantiles")
+            raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series forecasts hold in memory: all from first to stop."""
@@ -110,7 +110,7 @@ class ForecastingModel:
     def check_origins(self, rows: IntArray) -> None:
         """Raise if the model has seen a row to be forecast, from the first origins of series on."""
         labels = self._index.get_level_values(-1)[rows]
-        validation.check_after_training(self._steps[rows], self._end[rows], labels)
+        check_after_training(self._steps[rows], self._end[rows], labels)
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""

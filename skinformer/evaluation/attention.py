@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.seen import WindowRecorder
 from skinformer.estimators.seen_network import SeenNetwork
@@ -18,6 +17,11 @@ from skinformer.evaluation.asked import asked_steps, labels_of, seen_windows
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
+from skinformer.validation.evaluation import (
+    check_attention_maps,
+    raise_no_network,
+    warn_of_silent_network,
+)
 
 __all__ = ["AttentionMap", "attention_maps", "attention_summary"]
 
@@ -157,7 +161,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, BaseInformer):
-        validation.raise_no_network(model)
+        raise_no_network(model)
     X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     recorder.forecast(*steps[:5])
@@ -166,7 +170,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     shares = network.shares.mean(axis=(1, 2))
     silent = int((shares[window] == 0).sum())
     if silent:
-        validation.warn_of_silent_network(silent, len(window), spread=len(model.head_.outputs) > 0)
+        warn_of_silent_network(silent, len(window), spread=len(model.head_.outputs) > 0)
     series = labels_of(model, X, steps).get("series")
     first = np.unique(window, return_index=True)[1]
     names = [None if series is None else series[row] for row in first]
@@ -253,7 +257,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     1     2      1.0        0.5       1.0
     """
     maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    validation.check_attention_maps(maps, AttentionMap)
+    check_attention_maps(maps, AttentionMap)
     parts = []
     for each in maps:
         n_heads = len(each.weights)

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.evaluation.scores import pinball_loss
 from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.evaluation import (
+    check_compared,
+    check_group,
+    check_result,
+    named_results,
+)
 
 __all__ = ["aligned", "compare", "group_key", "quantile_columns", "summary"]
 
@@ -52,7 +57,7 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
-    validation.check_result(result, "time", "actual", "forecast")
+    check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
     names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
     keys = [group_key(known, each) for each in names or [by]]
@@ -113,7 +118,7 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    validation.named_results(results, "origin", "time", "actual", "forecast")
+    named_results(results, "origin", "time", "actual", "forecast")
     given: Any = results
     given = given if isinstance(given, Mapping) else {"": given}
     first = next(iter(given)) if reference is None else reference
@@ -157,7 +162,7 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
     [7.0, 5.0]
     """
     tables = {name: _ordered(table) for name, table in results.items()}
-    validation.check_compared(reference, {name: _labels(table) for name, table in tables.items()})
+    check_compared(reference, {name: _labels(table) for name, table in tables.items()})
     return tables
 
 
@@ -188,7 +193,7 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
     times = pd.Index(result["time"])
     if callable(by):
         return pd.Series(by(times), index=result.index, name=getattr(by, "__name__", "group"))
-    validation.check_group(by, list(result.columns), times)
+    check_group(by, list(result.columns), times)
     return pd.Series(getattr(times, by), index=result.index, name=by)
 
 

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skinformer import validation
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.seen_network import SeenNetwork
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.asked import ask
 from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.arguments import check_count
+from skinformer.validation.evaluation import (
+    check_any_dropout,
+    check_network_speaks,
+    raise_no_samples,
+)
 
 __all__ = ["dropout_samples"]
 
@@ -85,15 +90,15 @@ def dropout_samples(
     >>> samples.shape, bool((samples.std(axis=1) > 0).all())
     ((6, 50), True)
     """
-    n_samples = validation.check_count("n_samples", n_samples, "it counts forecasts of each row")
+    n_samples = check_count("n_samples", n_samples, "it counts forecasts of each row")
     model = take_apart(estimator)[1]
     if not isinstance(model, InformerRegressor):
-        validation.raise_no_samples(model)
+        raise_no_samples(model)
     asked = ask(estimator, X)
     network = SeenNetwork(model._forecaster, asked.windows, asked.steps.clock)
-    validation.check_any_dropout(network.dropout)
+    check_any_dropout(network.dropout)
     shares = network.shares[:, None]
-    validation.check_network_speaks(bool(shares.any()), model.trust_)
+    check_network_speaks(bool(shares.any()), model.trust_)
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()
     forecast = model.head_.point(np.stack([window.outputs for window in asked.windows]))[:, None]

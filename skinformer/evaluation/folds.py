@@ -9,9 +9,16 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel
 
-from skinformer import validation
 from skinformer.reading.places import sort_rows
 from skinformer.timeline.arrays import BoolArray
+from skinformer.validation.evaluation import (
+    check_refit_rows,
+    check_refit_start,
+    find_start,
+    labelled_rows,
+    progress_bar,
+)
+from skinformer.validation.index import time_labels
 
 __all__ = ["Fold", "refit_folds", "shared"]
 
@@ -40,15 +47,15 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
     >>> [len(fold.training[0]) for fold in folds]
     [3, 5]
     """
-    validation.check_refit_start(start)
-    X = validation.labelled_rows(X, 0)
-    time, labels = validation.time_labels(X.index)
+    check_refit_start(start)
+    X = labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
     order = sort_rows(time, labels, len(X)).order
     X, time = X.iloc[order], time[order]
     y = None if y is None else _rows(y, order)
     moments = time.unique().sort_values()
-    first = int(moments.get_loc(validation.find_start(time, start)))
-    validation.check_refit_rows(first)
+    first = int(moments.get_loc(find_start(time, start)))
+    check_refit_rows(first)
     folds = []
     for begin in range(first, len(moments), every * step):
         stop = begin + (every - 1) * step + horizon
@@ -68,7 +75,7 @@ def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> 
     """
     results = _in_order(n_jobs)(calls)
     if verbose and len(calls) > 1:
-        track = validation.progress_bar()
+        track = progress_bar()
         results = track(results, total=len(calls), description=f"backtest, {what}")
     yield from results
 

@@ -14,8 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer import validation
 from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
+from skinformer.validation.evaluation import (
+    check_any_change,
+    check_forecast_shape,
+    check_no_forecast_missing,
+    forecast_array,
+)
+from skinformer.validation.truth import (
+    check_any_truth,
+    check_target_count,
+    numeric_truth,
+    score_weight,
+)
 
 __all__ = [
     "crps_of_quantiles",
@@ -60,7 +72,7 @@ def pinball_loss(
     >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
     0.35
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
     return _mean(_pinball(truth, forecast, levels).mean(axis=2), sample_weight)
 
 
@@ -91,7 +103,7 @@ def weighted_quantile_loss(
     >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
     0.175
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
     loss = 2 * _pinball(truth, forecast, levels).mean(axis=2)
     return _ratio(loss, np.abs(truth), sample_weight)
 
@@ -127,7 +139,7 @@ def crps_of_quantiles(
     >>> crps_of_quantiles([3.0], [[2.0, 2.0, 2.0]], levels=[0.25, 0.5, 0.75])
     1.0
     """
-    levels = validation.check_levels(levels)
+    levels = check_levels(levels)
     truth, forecast = _truth_and(y_true, y_quantiles, behind=len(levels))
     order = np.argsort(levels)
     between = (levels[order][1:] + levels[order][:-1]) / 2
@@ -160,7 +172,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     >>> crps_of_samples([3.0], [[2.0, 4.0]])
     0.0
     """
-    samples = validation.forecast_array(y_samples)
+    samples = forecast_array(y_samples)
     n = samples.shape[-1]
     truth, draws = _truth_and(y_true, samples, behind=n)
     ordered = np.sort(draws, axis=2)
@@ -252,7 +264,7 @@ def winkler_score(
     >>> round(winkler_score([1.0, 3.0], [[0, 2], [0, 2]], coverage=0.8), 6)
     7.0
     """
-    validation.check_coverage(coverage)
+    check_coverage(coverage)
     truth, bounds = _truth_and(y_true, y_interval, behind=2)
     low, high = bounds[..., 0], bounds[..., 1]
     outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
@@ -407,14 +419,14 @@ def _truth_and(
     y_true: Any, forecast: Any, *, behind: int | None = None
 ) -> tuple[Float64Array, Float64Array]:
     """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
-    truth = validation.numeric_truth(y_true)
-    forecast = validation.forecast_array(forecast)
-    validation.check_forecast_shape(truth.shape, forecast.shape, behind)
+    truth = numeric_truth(y_true)
+    forecast = forecast_array(forecast)
+    check_forecast_shape(truth.shape, forecast.shape, behind)
     truth = truth.reshape(len(truth), -1)
     forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
     known = ~np.isnan(truth)
-    validation.check_any_truth(int(known.sum()))
-    validation.check_no_forecast_missing(forecast[known])
+    check_any_truth(int(known.sum()))
+    check_no_forecast_missing(forecast[known])
     return truth, forecast
 
 
@@ -430,7 +442,7 @@ def _mean(errors: Float64Array, sample_weight: Any) -> float:
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
-    weight = validation.score_weight(sample_weight, len(errors))
+    weight = score_weight(sample_weight, len(errors))
     weight = np.ones(len(errors)) if weight is None else weight
     known = ~np.isnan(errors)
     total = weight @ np.where(known, errors, 0.0)
@@ -442,10 +454,10 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
 
 def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
     """Average errors over each series' own changes, then over series and targets."""
-    validation.check_row_count("season", season)
-    trained = validation.numeric_truth(y_train)
+    check_row_count("season", season)
+    trained = numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
-    validation.check_target_count(errors.shape[1], trained.shape[1])
+    check_target_count(errors.shape[1], trained.shape[1])
     names, codes = _series_of(y_true, len(errors))
     train_names, train_codes = _series_of(y_train, len(trained))
     place = train_names.get_indexer(names)
@@ -456,7 +468,7 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
         )
         error = _by_series(errors[:, j], codes, _known_mean)
         scores[j] = error / np.where(place >= 0, scale[place], np.nan)
-    validation.check_any_change(bool(np.isfinite(scores).any()))
+    check_any_change(bool(np.isfinite(scores).any()))
     return float(np.nanmean(scores ** (1 / power)))
 
 

@@ -14,12 +14,20 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.reading.columns import as_frame
 from skinformer.reading.targets import Truth, find_targets
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
+from skinformer.validation.truth import (
+    check_class_weights,
+    check_target_count,
+    class_weights,
+    label_array,
+    raise_other_labels,
+    sorted_classes,
+    warn_of_unseen_labels,
+)
 
 __all__ = ["LabelReader", "Labels", "NumberReader", "TruthReader", "read_labels"]
 
@@ -152,7 +160,7 @@ class LabelReader:
         if y is None:
             return None
         columns = _truth_columns(y)
-        validation.check_target_count(len(self.targets), len(columns))
+        check_target_count(len(self.targets), len(columns))
         coded = [
             self._coded(column, target, "y", unseen)
             for column, target in zip(columns, self.targets, strict=True)
@@ -162,13 +170,13 @@ class LabelReader:
         values = np.column_stack(coded)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        return values[:, 0] if validation.label_array(y).ndim < 2 else values
+        return values[:, 0] if label_array(y).ndim < 2 else values
 
     def _coded(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
         codes = target.codes(column, -1.0)
         other = codes == -1
         if other.any() and np.isnan(unseen):
-            validation.warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
+            warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
         codes[other] = unseen
         return codes
 
@@ -249,7 +257,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     places = _places(X, names, by_name=by_name)
     own = [(_column(X, j), f"X (column {name!r})") for j, name in zip(places, names, strict=True)]
     columns = own if y is None else [(column, "y") for column in _truth_columns(y)]
-    weights = validation.check_class_weights(class_weight, len(columns))
+    weights = check_class_weights(class_weight, len(columns))
     reader = LabelReader(
         tuple(_classes(*column, weight) for column, weight in zip(columns, weights, strict=True)),
         names,
@@ -259,7 +267,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
             other = labels.codes(column, -1.0) == -1
             if other.any():
-                validation.raise_other_labels(name, column[other].iloc[0])
+                raise_other_labels(name, column[other].iloc[0])
     return reader
 
 
@@ -322,7 +330,7 @@ def _truth_columns(y: Any) -> list[pd.Series]:
         return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
         return [y if y.name is not None else y.rename("y")]
-    values = validation.label_array(y)
+    values = label_array(y)
     if values.ndim == 1:
         return [pd.Series(values, name="y")]
     return [pd.Series(values[:, j], name=f"y{j}") for j in range(values.shape[1])]
@@ -331,9 +339,9 @@ def _truth_columns(y: Any) -> list[pd.Series]:
 def _classes(column: pd.Series, where: str, class_weight: Any) -> Labels:
     """Find the classes of one target."""
     observed = _plain(column[column.notna()])
-    classes = validation.sorted_classes(observed, where)
+    classes = sorted_classes(observed, where)
     dtype = column.dtype if isinstance(column.dtype, pd.CategoricalDtype) else None
-    weight = validation.class_weights(class_weight, classes, observed)
+    weight = class_weights(class_weight, classes, observed)
     return Labels(classes, dtype, weight)
 
 

@@ -10,21 +10,6 @@ import pandas as pd
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock, is_dated, wall_times
 
-__all__ = [
-    "add_rows",
-    "make_times",
-    "name_zone",
-    "read_again",
-    "read_dates",
-    "reads_dates",
-    "regrid",
-    "repeats_an_hour",
-    "share_grid",
-    "skips_an_hour",
-    "written",
-]
-
-
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
 _DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:\D|$)"
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import load_pyplot
+from skinformer.display.checks import check_any_pair
 from skinformer.display.report.facts import TargetFacts, split_targets
 from skinformer.display.report.figures import pictures, show
 from skinformer.display.report.markup import Markup, join, tag
@@ -22,6 +22,7 @@ from skinformer.display.report.vector import Palette
 from skinformer.evaluation.comparison import aligned
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
+from skinformer.validation.evaluation import named_results
 
 __all__ = ["write_report"]
 
@@ -98,14 +99,14 @@ def write_report(
     """
     load_pyplot("write_report")
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
-    tables = validation.named_results(results, *columns)
+    tables = named_results(results, *columns)
     estimators = _by_name(estimator, list(tables))
     if "" in tables:
         tables = {next(iter(estimators), "The model"): tables[""]}
     reference = list(tables)[-1] if reference is None and len(tables) > 1 else reference
     tables = aligned(tables, next(iter(tables)) if reference is None else reference)
     targets = split_targets(tables, unit, reference)
-    validation.check_any_pair(len(targets))
+    check_any_pair(len(targets))
     palette = Palette()
     body = join(
         tag("h1", title),

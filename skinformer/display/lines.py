@@ -9,20 +9,9 @@ import numpy as np
 import pandas as pd
 
 from skinformer.timeline.clock import is_dated
+from skinformer.validation.arguments import check_coverage, check_levels, check_range_levels
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
-from skinformer.validation.scores import check_coverage, check_levels, check_range_levels
-
-__all__ = [
-    "check_drawn_once",
-    "check_drawn_target",
-    "check_one_series",
-    "check_same_axis",
-    "drawn_levels",
-    "drawn_line",
-    "drawn_quantiles",
-    "labelled_quantiles",
-]
 
 
 def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
@@ -83,7 +72,7 @@ def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
 
 def check_one_series(index: Any, name: str) -> None:
     """Raise if rows belong to several series."""
-    if isinstance(index, pd.MultiIndex) and len(index.unique(0)) > 1:
+    if getattr(index, "nlevels", 1) > 1 and len(index.unique(0)) > 1:
         raise ValueError(f"{name} holds several series: draw one of them, {name}.loc[[series]].")
 
 
@@ -102,22 +91,6 @@ def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
             "of actual and forecast one is time-zone aware and one naive: the hours cannot be "
             "matched. Use tz_localize(zone) on the naive one."
         )
-
-
-def check_drawn_once(options: dict[str, Any]) -> None:
-    """Raise if a picture of overlapping forecasts is asked for."""
-    if "step" in options:
-        raise ValueError(
-            f"step={options['step']!r} is no option of a picture, where each time is drawn once. "
-            "Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
-            "from_predictions."
-        )
-
-
-def check_drawn_target(target: Any, names: list[Any]) -> None:
-    """Raise if a target to draw is not forecast."""
-    if target not in names:
-        raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
 
 
 def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:

@@ -1,50 +1,28 @@
-"""What pictures are made of: backtests with the columns they need, fits that tell of themselves."""
+"""What pictures are made of: fits that tell of themselves, results with what is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
+from numbers import Integral
 from typing import Any
 
 import pandas as pd
 
-__all__ = [
-    "check_any_epoch",
-    "check_any_pair",
-    "check_any_time",
-    "check_drawn_fit",
-    "check_drawn_lines",
-    "check_drawn_reasons",
-    "check_drawn_time",
-    "check_one_forecast",
-    "check_result",
-    "named_results",
-]
 
-
-def check_result(result: Any, *needed: str, of: str = "", advice: str = "") -> None:
-    """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
-    lacking = [each for each in needed if each not in getattr(result, "columns", ())]
-    if lacking:
+def check_drawn_once(options: dict[str, Any]) -> None:
+    """Raise if a picture of overlapping forecasts is asked for."""
+    if "step" in options:
         raise ValueError(
-            f"results{of} lack the column {lacking[0]!r}: this is made of what `backtest` gives. "
-            f"Pass such a frame{advice}."
-        )
-    if not result["actual"].notna().any():
-        raise ValueError(
-            f"results{of} hold no known truth: there is nothing to compare with. Pass backtests of "
-            "rows that were observed."
+            f"step={options['step']!r} is no option of a picture, where each time is drawn once. "
+            "Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
+            "from_predictions."
         )
 
 
-def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
-    """Give backtests by name, a single one by none; raise if they are none."""
-    tables = dict(results) if isinstance(results, Mapping) else {"": results}
-    for name, table in tables.items():
-        of = f" of {name!r}" if name else ""
-        check_result(table, *needed, of=of, advice=", or several of them by name, {'model': frame}")
-    if not tables:
-        raise ValueError("results={} holds no backtest. Pass one by name, {'model': frame}.")
-    return {str(name): table for name, table in tables.items()}
+def check_drawn_target(target: Any, names: list[Any]) -> None:
+    """Raise if a target to draw is not forecast."""
+    if target not in names:
+        raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
 
 
 def check_drawn_lines(quantiles: Collection[float], pairs: Collection[Any]) -> None:
@@ -136,4 +114,45 @@ def check_any_pair(n_targets: int) -> None:
         raise ValueError(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
+        )
+
+
+def drawn_map(maps: Sequence[Any], where: str, layer: int, origin: Any) -> Any:
+    """Give the map of a layer, of the first origin for None; raise if there is none."""
+    there = [each for each in maps if (each.where, each.layer) == (where, layer)]
+    if not there:
+        known = list(dict.fromkeys((each.where, each.layer) for each in maps))
+        raise ValueError(
+            f"where={where!r}, layer={layer!r} is none of the maps; they are of {known}."
+        )
+    if len({each.series for each in there}) > 1:
+        raise ValueError(
+            f"maps hold {len({each.series for each in there})} series: one is drawn. Pass "
+            f"[m for m in maps if m.series == {there[0].series!r}]."
+        )
+    found = [each for each in there if origin is None or each.origin == origin]
+    if not found:
+        raise ValueError(
+            f"origin={origin!r} is none of the maps; they begin at {there[0].origin} to "
+            f"{there[-1].origin}."
+        )
+    return found[0]
+
+
+def check_drawn_head(head: Any, n_heads: int) -> None:
+    """Raise if a head is none of a layer's."""
+    whole = type(head) is not bool and isinstance(head, Integral)
+    if head is not None and not (whole and 1 <= head <= n_heads):
+        raise ValueError(
+            f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
+            "another."
+        )
+
+
+def check_drawn_axes(n_given: int, n_heads: int) -> None:
+    """Raise if there are not as many axes as heads to draw."""
+    if n_given != n_heads:
+        raise ValueError(
+            f"ax holds {n_given} axes for {n_heads} heads. Pass one for each, or head=1 for one "
+            "alone."
         )
