@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-__all__ = ["Finding", "examine", "report"]
-
 #: What an optional package is for.
-_USES = {
-    "matplotlib": "displays and examples",
-    "rich": "progress bars of backtests",
-}
+_USES = {"matplotlib": "displays and examples", "rich": "progress bars of backtests"}
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9_.-]+)\s*(?:>=\s*([0-9.]+))?\s*(?:;(.*))?$")
 
 State = Literal["ok", "note", "problem"]

@@ -10,8 +10,6 @@ from pandas.tseries.offsets import Easter
 from skinformer.timeline.clock import wall_times
 from skinformer.validation.index import check_law_years
 
-__all__ = ["auckland_holidays"]
-
 #: 714 is 14 July: 2023, 2024 …, from Te Kāhui o Matariki Public Holiday Act 2022, schedule 1.
 # fmt: off
 _MATARIKI = (

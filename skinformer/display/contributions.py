@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
-from skinformer.display.checks import check_drawn_reasons, check_drawn_target, check_drawn_time
+from skinformer.display.checks import check_drawn_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, shade
 from skinformer.evaluation.explain import explain
@@ -18,8 +18,6 @@ from skinformer.validation.arguments import check_choice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["ContributionDisplay"]
 
 #: Sources that have a bar or a row of their own; those that give less are drawn together.
 _MOST = 10
@@ -113,7 +111,7 @@ class ContributionDisplay:
             Drawn.
         """
         check_choice("kind", kind, _KINDS)
-        check_drawn_reasons(reasons)
+        _check_reasons(reasons)
         target = reasons["target"].iloc[0] if target is None else target
         check_drawn_target(target, list(reasons["target"].unique()))
         reasons = reasons[reasons["target"] == target]
@@ -195,7 +193,7 @@ class ContributionDisplay:
         check_choice("kind", kind, _KINDS)
         table = self.contributions
         if kind == "waterfall" and time is not None:
-            table = table[check_drawn_time(time, table.index)]
+            table = table[_places_at(time, table.index)]
         self.drawn_ = _who_matters(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
         ax = take_axes(self, ax, (9, height) if kind == "waterfall" else (10, height + 0.4))
@@ -205,6 +203,38 @@ class ContributionDisplay:
             _draw_heatmap(ax, self.drawn_, self.target, self.unit)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
+
+
+def _check_reasons(reasons: Any) -> None:
+    """Raise if a frame is not what `explain` gives of one series."""
+    needed = ("time", "target", "source", "lag", "contribution")
+    lacking = [each for each in needed if each not in getattr(reasons, "columns", ())]
+    if lacking:
+        raise ValueError(
+            f"reasons lack the column {lacking[0]!r}: a picture is made of what `explain` gives. "
+            "Pass such a frame."
+        )
+    names = list(reasons["series"].unique()) if "series" in reasons else []
+    if len(names) > 1:
+        raise ValueError(
+            f"reasons hold {len(names)} series: one is drawn. Pass "
+            f"reasons[reasons['series'] == {names[0]!r}]."
+        )
+
+
+def _places_at(time: Any, index: pd.Index) -> slice:
+    """Give the places of forecasts at a time, such as an hour or a day; raise if there are none."""
+    try:
+        found = index.get_loc(time)
+    except (KeyError, TypeError, ValueError):
+        found = slice(0)
+    places = found if isinstance(found, slice) else slice(int(found), int(found) + 1)
+    if not len(index[places]):
+        raise ValueError(
+            f"time={time!r} has no forecast: they are of {index[0]} to {index[-1]}. Pass one of "
+            "these, or a day."
+        )
+    return places
 
 
 def _name(source: Any, lag: str) -> str:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-__all__ = ["ErrorDisplay"]
-
 _WORDS = {
     "mae": "mean absolute error",
     "rmse": "root mean squared error",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
-from skinformer.display.checks import check_drawn_once, check_drawn_target
+from skinformer.display.checks import check_drawn_target
 from skinformer.display.lines import (
     check_one_series,
     check_same_axis,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["ForecastDisplay"]
 
 #: Of the forecast, and, mixed with the ground, of its bands.
 _COLOUR = "tab:orange"
@@ -203,7 +201,12 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        check_drawn_once(options)
+        if "step" in options:
+            raise ValueError(
+                f"step={options['step']!r} is no option of a picture, where each time is drawn "
+                "once. Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
+                "from_predictions."
+            )
         check_one_series(getattr(X, "index", None), "X")
         asked = drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=asked, **options)

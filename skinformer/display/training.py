@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import figure_of, label_side, take_axes
-from skinformer.display.checks import check_any_epoch, check_drawn_fit
+from skinformer.display.checks import check_drawn_fit
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.ahead import take_apart
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["TrainingDisplay"]
 
 
 class TrainingDisplay:
@@ -71,7 +69,11 @@ class TrainingDisplay:
     def __init__(
         self, history: pd.DataFrame, *, trust: float | None = None, kept: int | None = None
     ) -> None:
-        check_any_epoch(len(history))
+        if not len(history):
+            raise ValueError(
+                "history_ holds no epoch: the network was not trained, as these series are too "
+                "short for it. SharesDisplay shows who forecasts them."
+            )
         self.history, self.trust, self.kept = history, trust, kept
 
     @classmethod

@@ -12,8 +12,8 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.head import Head, PointHead, QuantileHead
 from skinformer.estimators.parts import Attention, Block, MemorySaving
-from skinformer.estimators.picture import forecast_picture
 from skinformer.estimators.ranging import AskedSteps, RangesMixin
+from skinformer.notebook import forecast_picture
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
 

@@ -13,8 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
 from skinformer.validation.evaluation import check_after_training, raise_no_ranges
 
-__all__ = ["CallingModel", "ForecastingModel", "PredictingModel", "take_apart"]
-
 _NONE = np.empty(0)
 
 

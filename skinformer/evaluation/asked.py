@@ -20,8 +20,6 @@ from skinformer.validation.arguments import check_fitted
 from skinformer.validation.evaluation import raise_not_explained
 from skinformer.validation.index import time_labels
 
-__all__ = ["AskedForecasts", "ask", "asked_steps", "labels_of", "seen_windows"]
-
 
 @dataclass(frozen=True)
 class AskedForecasts:

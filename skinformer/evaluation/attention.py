@@ -23,8 +23,6 @@ from skinformer.validation.evaluation import (
     warn_of_silent_network,
 )
 
-__all__ = ["AttentionMap", "attention_maps", "attention_summary"]
-
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:

@@ -11,12 +11,7 @@ import pandas as pd
 from joblib import delayed
 from sklearn.base import clone
 
-from skinformer.evaluation.ahead import (
-    CallingModel,
-    ForecastingModel,
-    PredictingModel,
-    take_apart,
-)
+from skinformer.evaluation.ahead import CallingModel, ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.folds import Fold, refit_folds, shared
 from skinformer.evaluation.origins import OriginsModel, after_updates
@@ -44,8 +39,6 @@ from skinformer.validation.evaluation import (
 )
 from skinformer.validation.index import check_distinct, check_same_index, time_labels
 from skinformer.validation.truth import check_same_length, check_target_count
-
-__all__ = ["backtest"]
 
 
 def backtest(
@@ -425,11 +418,7 @@ def _forecast_origins(
 
 
 def _as_table(
-    rows: _SortedRows,
-    levels: Float64Array,
-    row: IntArray,
-    origin: IntArray,
-    forecast: Float64Array,
+    rows: _SortedRows, levels: Float64Array, row: IntArray, origin: IntArray, forecast: Float64Array
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     n_targets = forecast.shape[1]

@@ -18,8 +18,6 @@ from skinformer.validation.index import check_same_index
 from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
 from skinformer.validation.truth import check_same_length, check_some_truth, warn_of_last_column
 
-__all__ = ["SeasonalNaive"]
-
 
 class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     """

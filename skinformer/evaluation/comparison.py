@@ -18,8 +18,6 @@ from skinformer.validation.evaluation import (
     named_results,
 )
 
-__all__ = ["aligned", "compare", "group_key", "quantile_columns", "summary"]
-
 _KEYS = ["series", "origin", "time", "ahead", "target"]
 
 

@@ -19,8 +19,6 @@ from skinformer.validation.evaluation import (
     raise_no_samples,
 )
 
-__all__ = ["dropout_samples"]
-
 
 def dropout_samples(
     estimator: Any, X: Any = None, *, n_samples: int = 100, random_state: Any = 0

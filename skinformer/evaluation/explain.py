@@ -16,8 +16,6 @@ from skinformer.evaluation.window_game import WindowGame
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_blocks, check_choice, check_count
 
-__all__ = ["explain", "forecast_parts"]
-
 _METHODS = ("shapley", "occlusion")
 
 

@@ -20,8 +20,6 @@ from skinformer.validation.evaluation import (
 )
 from skinformer.validation.index import time_labels
 
-__all__ = ["Fold", "refit_folds", "shared"]
-
 
 class Fold(NamedTuple):
     """Rows of one fit: X, and y if there is one.

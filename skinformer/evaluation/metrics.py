@@ -15,8 +15,6 @@ from skinformer.validation.truth import (
     score_weight,
 )
 
-__all__ = ["skip_missing"]
-
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
     """

@@ -18,8 +18,6 @@ from skinformer.timeline.timeline import Table, Timeline, runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
-__all__ = ["OriginsModel", "after_updates"]
-
 
 @dataclass(frozen=True)
 class OriginsModel:

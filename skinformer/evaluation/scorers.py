@@ -28,8 +28,6 @@ from skinformer.validation.evaluation import (
 )
 from skinformer.validation.truth import numeric_truth
 
-__all__ = ["ForecastScorer", "predict_interval", "predict_quantiles"]
-
 #: Scores by the names that follow "neg_".
 _POINTS: dict[str, Callable[..., float]] = {
     "mase": scores.mase,

@@ -29,21 +29,6 @@ from skinformer.validation.truth import (
     score_weight,
 )
 
-__all__ = [
-    "crps_of_quantiles",
-    "crps_of_samples",
-    "interval_coverage",
-    "interval_width",
-    "mase",
-    "pinball_loss",
-    "rmsse",
-    "seasonal_change",
-    "smape",
-    "wape",
-    "weighted_quantile_loss",
-    "winkler_score",
-]
-
 
 def pinball_loss(
     y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None

@@ -15,8 +15,6 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["Codec", "Kind", "record_kinds"]
-
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -78,10 +76,7 @@ def _record_kind(kind: Any) -> Kind:
         return kind(**given)
 
     return Kind(
-        kind.__name__,
-        kind,
-        lambda value: {name: getattr(value, name) for name in names},
-        together,
+        kind.__name__, kind, lambda value: {name: getattr(value, name) for name in names}, together
     )
 
 

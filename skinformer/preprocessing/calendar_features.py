@@ -9,19 +9,12 @@ import numpy.typing as npt
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
-from skinformer.timeline.calendar import (
-    FIELDS,
-    calendar_columns,
-    calendar_values,
-    choose_fields,
-)
+from skinformer.timeline.calendar import FIELDS, calendar_columns, calendar_values, choose_fields
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
 from skinformer.validation.index import dated_labels, warn_of_no_calendar
 from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
-
-__all__ = ["CalendarFeatures"]
 
 
 class CalendarFeatures(RowTransformer):

@@ -17,8 +17,6 @@ from skinformer.validation.columns import feature_names_in
 from skinformer.validation.evaluation import check_ahead
 from skinformer.validation.parameters import MASK_FUTURE_CONSTRAINTS
 
-__all__ = ["MaskFuture"]
-
 
 class MaskFuture(RowTransformer):
     """

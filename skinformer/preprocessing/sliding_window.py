@@ -17,8 +17,6 @@ from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
 from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
-__all__ = ["SlidingWindow"]
-
 
 class SlidingWindow(RowTransformer):
     """

@@ -19,8 +19,6 @@ from skinformer.validation.index import (
 )
 from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
 
-__all__ = ["TimeIndex"]
-
 
 class TimeIndex(TransformerMixin, BaseEstimator):
     """

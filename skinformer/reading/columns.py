@@ -25,8 +25,6 @@ from skinformer.validation.columns import (
 )
 from skinformer.validation.index import time_labels
 
-__all__ = ["Columns", "LabelledRows", "as_frame", "read_columns", "read_rows"]
-
 
 @dataclass(frozen=True)
 class Columns:

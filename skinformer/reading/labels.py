@@ -29,8 +29,6 @@ from skinformer.validation.truth import (
     warn_of_unseen_labels,
 )
 
-__all__ = ["LabelReader", "Labels", "NumberReader", "TruthReader", "read_labels"]
-
 
 class TruthReader(Protocol):
     """What `BaseInformer` needs to know of truths: how they are read, and given back."""

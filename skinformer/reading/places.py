@@ -24,8 +24,6 @@ from skinformer.validation.index import (
 )
 from skinformer.validation.rows import check_panel, check_same_kind
 
-__all__ = ["FoundRows", "GroupedRows", "RowPlaces", "group_rows", "sort_rows"]
-
 
 @dataclass(frozen=True)
 class GroupedRows:

@@ -37,8 +37,6 @@ from skinformer.validation.truth import (
     truth_weight,
 )
 
-__all__ = ["FittedRows", "read_prediction", "read_truth_of", "read_update"]
-
 
 @dataclass(frozen=True)
 class FittedRows:

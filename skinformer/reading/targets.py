@@ -13,8 +13,6 @@ from skinformer.timeline.calendar import is_calendar_column
 from skinformer.validation.columns import check_target_exists
 from skinformer.validation.truth import numeric_truth
 
-__all__ = ["Truth", "find_known", "find_targets", "read_truth"]
-
 
 @dataclass(frozen=True)
 class Truth:

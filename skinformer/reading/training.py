@@ -32,9 +32,6 @@ from skinformer.validation.truth import (
     warn_of_scaled_targets,
 )
 
-__all__ = ["COVARIATE_NAN", "ReadingSettings", "TrainingRows", "read_training"]
-
-
 #: What to do about a covariate's NaN.
 COVARIATE_NAN = (
     "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "

@@ -17,22 +17,6 @@ import pandas as pd
 
 from skinformer.timeline.arrays import IntArray
 
-__all__ = [
-    "CLOCKS",
-    "OFF_GRID",
-    "Clock",
-    "RowClock",
-    "clock_for",
-    "infer_step",
-    "is_dated",
-    "join_series",
-    "row_labels",
-    "short_label",
-    "timestamps",
-    "wall_times",
-]
-
-
 #: The step of a label that lies between two ticks of the clock.
 OFF_GRID = np.iinfo(np.int64).min
 
@@ -282,13 +266,7 @@ class WallClock(Clock):
 
 
 #: All kinds.
-CLOCKS: tuple[type[Clock], ...] = (
-    IntegerClock,
-    RowClock,
-    PeriodClock,
-    ElapsedClock,
-    WallClock,
-)
+CLOCKS: tuple[type[Clock], ...] = (IntegerClock, RowClock, PeriodClock, ElapsedClock, WallClock)
 
 
 def clock_for(index: pd.Index, freq: Any) -> Clock:

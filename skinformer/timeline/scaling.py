@@ -13,9 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Limits", "Scaler", "affine_link", "fit_scaler"]
-
-
 #: Rows that are handled in float64 at a time: bounds the temporary memory.
 _CHUNK = 1 << 17
 

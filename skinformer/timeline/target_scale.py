@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["FittedTransformer", "TargetScale", "observe_records", "observe_targets"]
-
 #: Share of a series' least value below which logarithms take no notice, so that a zero that comes
 #: later is far below all others, not infinitely far.
 _LOWEST = 0.01
@@ -367,10 +365,7 @@ def observe_targets(
 
 
 def observe_records(
-    scale: TargetScale,
-    columns: list[npt.NDArray[np.generic]],
-    first_row: IntArray,
-    n_steps: int,
+    scale: TargetScale, columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_steps: int
 ) -> TargetScale:
     """
     Find how high logarithms came, and by how much they broke their records.

@@ -14,8 +14,6 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Table", "Timeline", "fill_forward", "runs"]
-
 
 @dataclass(frozen=True)
 class Table:

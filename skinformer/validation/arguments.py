@@ -12,9 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from skinformer.timeline.arrays import Float64Array
 

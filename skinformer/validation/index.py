@@ -273,7 +273,7 @@ def warn_of_no_calendar() -> None:
     """Warn that rows without dates get no calendar columns."""
     warn_user(
         "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
-        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas').",
+        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas')."
     )
 
 

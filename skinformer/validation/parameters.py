@@ -140,10 +140,7 @@ EMBEDDINGS = ("series", "missing", "mask")
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
 
 
-SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
-    "seq_len": [_LENGTH],
-    "lag": [Whole(0, MOST)],
-}
+SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {"seq_len": [_LENGTH], "lag": [Whole(0, MOST)]}
 
 
 TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
@@ -356,7 +353,7 @@ def warn_of_idle_series(
             f"series {first_names(names[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={seq_len} + "
             f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
-            "forecast by what the others teach.",
+            "forecast by what the others teach."
         )
 
 
@@ -406,7 +403,7 @@ def warn_of_one_series(embeddings: Any) -> None:
     warn_user(
         f"embeddings={embeddings!r} asks for a vector of each series, but X holds one series: "
         "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
-        "a MultiIndex (series, time), or leave 'series' out.",
+        "a MultiIndex (series, time), or leave 'series' out."
     )
 
 

@@ -59,7 +59,7 @@ def warn_of_lost_index(clock: Clock, end_step: int) -> None:
     warn_user(
         "the training rows had a time index and X has none: its rows are taken to follow the "
         f"training data from {start}. Keep the index, for example by "
-        "set_output(transform='pandas') in a Pipeline.",
+        "set_output(transform='pandas') in a Pipeline."
     )
 
 
@@ -69,7 +69,7 @@ def warn_of_single_row(clock: Clock, end_step: int) -> None:
     warn_user(
         "rows without an index are taken to follow the training data directly, in each call anew: "
         f"this one row is forecast as row {step}. Pass the rows of later steps together with it, "
-        "call update(X, y) after each, or give X an index.",
+        "call update(X, y) after each, or give X an index."
     )
 
 
@@ -78,7 +78,7 @@ def warn_of_other_static(names: Sequence[Hashable]) -> None:
     warn_user(
         f"columns {list(names)} were constant within each series in training and have other "
         "values in X, which change nothing: the training values are used. Name columns that can "
-        "change in known_future and fit again.",
+        "change in known_future and fit again."
     )
 
 
@@ -87,7 +87,7 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
     warn_user(
         f"columns {list(names)} are known ahead but never changed within a series in training: "
         "nothing was learnt of what their new values in X do, and they may change no forecast. "
-        "Fit on rows in which they change.",
+        "Fit on rows in which they change."
     )
 
 
@@ -95,7 +95,7 @@ def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> N
     """Warn that columns without values ahead were held at their last ones."""
     warn_user(
         f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds on: "
-        "their last value is held there.",
+        "their last value is held there."
     )
 
 
@@ -308,7 +308,7 @@ def _warn_of_own_context(n_rows: int, where: str) -> None:
     warn_user(
         f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one another "
         "alone, the first of them from the training mean. Rows that follow the history directly "
-        "are joined to it by update.",
+        "are joined to it by update."
     )
 
 
@@ -321,5 +321,5 @@ def _warn_of_far_rows(n_steps: int, reached: bool) -> None:
     )
     warn_user(
         f"X begins {n_steps:,} steps after the history: {between}. Call update with the rows "
-        "between to forecast from what was observed.",
+        "between to forecast from what was observed."
     )

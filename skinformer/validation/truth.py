@@ -12,9 +12,7 @@ import pandas as pd
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-)
+from sklearn.utils.validation import _check_sample_weight
 
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
 from skinformer.validation.columns import check_kind, check_some_columns, numeric_column
@@ -31,11 +29,7 @@ def numeric_truth(y: Any) -> Float64Array:
     elif isinstance(y, pd.Series):
         y = numeric_column(y, y.name, where="y")
     values = check_array(
-        y,
-        dtype="numeric",
-        ensure_2d=False,
-        ensure_all_finite="allow-nan",
-        input_name="y",
+        y, dtype="numeric", ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
     )
     check_kind(values, "y")
     return np.asarray(values, dtype=np.float64)
@@ -142,7 +136,7 @@ def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array
         if any(_is_twin(column, y) for y in truth.T):
             warn_user(
                 f"column {name!r} of X equals y: a feature must be known before the step it "
-                f"belongs to. Pass target={name!r} to forecast it from its own past.",
+                f"belongs to. Pass target={name!r} to forecast it from its own past."
             )
 
 
@@ -172,7 +166,7 @@ def warn_of_outliers(
     advice = "; if it is right, fit the logarithms (target_transform='log')" if missing else ""
     warn_user(
         f"{column!r}={value:g} at {where}{more} is {done}: {usual[0]:g} to {usual[1]:g} is usual "
-        f"there, and one such value would bend all forecasts. Correct it{advice}.",
+        f"there, and one such value would bend all forecasts. Correct it{advice}."
     )
 
 
@@ -343,7 +337,7 @@ def warn_of_mixed_truth(columns: Sequence[npt.NDArray[Any]], truth: Float64Array
             "do where y was among its columns: they count as known ahead, and hold the answer. "
             "Reduce the other columns alone, ColumnTransformer([('pca', PCA(), drivers)], "
             "remainder='passthrough', verbose_feature_names_out=False), with "
-            "set_output(transform='pandas') and target=, or leave the reducer out.",
+            "set_output(transform='pandas') and target=, or leave the reducer out."
         )
 
 

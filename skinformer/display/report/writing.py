@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from skinformer.display.axes import load_pyplot
-from skinformer.display.checks import check_any_pair
 from skinformer.display.report.facts import TargetFacts, split_targets
 from skinformer.display.report.figures import pictures, show
 from skinformer.display.report.markup import Markup, join, tag
@@ -23,8 +22,6 @@ from skinformer.evaluation.comparison import aligned
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
 from skinformer.validation.evaluation import named_results
-
-__all__ = ["write_report"]
 
 #: Targets of which pictures and tables are shown; the summary tells of all.
 _DETAILED = 8
@@ -106,7 +103,11 @@ def write_report(
     reference = list(tables)[-1] if reference is None and len(tables) > 1 else reference
     tables = aligned(tables, next(iter(tables)) if reference is None else reference)
     targets = split_targets(tables, unit, reference)
-    check_any_pair(len(targets))
+    if not targets:
+        raise ValueError(
+            "results hold no row whose truth and whose forecasts are all known: there is nothing "
+            "to report. Pass results without the forecaster that gives NaN."
+        )
     palette = Palette()
     body = join(
         tag("h1", title),
