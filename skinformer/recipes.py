@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["BF16", "BF16_CLASSES", "NOTE"]
+
 #: The mathematical note: pre-norm LayerNorm, GELU, weights from N(0, 0.02²), AdamW, MSE. The
 #: calendar is that of its section 2.3, also where "auto" would leave the month out for want of
 #: years; a field that the data do not vary, such as the hour of days, is one more bias. The

@@ -15,22 +15,9 @@ from skinformer.validation.index import time_labels
 
 
 def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
-    """
-    Give values as one line of numbers in time order.
+    """Give values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
 
-    Parameters
-    ----------
-    values : Series, DataFrame of one column, or array-like of shape (n,) or (n, 1)
-        What to draw.
-    name : str
-        What the messages call it.
-    index : Index of shape (n,) or None
-        Labels of values that bring none; None numbers them.
-
-    Returns
-    -------
-    Series
-        Floating-point numbers with labels of time.
+    index: labels of values that bring none; None numbers them.
     """
     if isinstance(values, pd.DataFrame):
         if values.shape[1] != 1:
@@ -135,18 +122,9 @@ def _fitting(quantiles: pd.DataFrame, levels: list[float]) -> list[float]:
 
 
 def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
-    """
-    Give quantiles as numbers in time order, by ascending level.
+    """Give quantiles of one series as numbers in time order; columns are levels, ascending.
 
-    Parameters
-    ----------
-    quantiles : DataFrame of shape (n, n_levels)
-        Of one series; each column is a level, or ends in one.
-
-    Returns
-    -------
-    DataFrame
-        Columns are the levels.
+    Names of columns are levels, or end in one.
     """
     lines = {}
     for place, name in enumerate(quantiles.columns):

@@ -174,22 +174,12 @@ _PERIODS |= {"QS": "Q", "QE": "Q", "YS": "Y", "YE": "Y"}
 
 
 def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
-    """
-    Write the call that puts series whose steps begin at other times onto one grid.
+    """Write the call that puts series whose steps begin at other times onto one grid.
 
-    Parameters
-    ----------
-    time : Index of shape (n,)
-        Labels, in time order within each series.
-    series : ndarray of int64, shape (n,)
-        The series of each row.
-    step : offset or int
-        The step that one of them keeps.
+    time, series: of each row, in time order within each series.
+    step: that one of them keeps.
 
-    Returns
-    -------
-    str or None
-        None where that would bring two rows of a series together.
+    None where that would bring two rows of a series together.
     """
     if not isinstance(time, pd.DatetimeIndex):
         return None

@@ -248,17 +248,9 @@ def check_known_future(
 
 
 def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> None:
-    """
-    Raise if a column holds infinity, or NaN where none may be.
+    """Raise if a column holds infinity, or NaN where none may be.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        One column.
-    name : str
-        What the message calls it.
-    nan : str or None
-        The advice given for a NaN; None allows NaN.
+    nan: the advice given for a NaN; None allows NaN.
     """
     if values.dtype.kind != "f":
         return

@@ -16,21 +16,7 @@ from skinformer.validation.warning import warn_user
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
-    """
-    Split an index into labels of time and of series, and check their types.
-
-    Parameters
-    ----------
-    index : Index of shape (n,)
-        The rows' labels; two levels mean (series, time).
-    name : str
-        What the messages call its owner.
-
-    Returns
-    -------
-    tuple of Index
-        Time labels; series labels or None.
-    """
+    """Split an index into labels of time and of series, None for one, and check their types."""
     series = None
     if isinstance(index, pd.MultiIndex):
         if index.nlevels != 2:
@@ -328,23 +314,7 @@ def check_series_given(series: pd.Series) -> None:
 
 
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
-    """
-    Read a column of times.
-
-    Parameters
-    ----------
-    column : Series
-        Dates, text or whole numbers.
-    format : str
-        Of text.
-    tz : str or None
-        Zone of the result; None leaves it.
-
-    Returns
-    -------
-    Index
-        Of dates, or of whole numbers; none is missing.
-    """
+    """Read a column of dates, text of a format or whole numbers as an index, in a zone if told."""
     missing = column.isna().to_numpy().nonzero()[0]
     if len(missing):
         raise ValueError(

@@ -358,18 +358,9 @@ def warn_of_idle_series(
 
 
 def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
-    """
-    Check that ranks that share a fit have the same to fit.
+    """Raise if one of the ranks that share a fit has other rows or parameters than the first.
 
-    Parameters
-    ----------
-    fingerprints : sequence of dict of str to str
-        Of each rank: its rows and parameters, by name.
-
-    Raises
-    ------
-    ValueError
-        If one differs from the first; the message names what.
+    fingerprints: of each rank, by name of what is compared.
     """
     first = fingerprints[0]
     for rank, other in enumerate(fingerprints):

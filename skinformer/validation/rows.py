@@ -162,39 +162,14 @@ def check_placement(
     pred_len: int,
     reach: int,
 ) -> None:
-    """
-    Raise if rows cannot be forecast from anything, and warn if they lack the stored history.
+    """Raise if rows cannot be forecast from anything, and warn if they lack the stored history.
 
-    Parameters
-    ----------
-    place : Placement
-        The tracks of X's rows.
-    track : ndarray of int64, shape (n,)
-        The track of each row.
-    table : Table
-        The rows of X.
-    timeline : Timeline
-        The stored history.
-    has_target : ndarray of bool, shape (n,)
-        Rows with an observed target.
-    features : bool
-        Whether X never holds the target.
-    seq_len : int
-        Steps in a context; rows that begin further after the history are warned of.
-    pred_len : int
-        Steps in a block; one row by itself is warned of from the second one on.
-    reach : int
-        Steps that nobody asked for are forecast up to so many.
-
-    Raises
-    ------
-    ValueError
-        If rows lie where nothing is known of the target, or too far from what is known.
-
-    Warns
-    -----
-    UserWarning
-        If rows are forecast from what X itself holds, or from forecasts of many steps.
+    place, track: the tracks of X's rows, and that of each.
+    has_target: rows with an observed target.
+    features: whether X never holds the target.
+    seq_len, pred_len: rows that begin further than a context after the history are warned of; one
+    row by itself from the second step of a block on.
+    reach: steps that nobody asked for are forecast up to so many.
     """
     if features:
         _check_after_history(not place.stored.all())
@@ -229,22 +204,9 @@ def check_placement(
 
 
 def check_after_context(table: Table, timeline: Timeline, since: IntArray | None) -> None:
-    """
-    Raise if rows lie where a history that was saved as a context knows nothing.
+    """Raise if rows lie where a history that was saved as a context knows nothing.
 
-    Parameters
-    ----------
-    table : Table
-        The rows of X.
-    timeline : Timeline
-        The stored history.
-    since : ndarray of int64, shape (n_series,), or None
-        The first step of each series that X may hold; None where all may be.
-
-    Raises
-    ------
-    ValueError
-        With the number of rows.
+    since: the first step of each series that X may hold; None where all may be.
     """
     if timeline.forecast_from is None or since is None or table.clock != timeline.clock:
         return

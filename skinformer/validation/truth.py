@@ -313,18 +313,10 @@ _ROWS_EACH = 8
 
 
 def warn_of_mixed_truth(columns: Sequence[npt.NDArray[Any]], truth: Float64Array) -> None:
-    """
-    Warn where features are a reducer's output, and add up to the truth at their own step.
+    """Warn where features are a reducer's output, and add up to the truth at their own step.
 
     Such columns are uncorrelated to the last digit, which measured ones never are. A reducer that
-    dropped components cannot be found out: then no sum is exact.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,)
-        Features, which count as known ahead.
-    truth : ndarray of shape (n, n_targets)
-        NaN is missing.
+    dropped components cannot be found out: then no sum is exact. Features count as known ahead.
     """
     if not 2 <= len(columns) <= _MOST_MIXED or len(truth) < _ROWS_EACH * (len(columns) + 1):
         return

@@ -20,15 +20,9 @@ _NAMED = 5
 
 
 def warn_user(message: str) -> None:
-    """
-    Warn, naming the first line outside this library and scikit-learn.
+    """Warn, naming the first line outside this library and scikit-learn.
 
     Of ranks that share a fit the first warns for all.
-
-    Parameters
-    ----------
-    message : str
-        What happened, and what to type instead.
     """
     if not ranks.is_first():
         return

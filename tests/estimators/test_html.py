@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import estimator_html_repr
 
-from skinformer import InformerRegressor
-from skinformer import notebook
+from skinformer import InformerRegressor, notebook
 
 SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "max_iter": 1, "random_state": 0}
 
