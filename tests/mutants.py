@@ -810,6 +810,8 @@ def recipe_values():
             continue
         recipe = statement.target.id
         for key, value in zip(statement.value.keys, statement.value.values, strict=True):
+            if key is None:
+                continue  # of another recipe, whose mutants they are
             old = ast.get_source_segment(text, value)
             new = next(other for other in OTHER[key.value] if other != old)
             yield Mutant(

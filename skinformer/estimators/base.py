@@ -51,7 +51,7 @@ from skinformer.estimators.units import comparable
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
-from skinformer.reading.labels import NumberReader, TruthReader
+from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.ridge.linear_fit import LinearFit
@@ -89,7 +89,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Say what the outputs of the network mean."""
         raise NotImplementedError
 
-    def _make_reader(self, X: Any, y: Any) -> TruthReader:  # noqa: ARG002
+    def _make_reader(self, X: Any, y: Any) -> NumberReader:  # noqa: ARG002
         """Say how truths are read."""
         return NumberReader()
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
-from skinformer.validation.evaluation import check_after_training, raise_no_ranges
+from skinformer.validation.evaluation import raise_no_ranges
 
 _NONE = np.empty(0)
 
@@ -108,7 +108,12 @@ class ForecastingModel:
     def check_origins(self, rows: IntArray) -> None:
         """Raise if the model has seen a row to be forecast, from the first origins of series on."""
         labels = self._index.get_level_values(-1)[rows]
-        check_after_training(self._steps[rows], self._end[rows], labels)
+        seen = labels[self._steps[rows] < self._end[rows]]
+        if len(seen):
+            raise ValueError(
+                f"The first origin, {seen[0]}, lies in the training rows. Pass rows after them, or "
+                "a later start."
+            )
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""

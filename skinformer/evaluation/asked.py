@@ -17,7 +17,6 @@ from skinformer.estimators.seen import SeenWindow, WindowModel, WindowRecorder
 from skinformer.evaluation.ahead import take_apart
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.evaluation import raise_not_explained
 from skinformer.validation.index import time_labels
 
 
@@ -82,7 +81,12 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, InformerRegressor):
-        raise_not_explained(model)
+        raise TypeError(
+            f"{type(model).__name__} cannot be explained: contributions are read off the windows "
+            "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a "
+            "Pipeline or search that ends in one; scikit-learn's permutation_importance takes any "
+            "estimator."
+        )
     X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     head = model.head_

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from skinformer.evaluation.ahead import CallingModel, ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
@@ -22,7 +22,7 @@ from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
-from skinformer.validation.arguments import check_range_levels, check_row_count
+from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
 from skinformer.validation.columns import (
     check_finite,
     check_some_columns,
@@ -31,9 +31,6 @@ from skinformer.validation.columns import (
 )
 from skinformer.validation.evaluation import (
     check_ahead,
-    check_forecasts,
-    check_truth_names,
-    check_truth_reaches,
     find_start,
     labelled_rows,
 )
@@ -184,14 +181,23 @@ def _of_fitted(
     verbose: int = 0,
 ) -> pd.DataFrame:
     """Forecast from all origins by one fitted estimator."""
-    check_forecasts(estimator)
+    _check_forecasts(estimator)
     transformers, last = take_apart(estimator)
     roles: Roles | None = getattr(last, "roles_", None)
     horizon = _horizon(estimator, horizon)
     step = _step(step, horizon)
     X = labelled_rows(X, _row_after(last))
     targets = _known_targets(roles, estimator, X)
-    check_truth_reaches(roles, targets, y)
+    if roles is not None and roles.mode == "features":
+        raise ValueError(
+            "estimator was fitted on features alone, so the truth before an origin does not reach "
+            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
+        )
+    if y is None and not targets:
+        raise ValueError(
+            "y=None needs an estimator that knows its target, such as InformerRegressor("
+            "target='load'). Pass the truth, such as y=X['load']."
+        )
     truth = _read_truth(targets, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
@@ -211,10 +217,27 @@ def _of_fitted(
         parts = _forecast_quickly(quick, rows, origins, horizon, levels)
         origins = [_without(origin, quick.after_truth, rows.ends[1:]) for origin in origins]
     origins = [origin for origin in origins if (origin < rows.ends[1:]).any()]
-    calls = [delayed(_listed)(forecaster, rows, origin, horizon) for origin in origins]
+    calls = [delayed(_forecast_origins)(forecaster, rows, origin, horizon) for origin in origins]
     for part in shared(calls, n_jobs=n_jobs, verbose=verbose, what="origins"):
         parts += part
     return _as_table(rows, levels, *(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _check_forecasts(estimator: Any) -> None:
+    """Raise if an estimator is not fitted, forecasts classes, or is none and no function either."""
+    if hasattr(estimator, "fit") and is_classifier(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} forecasts classes, and backtest measures numbers. Pass it "
+            "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
+            "scoring='neg_log_loss'), which fits it to the rows before each test."
+        )
+    if hasattr(estimator, "fit"):
+        check_fitted(estimator)
+    elif not callable(estimator):
+        raise TypeError(
+            f"estimator={estimator!r} must be a fitted regressor, or a function of the rows before "
+            "an origin and of those to forecast."
+        )
 
 
 def _forecast_quickly(
@@ -244,12 +267,6 @@ def _without(origin: IntArray, done: BoolArray, ends: IntArray) -> IntArray:
     """Leave out the origins that are done."""
     inside = np.minimum(origin, len(done) - 1)
     return np.where((origin < ends) & done[inside], ends, origin)
-
-
-def _listed(
-    forecaster: Any, rows: _SortedRows, origin: IntArray, horizon: int
-) -> list[tuple[IntArray, IntArray, Float64Array]]:
-    return list(_forecast_origins(forecaster, rows, origin, horizon))
 
 
 def _with_refits(
@@ -351,7 +368,12 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)
-        check_truth_names(names, targets, list(X.columns))
+        if list(names) != targets and set(names) <= set(X.columns):
+            fix = f"X[{targets!r}]" if set(targets) <= set(X.columns) else "their truth"
+            raise ValueError(
+                f"y holds {list(names)!r}, but the estimator forecasts {targets!r}: they would be "
+                f"compared with one another. Pass y={fix}."
+            )
     return pd.DataFrame(truth.values, index=X.index).set_axis(
         pd.Index(names, tupleize_cols=False), axis=1
     )
@@ -401,11 +423,12 @@ def _forecast_origins(
     rows: _SortedRows,
     origin: IntArray,
     horizon: int,
-) -> Iterator[tuple[IntArray, IntArray, Float64Array]]:
+) -> list[tuple[IntArray, IntArray, Float64Array]]:
     """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
     begun = np.flatnonzero(origin < rows.ends[1:])
     first, stop = rows.ends[begun], np.minimum(origin[begun] + horizon, rows.ends[begun + 1])
     batch = np.cumsum(forecaster.sizes(first, stop)) // _ROWS_AT_ONCE
+    found = []
     for number in np.unique(batch):
         chosen = batch == number
         lengths = (stop - first)[chosen]
@@ -414,7 +437,8 @@ def _forecast_origins(
         ahead = shown >= start
         forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
         check_target_count(forecast.shape[1], rows.truth.shape[1])
-        yield shown[ahead], start[ahead], forecast
+        found.append((shown[ahead], start[ahead], forecast))
+    return found
 
 
 def _as_table(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.validation.evaluation import check_metric
 from skinformer.validation.truth import (
     check_any_truth,
     check_same_length,
@@ -41,7 +40,11 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
     """
 
     def __init__(self, metric: Callable[..., float]) -> None:
-        check_metric(metric)
+        if not callable(metric):
+            raise TypeError(
+                f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
+                "sklearn.metrics, such as mean_absolute_error."
+            )
         self.metric = metric
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 

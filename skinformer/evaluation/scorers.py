@@ -21,11 +21,7 @@ from skinformer.validation.arguments import (
     check_levels,
     check_row_count,
 )
-from skinformer.validation.evaluation import (
-    raise_no_ranges,
-    raise_no_training_truth,
-    raise_no_truth,
-)
+from skinformer.validation.evaluation import raise_no_ranges
 from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_".
@@ -242,7 +238,11 @@ class ForecastScorer:
         elif hasattr(last, "timeline_"):
             trained = stored_truth(last)
         else:
-            raise_no_training_truth(last)
+            raise ValueError(
+                f"{type(last).__name__} does not keep its training rows, by which errors are "
+                "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
+                "one on are left out."
+            )
         return partial(_POINTS[name], y_train=trained, season=self.season)
 
 
@@ -261,7 +261,10 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
     if y is None:
         transformers, last = take_apart(estimator)
         if not hasattr(last, "roles_"):
-            raise_no_truth(last)
+            raise ValueError(
+                f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
+                "does not. Pass the truth, such as y=X['load']."
+            )
         for transformer in transformers:
             X = transformer.transform(X)
         y = read_truth_of(last, X, None, last.roles_)

@@ -7,7 +7,6 @@ one before it. Every score is averaged over the rows of a target, then over targ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
-from skinformer.validation.evaluation import (
-    check_any_change,
-    check_forecast_shape,
-    check_no_forecast_missing,
-    forecast_array,
-)
+from skinformer.validation.evaluation import forecast_array
 from skinformer.validation.truth import (
     check_any_truth,
     check_target_count,
@@ -406,13 +400,29 @@ def _truth_and(
     """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
     truth = numeric_truth(y_true)
     forecast = forecast_array(forecast)
-    check_forecast_shape(truth.shape, forecast.shape, behind)
+    _check_shape(truth.shape, forecast.shape, behind)
     truth = truth.reshape(len(truth), -1)
     forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
     known = ~np.isnan(truth)
     check_any_truth(int(known.sum()))
-    check_no_forecast_missing(forecast[known])
+    missing = int(np.isnan(forecast[known]).sum())
+    if missing:
+        raise ValueError(
+            f"forecasts hold {missing} NaN where the truth is known: a score of the other rows "
+            "would favour whoever forecasts only the easy ones. Forecast them all."
+        )
     return truth, forecast
+
+
+def _check_shape(truth: tuple[int, ...], forecast: tuple[int, ...], behind: int | None) -> None:
+    """Raise if forecasts, with so many values behind each truth, do not fit the truth."""
+    columns = truth if len(truth) > 1 else (*truth, 1)
+    fitting = [(*shape, *(() if behind is None else (behind,))) for shape in (truth, columns)]
+    if forecast not in fitting and not (len(truth) > 1 and truth[1] == 1 and forecast == truth[:1]):
+        raise ValueError(
+            f"forecasts of shape {forecast} do not fit a truth of shape {truth}: they need shape "
+            f"{fitting[0]}."
+        )
 
 
 def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
@@ -448,12 +458,15 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     place = train_names.get_indexer(names)
     scores = np.full((*errors.shape[1:], len(names)), np.nan)
     for j in range(errors.shape[1]):
-        scale = _by_series(
-            trained[:, j], train_codes, lambda rows: seasonal_change(rows, season, power=power)
+        rows = pd.Series(trained[:, j]).groupby(train_codes)
+        scale = rows.agg(lambda part: seasonal_change(part.to_numpy(), season, power=power))
+        error = pd.Series(errors[:, j]).groupby(codes).mean().to_numpy()
+        scores[j] = error / np.where(place >= 0, scale.to_numpy()[place], np.nan)
+    if not np.isfinite(scores).any():
+        raise ValueError(
+            "no series of y_true changes in y_train, or none has the same name there, so errors "
+            "have no unit. Pass the training rows of these series, under the same labels."
         )
-        error = _by_series(errors[:, j], codes, _known_mean)
-        scores[j] = error / np.where(place >= 0, scale[place], np.nan)
-    check_any_change(bool(np.isfinite(scores).any()))
     return float(np.nanmean(scores ** (1 / power)))
 
 
@@ -464,16 +477,3 @@ def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
         return pd.Index([0]), np.zeros(n, dtype=np.int64)
     codes, names = pd.factorize(index.get_level_values(0))
     return pd.Index(names), np.asarray(codes, dtype=np.int64)
-
-
-def _by_series(
-    values: Float64Array, codes: IntArray, function: Callable[[Float64Array], float]
-) -> Float64Array:
-    order = np.argsort(codes, kind="stable")
-    parts = np.split(values[order], np.flatnonzero(np.diff(codes[order])) + 1)
-    return np.array([function(part) for part in parts])
-
-
-def _known_mean(values: Float64Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

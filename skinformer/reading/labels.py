@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,54 +30,32 @@ from skinformer.validation.truth import (
 )
 
 
-class TruthReader(Protocol):
-    """What `BaseInformer` needs to know of truths: how they are read, and given back."""
-
-    def rows(self, X: Any, unseen: float = np.nan) -> Any:
-        """Give X with its targets as numbers."""
-
-    def truth(self, y: Any, unseen: float = np.nan) -> Any:
-        """Give y as numbers; None stays None."""
-
-    def spread(self, table: Table) -> Table:
-        """Give a table whose targets are the columns that are forecast."""
-
-    def scaled(self, scaler: Scaler) -> Scaler:
-        """Give the scale of these columns."""
-
-    def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give numbers of shape (n, n_targets) back as what they were read from."""
-
-    def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give the same as a frame."""
-
-
 @dataclass(frozen=True)
 class NumberReader:
-    """Numbers are read as they are."""
+    """How truths are read, and given back: numbers as they are."""
 
     def rows(self, X: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give X."""
+        """Give X with its targets as numbers."""
         return X
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give y."""
+        """Give y as numbers; None stays None."""
         return y
 
     def spread(self, table: Table) -> Table:
-        """Give the table."""
+        """Give a table whose targets are the columns that are forecast."""
         return table
 
     def scaled(self, scaler: Scaler) -> Scaler:
-        """Give the scaler."""
+        """Give the scale of these columns."""
         return scaler
 
     def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give the values, of one target without an axis for targets."""
+        """Give numbers of shape (n, n_targets) back as what they were read from."""
         return values[:, 0] if one_dimensional else values
 
     def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give the values under their names."""
+        """Give the same as a frame."""
         return pd.DataFrame(values, index=index, columns=names)
 
 
@@ -120,7 +98,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class LabelReader:
+class LabelReader(NumberReader):
     """Read labels of one or several targets.
 
     names: columns of X that hold labels; numbers for an array, none where only y does.

@@ -1,6 +1,6 @@
-"""Every check of the user's input with its message.
+"""Checks of rows, columns, truths and parameters, each with its message.
 
-Nothing else raises for what a user can get wrong; everything behind this border trusts its
-input. A message names the value, what is required, why, and what to type instead. This package
-is also the one home of scikit-learn's private imports.
+Everything behind this border trusts its input; what one function of evaluation or display alone
+asks of its arguments stands there. A message names the value, what is required, why, and what to
+type instead. This package is also the one home of scikit-learn's private imports.
 """

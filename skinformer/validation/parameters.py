@@ -243,17 +243,13 @@ def check_base(base: Any, *, classifies: bool) -> None:
     """Raise if what is to be fitted on features is a class, or forecasts something else."""
     if isinstance(base, type):
         raise ValueError(f"base={base.__name__} is a class: pass an instance, {base.__name__}().")
+    fits, what, kind = (is_regressor, "numbers", "regressor")
     if classifies:
-        if not (base is None or isinstance(base, str) or is_classifier(base)):
-            raise ValueError(
-                f"base={base!r} forecasts no classes: pass a classifier such as "
-                "HistGradientBoostingClassifier(), 'auto', 'linear' or None."
-            )
-        return
-    if not (base is None or isinstance(base, str) or is_regressor(base)):
+        fits, what, kind = (is_classifier, "classes", "classifier")
+    if not (base is None or isinstance(base, str) or fits(base)):
         raise ValueError(
-            f"base={base!r} forecasts no numbers: pass a regressor such as "
-            "HistGradientBoostingRegressor(), 'auto', 'linear' or None."
+            f"base={base!r} forecasts no {what}: pass a {kind} such as "
+            f"HistGradientBoosting{kind.title()}(), 'auto', 'linear' or None."
         )
 
 
