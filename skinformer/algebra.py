@@ -16,8 +16,6 @@ import torch
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["eigenvectors", "product", "solution"]
-
 _Found = TypeVar("_Found")
 #: What is added to the diagonal, in the greatest number, of a matrix too singular for LAPACK.
 _JITTER = (0.0, 1e-15, 1e-12, 1e-9)
@@ -26,23 +24,8 @@ _SELDOM = 16
 
 
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
-    """
-    Multiply matrices.
+    """Multiply matrices, (…, n, m) and (…, m, k), one or several, of their type.
 
-    Parameters
-    ----------
-    left : ndarray of shape (…, n, m)
-        One matrix, or several.
-    right : ndarray of shape (…, m, k)
-        As many, or one.
-
-    Returns
-    -------
-    ndarray of shape (…, n, k)
-        As ``left @ right``, of their type.
-
-    Examples
-    --------
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
     array([[2.]])
     """
@@ -52,21 +35,8 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """
-    Decompose symmetric matrices.
+    """Give the eigenvalues of symmetric matrices, (…, n), ascending, and eigenvectors as columns.
 
-    Parameters
-    ----------
-    symmetric : ndarray of shape (…, n, n)
-        One matrix, or several.
-
-    Returns
-    -------
-    tuple of ndarray, shape (…, n) and (…, n, n)
-        Eigenvalues, ascending, and the eigenvectors as columns.
-
-    Examples
-    --------
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
     """
@@ -75,23 +45,8 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
-    """
-    Solve linear equations.
+    """Solve symmetric equations, (…, n, n), without negative eigenvalues, of any rank; (…, n, k).
 
-    Parameters
-    ----------
-    symmetric : ndarray of shape (…, n, n)
-        Without negative eigenvalues; of any rank.
-    right : ndarray of shape (…, n, k)
-        What the products have to be.
-
-    Returns
-    -------
-    ndarray of shape (…, n, k)
-        `symmetric` times it is `right`.
-
-    Examples
-    --------
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """

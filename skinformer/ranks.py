@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 # torch is imported where it is used: warnings ask for the rank, and transformers need no torch.
 
-__all__ = ["add_up", "from_all", "from_first", "is_first", "own_part", "size", "together"]
-
 Made = TypeVar("Made")
 
 
@@ -56,46 +54,20 @@ def together() -> Iterator[None]:
 
 
 def size() -> int:
-    """
-    Count the ranks that share the present fit.
-
-    Returns
-    -------
-    int
-        1 outside a fit.
-    """
+    """Count the ranks that share the present fit; 1 outside one."""
     return _PLACE.get().size
 
 
 def is_first() -> bool:
-    """
-    Tell whether this rank speaks for all: it warns, shows progress and writes files.
-
-    Returns
-    -------
-    bool
-        True outside a fit.
-    """
+    """Tell whether this rank speaks for all: it warns, shows progress and writes files."""
     return _PLACE.get().rank == 0
 
 
 def own_part(n: int) -> tuple[int, int]:
-    """
-    Give this rank's part of a batch.
+    """Give this rank's part of a batch of n windows: the first and the one after the last.
 
-    Parameters
-    ----------
-    n : int
-        Windows of the batch.
+    Parts differ by one window at most, and are empty where there are more ranks than windows.
 
-    Returns
-    -------
-    tuple of int
-        The first window and the one after the last. Parts differ by one window at most, and are
-        empty where there are more ranks than windows.
-
-    Examples
-    --------
     >>> own_part(32)
     (0, 32)
     """
@@ -104,14 +76,7 @@ def own_part(n: int) -> tuple[int, int]:
 
 
 def add_up(tensors: Sequence[Tensor]) -> None:
-    """
-    Replace tensors by their sums over all ranks, the same bits on each.
-
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        Of one type and device; of the same shapes on all ranks.
-    """
+    """Replace tensors of one type and device by their sums over all ranks, the same on each."""
     if size() == 1:
         return
     import torch
@@ -126,21 +91,8 @@ def add_up(tensors: Sequence[Tensor]) -> None:
 
 
 def from_first(make: Callable[[], Made]) -> Made:
-    """
-    Let the first rank do something, and give all what it got.
+    """Let the first rank do something, and give all what it got; what it raises is raised on all.
 
-    Parameters
-    ----------
-    make : callable
-        Gives values that can be pickled, on the CPU.
-
-    Returns
-    -------
-    object
-        What it gave; if it raises, that is raised on all ranks.
-
-    Examples
-    --------
     >>> from_first(lambda: 3)
     3
     """
@@ -164,21 +116,8 @@ def from_first(make: Callable[[], Made]) -> Made:
 
 
 def from_all(value: Made) -> list[Made]:
-    """
-    Give all ranks what each has.
+    """Give all ranks what each has, rank by rank; it can be pickled.
 
-    Parameters
-    ----------
-    value : object
-        Of this rank; can be pickled.
-
-    Returns
-    -------
-    list
-        Rank by rank.
-
-    Examples
-    --------
     >>> from_all("a")
     ['a']
     """

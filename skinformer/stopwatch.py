@@ -18,8 +18,6 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["Stopwatch", "stopwatch", "timed", "times_so_far"]
-
 _OTHER = "other"
 
 Given = ParamSpec("Given")
@@ -34,33 +32,16 @@ class Stopwatch:
         self._part, self._since = _OTHER, _now()
 
     def turn(self, part: str) -> str:
-        """
-        End a part and begin another.
-
-        Parameters
-        ----------
-        part : str
-            The one that begins.
-
-        Returns
-        -------
-        str
-            The one that ended.
-        """
+        """End a part, which is given, and begin another."""
         ended, now = self._part, _now()
         self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
         self._part, self._since = part, now
         return ended
 
     def table(self) -> pd.DataFrame:
-        """
-        Tell what has been measured so far.
+        """Tell what has been measured of each part, in the order of their beginnings, "other" last.
 
-        Returns
-        -------
-        DataFrame of shape (n_parts, 3)
-            ``part``, in the order in which they began and "other" last; ``seconds`` by the clock,
-            and ``cpu_seconds`` of all threads of the process.
+        ``seconds`` are those of the clock, and ``cpu_seconds`` of all threads of the process.
         """
         self.turn(self._part)
         parts = sorted(self._spent, key=lambda part: part == _OTHER)
@@ -98,28 +79,13 @@ def stopwatch() -> Iterator[Stopwatch]:
 
 
 def times_so_far() -> pd.DataFrame:
-    """
-    Tell what this thread's watch has measured.
-
-    Returns
-    -------
-    DataFrame of shape (n_parts, 3)
-        As of `Stopwatch.table`; where none runs, of the moment.
-    """
+    """Tell what this thread's watch has measured, as `Stopwatch.table`; nothing where none runs."""
     return (_running.get() or Stopwatch()).table()
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
-    """
-    Count what is done inside, or in a function that is decorated, as a part.
+    """Count what is done inside, or in a function that is decorated, as a part.
 
-    Parameters
-    ----------
-    part : str
-        Its name.
-
-    Notes
-    -----
     The decorators of contextlib would stand between a warning and the user's line, to which it
     points past all frames of this package.
     """

@@ -21,8 +21,6 @@ import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to b
 import torch
 from threadpoolctl import ThreadpoolController  # scikit-learn requires it
 
-__all__ = ["threads_for"]
-
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
 _REPAYS = 4e7
@@ -32,19 +30,12 @@ _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
 
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
-    """
-    Let work of this thread be split only where it repays.
+    """Let work of this thread be split only where it repays.
 
-    Parameters
-    ----------
-    multiply_adds : float
-        Products of two numbers in the largest product of matrices of the work.
+    multiply_adds: products of two numbers in the largest product of matrices of the work.
 
-    Returns
-    -------
-    context manager
-        Inside, torch and scikit-learn's trees use one thread for small work, and for large work
-        what they would have used. Cost: 50 microseconds; none within small work.
+    Inside, torch and scikit-learn's trees use one thread for small work, and for large work what
+    they would have used. Cost: 50 microseconds; none within small work.
     """
     if multiply_adds >= _REPAYS or _within_small.get():
         return nullcontext()

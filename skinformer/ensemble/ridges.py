@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skinformer import validation
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.settings import FitSettings
@@ -27,6 +26,7 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 from skinformer.training.losses import Loss
+from skinformer.validation.parameters import check_same_weights
 
 __all__ = [
     "choose_trust",
@@ -118,7 +118,7 @@ def start_module(
             {name: x for name, x in each.state_dict().items() if not name.startswith("path.")}
             for each in (earlier, module)
         )
-        validation.check_same_weights(weights, own)
+        check_same_weights(weights, own)
         module.load_state_dict(module.state_dict() | weights)
         if isinstance(module, Corrected):
             module.trust.fill_(1.0)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.ensemble.classes import JudgedClasses
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
@@ -15,6 +14,8 @@ from skinformer.estimators.bases import ClassifierMixin
 from skinformer.estimators.parts import PARTS, Attention, Block, MemorySaving
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.validation.arguments import check_fitted, with_horizon
+from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS, part_constraint
 
 __all__ = ["InformerClassifier"]
 
@@ -231,8 +232,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     #: Labels have no scale that could be transformed.
     target_transform = None
 
-    _parameter_constraints = validation.CLASSIFIER_CONSTRAINTS | {
-        name: validation.part_constraint(part, part.named) for name, part in PARTS.items()
+    _parameter_constraints = CLASSIFIER_CONSTRAINTS | {
+        name: part_constraint(part, part.named) for name, part in PARTS.items()
     }
 
     def __init__(
@@ -348,7 +349,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     @property
     def temperature_(self) -> float:
         """What logits are divided by."""
-        validation.check_fitted(self)
+        check_fitted(self)
         return self.judged_.temperature
 
     def predict(self, X: Any) -> AnyArray:
@@ -391,7 +392,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         ndarray of float64, shape (n_samples, n_classes), or a list of them
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         return self._parts(self._outputs(X))
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -411,7 +412,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         parts = self.predict_proba(X)
         return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
 
-    @validation.with_horizon
+    @with_horizon
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the likeliest class of the steps after the history.
@@ -439,7 +440,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         values, index = self._ahead(X, horizon)
         return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
 
-    @validation.with_horizon
+    @with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the probabilities of classes of the steps after the history.
@@ -491,7 +492,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return frame
 
     def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
-        validation.check_fitted(self)
+        check_fitted(self)
         asked = self._asked_ahead(X, horizon)
         return self._forecaster.forecast(*asked[:5]), asked.labels
 

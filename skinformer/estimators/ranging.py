@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer import validation
 from skinformer.ensemble.head import Head
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.placement import Placement
@@ -19,6 +18,15 @@ from skinformer.estimators.state import FittedState
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
+from skinformer.validation.arguments import (
+    check_count,
+    check_coverage,
+    check_fitted,
+    check_range_levels,
+    check_ranges,
+    requested_levels,
+    with_horizon,
+)
 
 __all__ = ["AskedSteps", "RangesMixin", "names_with_levels", "with_quantiles"]
 
@@ -55,12 +63,12 @@ class RangesMixin(FittedState):
     @property
     def ranges_(self) -> Ranges | None:
         """How far forecasts are off, found when it is first asked for; None for too few rows."""
-        validation.check_fitted(self)
+        check_fitted(self)
         if "_ranges_" not in vars(self):  # the same whoever asks, and whenever
             self._ranges_ = self.calibration_.ranges(self._forecaster)
         return self._ranges_
 
-    @validation.with_horizon
+    @with_horizon
     def forecast(
         self,
         X: Any = None,
@@ -98,8 +106,8 @@ class RangesMixin(FittedState):
             If a column known ahead lacks a value at one of the steps, or if the rows of the fit
             were too few for ranges.
         """
-        validation.check_fitted(self)
-        wanted = validation.check_range_levels(coverage, levels)
+        check_fitted(self)
+        wanted = check_range_levels(coverage, levels)
         asked = self._asked_ahead(X, horizon)
         values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
         names = self.roles_.target_labels
@@ -150,7 +158,7 @@ class RangesMixin(FittedState):
         >>> low.shape, bool((low < high).all())
         ((20,), True)
         """
-        tail = (1 - validation.check_coverage(coverage)) / 2
+        tail = (1 - check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
     def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
@@ -187,8 +195,8 @@ class RangesMixin(FittedState):
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
         """
-        validation.check_fitted(self)
-        wanted = validation.asked_levels(levels, getattr(self.head_, "levels", None))
+        check_fitted(self)
+        wanted = requested_levels(levels, getattr(self.head_, "levels", None))
         quantiles = self._with_quantiles(self._asked_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
@@ -244,8 +252,8 @@ class RangesMixin(FittedState):
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())
         ((6, 100), True)
         """
-        n = validation.check_count("n", n, "it counts the paths that are drawn")
-        validation.check_fitted(self)
+        n = check_count("n", n, "it counts the paths that are drawn")
+        check_fitted(self)
         asked = self._asked_ahead(X, horizon)
         ranges, outputs = self._range_outputs(asked)
         random = check_random_state(random_state)
@@ -276,7 +284,7 @@ class RangesMixin(FittedState):
         return with_quantiles(head, ranges, outputs, levels, self.scaler_.with_unseen(), series)
 
     def _range_outputs(self, asked: AskedSteps) -> tuple[Ranges, Float64Array]:
-        ranges = validation.check_ranges(self.ranges_)
+        ranges = check_ranges(self.ranges_)
         forecaster = RangeForecaster.of(self._forecaster, ranges, asked.observed)
         return ranges, forecaster.forecast(*asked[:5])
 

@@ -12,7 +12,6 @@ import sklearn
 import torch
 
 import skinformer
-from skinformer import validation
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.future import nothing_observed
 from skinformer.estimators.plain import FILES, check_content
@@ -23,6 +22,13 @@ from skinformer.persistence import (
     ModelFileError,
     NotPlainError,
     write_content,
+)
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.files import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+    refuse_to_save_extremes,
 )
 
 __all__ = ["save"]
@@ -46,9 +52,9 @@ def save(
     history : {"all", "context"}
         Which rows the file holds.
     """
-    validation.check_fitted(model)
-    validation.check_saved_history(history)
-    validation.check_own_class(model, (InformerRegressor, InformerClassifier))
+    check_fitted(model)
+    check_saved_history(history)
+    check_own_class(model, (InformerRegressor, InformerClassifier))
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -63,9 +69,9 @@ def save(
         tree, arrays = FILES.encode(content)
         check_content(tree, arrays)  # a file that `load` refuses would be a model lost
     except NotPlainError as error:
-        validation.refuse_to_save(error.place, error.value)
+        refuse_to_save(error.place, error.value)
     except ModelFileError as error:
-        validation.refuse_to_save_extremes(error)
+        refuse_to_save_extremes(error)
     write_content(path, Content(tree, arrays))
 
 

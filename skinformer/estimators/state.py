@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skinformer.estimators.calibration import Calibration
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
-    from skinformer.reading.labels import TruthReader
+    from skinformer.reading.labels import NumberReader
     from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
@@ -39,7 +39,7 @@ class FittedState(Parameters):
     precision_: str
     module_: Informer | Corrected
     head_: Head
-    reader_: TruthReader
+    reader_: NumberReader
     judged_: Judged
     calibration_: Calibration
     trust_: float

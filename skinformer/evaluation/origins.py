@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.estimators.forecaster import StepForecaster
 from skinformer.estimators.origins import forecast_origins
 from skinformer.estimators.ranges import RangeForecaster
@@ -16,8 +15,8 @@ from skinformer.estimators.ranging import with_quantiles
 from skinformer.estimators.rolling import Observed
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
-
-__all__ = ["OriginsModel", "after_updates"]
+from skinformer.validation.arguments import check_ranges
+from skinformer.validation.rows import warn_of_held_values
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,15 @@ class OriginsModel:
         forecaster, starts = self.forecaster, self.rows[origins]
         head, roles, ranges = forecaster.head, forecaster.roles, None
         if head.level is not None or len(levels):
-            ranges = validation.check_ranges(self.model.ranges_)
+            ranges = check_ranges(self.model.ranges_)
             nothing = np.empty(0, dtype=np.int64)
             given = Observed(forecaster.history.values[:0], nothing, nothing)
             forecaster = RangeForecaster.of(forecaster, ranges, given)
         values, held = forecast_origins(forecaster, starts, horizon)
         if held.past:
-            validation.warn_of_held_values("past-only columns", roles.past, held.past)
+            warn_of_held_values("past-only columns", roles.past, held.past)
         if held.known:
-            validation.warn_of_held_values("columns known ahead", roles.known, held.known)
+            warn_of_held_values("columns known ahead", roles.known, held.known)
         if ranges is None:
             return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)

@@ -15,27 +15,15 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["Codec", "Kind", "record_kinds"]
-
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Kind(NamedTuple):
-    """
-    How values of one type are written.
+    """How values of one type are written, and under which name.
 
-    Parameters
-    ----------
-    name : str
-        The type's name in files.
-    type : type
-        The type.
-    apart : callable
-        From a value to what it is made of: values of plain and of other listed types.
-    together : callable
-        From these to the value; raises for what no value is made of.
-    derived : bool
-        Whether values of subclasses are written alike.
+    apart: from a value to what it is made of: values of plain and of other listed types.
+    together: from these to the value; raises for what no value is made of.
+    derived: whether values of subclasses are written alike.
     """
 
     name: str
@@ -46,19 +34,7 @@ class Kind(NamedTuple):
 
 
 def record_kinds(*types: type) -> list[Kind]:
-    """
-    List records, which are made of their fields.
-
-    Parameters
-    ----------
-    *types : type
-        Dataclasses and named tuples.
-
-    Returns
-    -------
-    list of Kind
-        One for each.
-    """
+    """List dataclasses and named tuples, which are made of their fields."""
     return [_record_kind(kind) for kind in types]
 
 
@@ -78,24 +54,13 @@ def _record_kind(kind: Any) -> Kind:
         return kind(**given)
 
     return Kind(
-        kind.__name__,
-        kind,
-        lambda value: {name: getattr(value, name) for name in names},
-        together,
+        kind.__name__, kind, lambda value: {name: getattr(value, name) for name in names}, together
     )
 
 
 class Codec:
-    """
-    Write values as plain trees, and read them.
+    """Write values of Python's plain types, arrays and listed kinds as plain trees, and read them.
 
-    Parameters
-    ----------
-    kinds : iterable of Kind
-        All types that are written, beside Python's plain ones and NumPy's arrays.
-
-    Examples
-    --------
     >>> codec = Codec(record_kinds(Kind))
     >>> tree, arrays = codec.encode({"a": (1.5, np.arange(2))})
     >>> tree
@@ -109,64 +74,19 @@ class Codec:
         self._by_name = {kind.name: kind for kind in self._by_type.values()}
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
-        """
-        Write a value for a file.
+        """Write a value for a file: a tree, and the arrays to which it refers by number.
 
-        Parameters
-        ----------
-        value : Any
-            Of listed types throughout.
-
-        Returns
-        -------
-        tuple of tree and list of ndarray
-            The tree refers to the arrays by number.
-
-        Raises
-        ------
-        NotPlainError
-            If a type in it is not listed.
+        It is a `NotPlainError` if a type in it is not listed.
         """
         arrays: list[AnyArray] = []
         return self._encode(value, arrays, ""), arrays
 
     def flatten(self, value: Any) -> Any:
-        """
-        Write a value for a pickle: arrays stay in the tree, and so does what is not listed.
-
-        Parameters
-        ----------
-        value : Any
-            Of any types.
-
-        Returns
-        -------
-        tree
-            For `decode`.
-        """
+        """Write a value for a pickle: arrays stay in the tree, and so does what is not listed."""
         return self._encode(value, None, "")
 
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
-        """
-        Read a value.
-
-        Parameters
-        ----------
-        tree : Any
-            From `encode` or `flatten`.
-        arrays : list of ndarray, or None
-            From `encode`; None after `flatten`.
-
-        Returns
-        -------
-        Any
-            An equal value.
-
-        Raises
-        ------
-        Exception
-            Of any type, if the tree was not written by `encode`.
-        """
+        """Read what `encode` wrote, or, for arrays=None, `flatten`; of other trees any error."""
         if type(tree) is list:
             return [self.decode(each, arrays) for each in tree]
         if type(tree) is not dict:

@@ -20,8 +20,6 @@ from skinformer.persistence.atomic import replacing
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["FORMAT", "Content", "read_content", "write_content"]
-
 FORMAT = 3  # of what is written and read
 _START = b'{"__metadata__":{"digest":"'
 _DIGEST_SIZE = 32
@@ -47,41 +45,15 @@ _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
 
 class Content(NamedTuple):
-    """
-    What a file holds.
-
-    Parameters
-    ----------
-    tree : Any
-        Lists, dicts with keys of text, text, finite numbers, True, False and None.
-    arrays : list of ndarray
-        Numbers, which the tree refers to.
-    """
+    """What a file holds: a plain tree, and the arrays that it refers to."""
 
     tree: Any
     arrays: list[AnyArray]
 
 
 def write_content(path: str | os.PathLike[str], content: Content) -> None:
-    """
-    Write a file whole, or leave what was there.
+    """Write a file whole, or leave what was there; raise if its tree is too long to be read again.
 
-    Parameters
-    ----------
-    path : path-like
-        Target file; its folder must exist.
-    content : Content
-        What it is to hold.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    ValueError
-        If the tree is too long to be read again.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "numbers")
@@ -128,26 +100,7 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def read_content(path: str | os.PathLike[str]) -> Content:
-    """
-    Read a file that `write_content` wrote.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    Content
-        With arrays of its own.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is anything else; then nothing of it was used.
-    OSError
-        If it cannot be read.
-    """
+    """Read a file that `write_content` wrote; raise `ModelFileError` for anything else."""
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(_LENGTH_SIZE + _AFTER)

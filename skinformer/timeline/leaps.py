@@ -18,7 +18,7 @@ __all__ = ["Earlier", "is_leap", "judge_leaps", "lags", "n_phases", "stored"]
 #: So many times as far as ever before is a leap: at its own hour, or in series of few seasons,
 #: whose hours are not told apart (docs/robustness.md).
 _OWN, _ALL = 2.0, 10.0
-_NEW = 0.2  # of that, for zero, or a negative value, where nothing of the kind was before
+_NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before
 _FEW = 2  # such values of a series that may be outliers; more may come again
 _SEASONS = 40  # rows of each hour, or phase, that tell how far it leaps
 _HEAVIEST = 3.0  # where some leaps are so far beyond most, as of prices, none is too far
@@ -87,9 +87,10 @@ def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -
         found[:, 1] = -np.inf
     known = mean[phase] > 0
     times = leaps[known] / mean[phase[known]]
-    factor = _OWN if phases > 1 else _ALL
-    if known.any() and (heavy := times.max() / (4 * np.quantile(times, 0.95))) < _HEAVIEST:
-        found[:, 0] = np.where(mean > 0, factor * mean * times.max() * max(heavy, 1.0), np.inf)
+    most, many = (times.max(), 4 * np.quantile(times, 0.95)) if len(times) else (0.0, 0.0)
+    if most < _HEAVIEST * many:
+        factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
+        found[:, 0] = np.where(mean > 0, factor * mean, np.inf)
     return found
 
 

@@ -56,7 +56,7 @@ def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
     size = np.log10(values, out=np.full(len(values), np.nan), where=values > 0)
     change = size[season:] - size[:-season]  # of the rows from `season` on
     far = np.abs(change) > _LEAST - _APART
-    for i in np.flatnonzero(far & ~np.append(False, far[:-1])):
+    for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
         before, new, after = (
             part[~np.isnan(part)]
             for part in (
@@ -75,5 +75,5 @@ def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
             and np.abs(np.median(np.append(before, 0.0))) < 1
             and np.abs(np.median(np.append(after[:season], 0.0))) < 1
         ):
-            return int(i) + season, 10.0**power
+            return i + season, 10.0**power
     return None
