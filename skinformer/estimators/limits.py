@@ -208,6 +208,10 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     if hasattr(timeline.clock, "wall") and np.abs(timeline.first_step).max() > _FARTHEST_STEP:
         return False  # such clocks are read off a list of all their steps
     covered = covered and first[-1] == sizes["n_rows"]
+    left_out = timeline.forecast_from
+    if left_out is not None and covered:
+        end = timeline.first_step + np.diff(first)
+        covered = (left_out >= timeline.first_step).all() and (left_out <= end).all()
     n_columns = sizes["n_targets"] + sizes["n_past"] + sizes["n_known"]
     room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
     known = np.isfinite(timeline.values[:, : sizes["n_targets"]]).all()

@@ -15,7 +15,7 @@ __all__ = ["UnitChange", "in_last_unit"]
 
 #: Powers of ten that a change of unit makes at least; that most values of an hour differ by; and
 #: that half of them exceed, or fall short of.
-_LEAST, _APART, _MIDDLE = 3, 0.7, 0.3
+_LEAST, _APART, _MIDDLE = 3, 0.7, 0.4
 _FEWEST = 3  # rows in the new unit
 _MOST = 3  # changes of a series
 
