@@ -27,28 +27,17 @@ from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
-from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.future import (
-    after_observed,
-    check_known_ahead,
-    nothing_observed,
-    steps_of_rows,
-    without_early,
-    without_later,
-)
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
-from skinformer.estimators.placement import after_history
-from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import changed_network, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
+from skinformer.intervals.calibration import Calibration
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
@@ -56,6 +45,17 @@ from skinformer.reading.labels import NumberReader, TruthReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.ridge.linear_fit import LinearFits
+from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.future import (
+    after_observed,
+    check_known_ahead,
+    nothing_observed,
+    steps_of_rows,
+    without_early,
+    without_later,
+)
+from skinformer.rolling.placement import after_history
 from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -194,21 +194,21 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         values = self._points(self._asked_rows(X))
         return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
 
-    def _points(self, asked: AskedSteps) -> Float64Array:
+    def _points(self, asked: RequestedSteps) -> Float64Array:
         """Give the values that are forecast, (n, n_targets)."""
-        return self._values(self._forecaster.forecast(*asked[:5]))
+        return self._values(self._forecaster.forecast(asked))
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        return self._forecaster.forecast(*self._asked_rows(X)[:5])
+        return self._forecaster.forecast(self._asked_rows(X))
 
-    def _asked_rows(self, X: Any) -> AskedSteps:
+    def _asked_rows(self, X: Any) -> RequestedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, self._read_prediction(X)
         validation.check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.wild)
-        return AskedSteps(observed, observed.track, table.steps, place, table.clock)
+        return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
@@ -232,7 +232,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             )
         return table
 
-    def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
+    def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             validation.check_horizon(horizon)
@@ -256,7 +256,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         track = np.repeat(wanted, horizon)
         steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
         labels = join_series(names, place.series[track], clock.labels(steps))
-        return AskedSteps(observed, track, steps, place, clock, labels)
+        return RequestedSteps(observed, track, steps, place, clock, labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

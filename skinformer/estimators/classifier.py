@@ -493,7 +493,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
         validation.check_fitted(self)
         asked = self._asked_ahead(X, horizon)
-        return self._forecaster.forecast(*asked[:5]), asked.labels
+        return self._forecaster.forecast(asked), asked.labels
 
     def _parts(self, values: Float64Array) -> Any:
         parts = [values[:, group] for group in self.head_.groups]

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.ranging import AskedSteps
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import short_label
 
@@ -52,13 +51,11 @@ def forecast_picture(model: InformerRegressor) -> str:
 
 def _draw(model: InformerRegressor) -> str:
     pred_len = model.sizes_.pred_len
-    if pred_len > _LONGEST or (model.head_.level is not None and "_ranges_" not in vars(model)):
+    if pred_len > _LONGEST or (model.head_.level is not None and "_intervals_" not in vars(model)):
         return ""
     asked = model._asked_ahead(None, None)
     first = asked.track == 0
-    asked = AskedSteps(
-        asked.observed, asked.track[first], asked.steps[first], asked.place, asked.clock
-    )
+    asked = asked._replace(track=asked.track[first], steps=asked.steps[first])
     forecast = model._points(asked)[:, 0]
     steps, history = _last_steps(model, max(3 * pred_len, _LEAST_BEFORE))
     times = asked.clock.labels(np.array([steps[0], asked.steps[0]]))

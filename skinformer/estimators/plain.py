@@ -22,11 +22,13 @@ from skinformer.ensemble.classical import SimplePath
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.joining import Judged
 from skinformer.ensemble.shares import Shares
-from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
-from skinformer.estimators.ranges import Ranges
+from skinformer.intervals.calibration import Calibration
+from skinformer.intervals.forecaster import Intervals
+from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.spread import Spread
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.persistence import (
@@ -37,8 +39,6 @@ from skinformer.persistence import (
     record_kinds,
 )
 from skinformer.persistence.schema import Schema
-from skinformer.ranges.residuals import Residuals
-from skinformer.ranges.spread import Spread
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.tabular.features import Columns, FeatureMaker
@@ -67,6 +67,7 @@ _RECORDS = (
     Columns,
     FeatureMaker,
     Frequencies,
+    Intervals,
     Judged,
     JudgedClasses,
     LabelReader,
@@ -81,7 +82,6 @@ _RECORDS = (
     PhaseMaps,
     PointHead,
     QuantileHead,
-    Ranges,
     Residuals,
     Roles,
     Scaler,
@@ -126,7 +126,7 @@ FITTED: dict[str, Any] = {
 SOMETIMES: dict[str, Any] = {
     "feature_names_in_": np.ndarray,
     "fit_times_": pd.DataFrame,
-    "_ranges_": (Ranges, None),
+    "_intervals_": (Intervals, None),
 }
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)

@@ -12,15 +12,16 @@ from skinformer import validation
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
+from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.estimators.picture import forecast_picture
-from skinformer.estimators.ranging import AskedSteps, RangesMixin
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["InformerRegressor"]
 
 
-class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
+class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
 
@@ -198,7 +199,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
     judged_ : Judged
         Who forecasts, with the shares of each series (``judged_.shares``), the classical
         forecasters (``judged_.simple``) and the trees (``judged_.tabular``), where they count.
-    ranges_ : Ranges or None
+    intervals_ : Intervals or None
         How far forecasts are off, found when it is first asked for; None where rows are too few.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
@@ -356,12 +357,12 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Show what `fit` found; ranges only once they are, as to find them takes seconds."""
-        if "_ranges_" in vars(self):
+        if "_intervals_" in vars(self):
             return super()._get_fitted_attr_html(doc_link)
         shown = type(self).__new__(type(self))
-        shown.__dict__ = {**vars(self), "_ranges_": None}
+        shown.__dict__ = {**vars(self), "_intervals_": None}
         found = super(InformerRegressor, shown)._get_fitted_attr_html(doc_link)
-        found.pop("ranges_", None)
+        found.pop("intervals_", None)
         return found
 
     def _make_head(self) -> Head:
@@ -369,7 +370,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
             return PointHead(self.loss)
         return QuantileHead(tuple(sorted(validation.check_levels(self.loss, name="loss").tolist())))
 
-    def _points(self, asked: AskedSteps) -> Float64Array:
+    def _points(self, asked: RequestedSteps) -> Float64Array:
         return self._with_quantiles(asked, np.empty(0))[..., 0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -14,16 +14,16 @@ import torch
 import skinformer
 from skinformer import validation
 from skinformer.estimators.classifier import InformerClassifier
-from skinformer.estimators.future import nothing_observed
 from skinformer.estimators.plain import FILES, check_content
-from skinformer.estimators.ranges import RangeForecaster
 from skinformer.estimators.regressor import InformerRegressor
+from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence import (
     Content,
     ModelFileError,
     NotPlainError,
     write_content,
 )
+from skinformer.rolling.future import nothing_observed
 
 __all__ = ["save"]
 
@@ -78,10 +78,10 @@ def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
     """Give what of a fit's state differs where only the rows stay that later forecasts need."""
     forecaster, ranges = model._forecaster, {}
     if isinstance(model, InformerRegressor):
-        ranges = {"_ranges_": model.ranges_}
-        if model.ranges_ is not None:  # they look further back
+        ranges = {"_intervals_": model.intervals_}
+        if model.intervals_ is not None:  # they look further back
             nothing = nothing_observed(model.timeline_)
-            forecaster = RangeForecaster.of(forecaster, model.ranges_, nothing)
+            forecaster = IntervalForecaster.of(forecaster, model.intervals_, nothing)
     # After an update a block may begin before the first row that may be asked for.
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
     found_from = model.calibration_

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from skinformer.ensemble.building import ModelSizes
     from skinformer.ensemble.head import Head
     from skinformer.ensemble.joining import Judged
-    from skinformer.estimators.calibration import Calibration
+    from skinformer.intervals.calibration import Calibration
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader

@@ -12,9 +12,9 @@ from torch import Tensor
 from skinformer.ensemble.classical import SimplePath
 from skinformer.ensemble.joint import JointForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.placement import Placement
 from skinformer.model.corrected import Corrected
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock

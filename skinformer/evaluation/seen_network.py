@@ -13,13 +13,13 @@ from skinformer.ensemble.batches import WindowSource, window_source
 from skinformer.ensemble.joint import JointForecaster
 from skinformer.ensemble.predicting import PREDICTION_CHUNK, predict_windows
 from skinformer.ensemble.windows import Rows
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.placement import Placement
 from skinformer.evaluation.seen import SeenWindow, as_tracks
 from skinformer.model.corrected import Corrected
 from skinformer.model.dropout import Dropout, reseed, with_dropout
 from skinformer.model.informer import Informer
 from skinformer.model.observed import AttentionRecorder, LayerAttention
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
@@ -72,7 +72,7 @@ class SeenNetwork:
 
         Cost: a forward pass of 32 windows for each window and 32 times.
         """
-        head, origins = self.forecaster.module_head, self._canvas[1]
+        head, origins = self.forecaster.head, self._canvas[1]
         if not n_dropped:
             forecast = predict_windows(self._guided(self.network), self._source, origins)
             return head.point(forecast)[:, None]

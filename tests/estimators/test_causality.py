@@ -287,7 +287,7 @@ def test_no_quantile_looks_ahead(
     df.loc[generator.random(n + 16) < missing, "load"] = np.nan
     df.iloc[1], df.iloc[n // 2] = 1000.0, 1001.0  # something is known
     model = small(pred_len=pred_len).fit(df[:n])
-    levels = [0.1, 0.5, 0.9] if model.ranges_ is not None else None
+    levels = [0.1, 0.5, 0.9] if model.intervals_ is not None else None
     changed = df.copy()
     changed.iloc[n + since :] = value
     tables = [

@@ -108,7 +108,7 @@ def test_nothing_crosses(model):
         outputs[..., 1] = rng.normal(size=(100, 1)) * 4
         outputs[..., 2] = rng.integers(40, size=(100, 1))
         series = np.zeros(100, dtype=np.int64)
-        quantiles = model.ranges_.quantiles(outputs, levels, model.scaler_, series)
+        quantiles = model.intervals_.quantiles(outputs, levels, model.scaler_, series)
         assert (np.diff(quantiles, axis=2) >= 0).all()
 
 
@@ -162,7 +162,7 @@ def loud():
 def test_the_network_widens_ranges_where_it_knows_that_they_should_be(loud):
     """Ranges alone go by the past; that an hour to come is loud only the network can tell."""
     test, plain, fan = loud
-    assert (fan.ranges_.spread.slope[0, 2] > 0.3).all()
+    assert (fan.intervals_.spread.slope[0, 2] > 0.3).all()
     width = np.ptp(fan.predict_quantiles(test), axis=1)
     assert width[test["loud"] == 1].mean() > 2 * width[test["loud"] == 0].mean()
     losses = [
@@ -262,7 +262,7 @@ def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fan(pred_len=2, seq_len=2).fit(hourly(4))
-    if model.ranges_ is None:
+    if model.intervals_ is None:
         with pytest.raises(ValueError, match="ranges need errors"):
             model.forecast()
 
@@ -332,7 +332,7 @@ def test_a_forecast_with_levels_forecasts_and_warns_once(fan, rows):
     """Points are those that ranges lie around: asking twice costs twice and says all twice."""
     data = rows.assign(other=np.arange(800.0))[["other", "load"]]
     model = fan(target="load", loss="mse").fit(data)
-    model.ranges_  # noqa: B018 – found by forecasts of its own
+    model.intervals_  # noqa: B018 – found by forecasts of its own
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.forecast(horizon=20, levels=LEVELS)

@@ -196,7 +196,7 @@ def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
     model.save(tmp_path / "context", history="context")
     loaded = skinformer.load(tmp_path / "context")
     assert len(loaded.timeline_.values) < len(model.timeline_.values)
-    back = 48 + 6 + 24 * loaded.ranges_.distance  # two days, a block, and windows before it
+    back = 48 + 6 + 24 * loaded.intervals_.distance  # two days, a block, and windows before it
     assert len(loaded.timeline_.values) <= back
     assert loaded.calibration_.path is None
     assert loaded.judged_.earlier is None
