@@ -26,23 +26,8 @@ _SELDOM = 16
 
 
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
-    """
-    Multiply matrices.
+    """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
-    Parameters
-    ----------
-    left : ndarray of shape (…, n, m)
-        One matrix, or several.
-    right : ndarray of shape (…, m, k)
-        As many, or one.
-
-    Returns
-    -------
-    ndarray of shape (…, n, k)
-        As ``left @ right``, of their type.
-
-    Examples
-    --------
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
     array([[2.]])
     """
@@ -52,21 +37,8 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """
-    Decompose symmetric matrices.
+    """Give eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
 
-    Parameters
-    ----------
-    symmetric : ndarray of shape (…, n, n)
-        One matrix, or several.
-
-    Returns
-    -------
-    tuple of ndarray, shape (…, n) and (…, n, n)
-        Eigenvalues, ascending, and the eigenvectors as columns.
-
-    Examples
-    --------
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
     """
@@ -75,23 +47,9 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
-    """
-    Solve linear equations.
+    """Solve linear equations, (…, n, k): `symmetric` times the result is `right`.
 
-    Parameters
-    ----------
-    symmetric : ndarray of shape (…, n, n)
-        Without negative eigenvalues; of any rank.
-    right : ndarray of shape (…, n, k)
-        What the products have to be.
-
-    Returns
-    -------
-    ndarray of shape (…, n, k)
-        `symmetric` times it is `right`.
-
-    Examples
-    --------
+    Matrices, (…, n, n), have no negative eigenvalues, and any rank.
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """

@@ -32,13 +32,10 @@ _PLACE: ContextVar[_Place] = ContextVar("_PLACE", default=_ALONE)
 
 @contextmanager
 def together() -> Iterator[None]:
-    """
-    Let the ranks of torch.distributed's default group share what is done inside.
+    """Let the ranks of torch.distributed's default group share what is done inside.
 
     Every rank has to get there with the same work. Without a group nothing is shared.
 
-    Examples
-    --------
     >>> with together():
     ...     size()
     1
@@ -56,46 +53,19 @@ def together() -> Iterator[None]:
 
 
 def size() -> int:
-    """
-    Count the ranks that share the present fit.
-
-    Returns
-    -------
-    int
-        1 outside a fit.
-    """
+    """Count the ranks that share the present fit; 1 outside a fit."""
     return _PLACE.get().size
 
 
 def is_first() -> bool:
-    """
-    Tell whether this rank speaks for all: it warns, shows progress and writes files.
-
-    Returns
-    -------
-    bool
-        True outside a fit.
-    """
+    """Tell whether this rank speaks for all, as outside a fit: it warns and writes files."""
     return _PLACE.get().rank == 0
 
 
 def own_part(n: int) -> tuple[int, int]:
-    """
-    Give this rank's part of a batch.
+    """Give this rank's part of a batch of n windows: the first, and the one after the last.
 
-    Parameters
-    ----------
-    n : int
-        Windows of the batch.
-
-    Returns
-    -------
-    tuple of int
-        The first window and the one after the last. Parts differ by one window at most, and are
-        empty where there are more ranks than windows.
-
-    Examples
-    --------
+    Parts differ by one window at most, and are empty where there are more ranks than windows.
     >>> own_part(32)
     (0, 32)
     """
@@ -104,13 +74,9 @@ def own_part(n: int) -> tuple[int, int]:
 
 
 def add_up(tensors: Sequence[Tensor]) -> None:
-    """
-    Replace tensors by their sums over all ranks, the same bits on each.
+    """Replace tensors by their sums over all ranks, the same bits on each.
 
-    Parameters
-    ----------
-    tensors : sequence of Tensor
-        Of one type and device; of the same shapes on all ranks.
+    tensors: of one type and device; of the same shapes on all ranks.
     """
     if size() == 1:
         return
@@ -126,21 +92,9 @@ def add_up(tensors: Sequence[Tensor]) -> None:
 
 
 def from_first(make: Callable[[], Made]) -> Made:
-    """
-    Let the first rank do something, and give all what it got.
+    """Let the first rank do something, and give all what it got.
 
-    Parameters
-    ----------
-    make : callable
-        Gives values that can be pickled, on the CPU.
-
-    Returns
-    -------
-    object
-        What it gave; if it raises, that is raised on all ranks.
-
-    Examples
-    --------
+    make: gives values that can be pickled, on the CPU; if it raises, all ranks do.
     >>> from_first(lambda: 3)
     3
     """
@@ -164,21 +118,8 @@ def from_first(make: Callable[[], Made]) -> Made:
 
 
 def from_all(value: Made) -> list[Made]:
-    """
-    Give all ranks what each has.
+    """Give all ranks what each has, rank by rank; it can be pickled.
 
-    Parameters
-    ----------
-    value : object
-        Of this rank; can be pickled.
-
-    Returns
-    -------
-    list
-        Rank by rank.
-
-    Examples
-    --------
     >>> from_all("a")
     ['a']
     """

@@ -32,19 +32,12 @@ _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
 
 
 def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
-    """
-    Let work of this thread be split only where it repays.
+    """Let work of this thread be split only where it repays.
 
-    Parameters
-    ----------
-    multiply_adds : float
-        Products of two numbers in the largest product of matrices of the work.
+    multiply_adds: products of two numbers in the largest product of matrices of the work.
 
-    Returns
-    -------
-    context manager
-        Inside, torch and scikit-learn's trees use one thread for small work, and for large work
-        what they would have used. Cost: 50 microseconds; none within small work.
+    Inside, torch and scikit-learn's trees use one thread for small work, and for large work what
+    they would have used. Cost: 50 microseconds; none within small work.
     """
     if multiply_adds >= _REPAYS or _within_small.get():
         return nullcontext()

@@ -34,17 +34,11 @@ _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 def save(
     model: InformerRegressor | InformerClassifier, path: str | os.PathLike[str], *, history: str
 ) -> None:
-    """
-    Write a fitted model to a file; see `InformerRegressor.save`.
+    """Write a fitted model to a file; see `InformerRegressor.save`.
 
-    Parameters
-    ----------
-    model : InformerRegressor or InformerClassifier
-        Fitted.
-    path : path-like
-        Target file.
-    history : {"all", "context"}
-        Which rows the file holds.
+    model: fitted.
+    path: target file.
+    history: which rows the file holds.
     """
     validation.check_fitted(model)
     validation.check_saved_history(history)

@@ -16,23 +16,13 @@ class Corrected(nn.Module):
 
     For the hybrid default; without a path the network forecasts alone.
 
-    Parameters
-    ----------
-    path : LinearPath
-        What is corrected; it has no parameters to train.
-    network : Informer
-        Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained,
-        and mostly with ``reads_forecast=True``, so that it sees what it corrects.
-    middle : int or None, default=None
-        Of several outputs the one that is the forecast; None where there is one alone.
+    path: what is corrected; it has no parameters to train.
+    network: built with ``forecasts_distance=True``, so that it corrects nothing before it is
+    trained, and mostly with ``reads_forecast=True``, so that it sees what it corrects.
+    middle: of several outputs the one that is the forecast; None where there is one alone.
 
-    Attributes
-    ----------
-    trust : Tensor of shape ()
-        What the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
+    `trust` is what the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
 
-    Notes
-    -----
     ``ŷ = path(x) + trust · network(x, path(x))``: the decoder sees, in place of masked targets,
     what is corrected, so that a bound that ridges do not know can be learnt. Of several outputs
     the middle one; the others keep their distances from it, since the path does not say how sure it
@@ -43,12 +33,7 @@ class Corrected(nn.Module):
 
     **Shape**: those of `Informer`.
 
-    References
-    ----------
     Time-series chapter (T), section 7.5.1, hybrid models.
-
-    Examples
-    --------
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]

@@ -19,40 +19,23 @@ __all__ = ["Decoder", "DecoderLayer"]
 class DecoderLayer(nn.Module):
     """Causal self-attention, cross-attention and feed-forward, each inside a residual.
 
-    Parameters
-    ----------
-    d_model, n_heads, d_ff : int
-        Width of the states, number of heads, inner width of the feed-forward.
-    dropout : float in [0, 1)
-        Dropout on the three branches, in training only.
-    activation : {"gelu", "relu", "swiglu"}
-        Feed-forward form.
-    norm : {"layer", "zc_rms"}
-        Which norm.
-    norm_first : bool
-        Pre-norm or post-norm.
-    attention : {"dense", "probsparse"}
-        Kernel of the self-attention; the cross-attention is dense.
-    factor, seed : float, int
-        Sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias : bool
-        Whether queries and keys are normalised, both attention outputs are gated, and linear maps
-        have a bias.
+    d_model, n_heads, d_ff: width of the states, number of heads, inner width of the feed-forward.
+    dropout: dropout on the three branches, in training only.
+    activation: feed-forward form.
+    norm: which norm.
+    norm_first: pre-norm or post-norm.
+    attention: kernel of the self-attention; the cross-attention is dense.
+    factor, seed: sparsity factor of "probsparse", and seed of its key sampling.
+    qk_norm, output_gate, bias: whether queries and keys are normalised, both attention outputs are
+    gated, and linear maps have a bias.
 
-    Notes
-    -----
     ``a = x + Drop(Attn(Norm(x)))``, ``b = a + Drop(Cross(Norm(a), E))``,
     ``y = b + Drop(FFN(Norm(b)))`` (pre-norm), E the encoder output.
 
     **Shape**: input ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``,
     output ``(batch, n_last, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 6; transformer blocks (B), section 1.2.
-
-    Examples
-    --------
     >>> import torch
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
@@ -119,19 +102,11 @@ class DecoderLayer(nn.Module):
 class Decoder(nn.Module):
     """Stack of decoder layers and a final norm; returns the steps to be forecast.
 
-    Parameters
-    ----------
-    layers : sequence of DecoderLayer
-        The layers, at least one.
-    d_model : int
-        Width of the states.
-    norm : {"layer", "zc_rms"}
-        Norm of the output.
-    gradient_checkpointing : bool
-        Whether the layers are run again in the backward pass, see `run_layer`.
+    layers: the layers, at least one.
+    d_model: width of the states.
+    norm: norm of the output.
+    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
 
-    Notes
-    -----
     All steps of the horizon come out of one pass.
 
     **Shape**: input ``(batch, label_len + pred_len, d_model)``, memory
@@ -141,12 +116,7 @@ class Decoder(nn.Module):
     future target, so the steps are forecast together and the product there does not describe
     it. The final norm before the projection is C's; N has none.
 
-    References
-    ----------
     Note on the Informer (N), sections 6 and 7; training configuration (C), "Normalization".
-
-    Examples
-    --------
     >>> import torch
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",

@@ -19,39 +19,22 @@ __all__ = ["Encoder", "EncoderLayer"]
 class EncoderLayer(nn.Module):
     """Self-attention and feed-forward, each inside a residual.
 
-    Parameters
-    ----------
-    d_model, n_heads, d_ff : int
-        Width of the states, number of heads, inner width of the feed-forward.
-    dropout : float in [0, 1)
-        Dropout on both branches, in training only.
-    activation : {"gelu", "relu", "swiglu"}
-        Feed-forward form.
-    norm : {"layer", "zc_rms"}
-        Which norm.
-    norm_first : bool
-        Pre-norm or post-norm.
-    attention : {"probsparse", "dense"}
-        Attention kernel.
-    factor, seed : float, int
-        Sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias : bool
-        Whether queries and keys are normalised, the attention output is gated, and linear maps have
-        a bias.
+    d_model, n_heads, d_ff: width of the states, number of heads, inner width of the feed-forward.
+    dropout: dropout on both branches, in training only.
+    activation: feed-forward form.
+    norm: which norm.
+    norm_first: pre-norm or post-norm.
+    attention: attention kernel.
+    factor, seed: sparsity factor of "probsparse", and seed of its key sampling.
+    qk_norm, output_gate, bias: whether queries and keys are normalised, the attention output is
+    gated, and linear maps have a bias.
 
-    Notes
-    -----
     ``h = x + Drop(Attn(Norm(x)))``, ``y = h + Drop(FFN(Norm(h)))`` (pre-norm). Costs those of
     `MultiHeadAttention` and `FeedForward`.
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
-
-    Examples
-    --------
     >>> import torch
     >>> layer = EncoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
@@ -110,21 +93,12 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """Stack of encoder layers, distilling after each but the last, and a final norm.
 
-    Parameters
-    ----------
-    layers : sequence of EncoderLayer
-        The layers, at least one.
-    d_model : int
-        Width of the states.
-    distil : bool
-        Whether the length is halved after every layer but the last.
-    norm : {"layer", "zc_rms"}
-        Norm of the output.
-    gradient_checkpointing : bool
-        Whether the layers are run again in the backward pass, see `run_layer`.
+    layers: the layers, at least one.
+    d_model: width of the states.
+    distil: whether the length is halved after every layer but the last.
+    norm: norm of the output.
+    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
 
-    Notes
-    -----
     With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
     layers.
 
@@ -134,12 +108,7 @@ class Encoder(nn.Module):
     NOTE[DIFF]: N has no norm after the last layer; a pre-norm stack then ends in a sum of
     unnormalised branches. C's final norm is used.
 
-    References
-    ----------
     Note on the Informer (N), sections 5 and 7; training configuration (C), "Normalization".
-
-    Examples
-    --------
     >>> import torch
     >>> layer = dict(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",

@@ -21,21 +21,13 @@ _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Kind(NamedTuple):
-    """
-    How values of one type are written.
+    """How values of one type are written.
 
-    Parameters
-    ----------
-    name : str
-        The type's name in files.
-    type : type
-        The type.
-    apart : callable
-        From a value to what it is made of: values of plain and of other listed types.
-    together : callable
-        From these to the value; raises for what no value is made of.
-    derived : bool
-        Whether values of subclasses are written alike.
+    name: the type's name in files.
+    type: the type.
+    apart: from a value to what it is made of: values of plain and of other listed types.
+    together: from these to the value; raises for what no value is made of.
+    derived: whether values of subclasses are written alike.
     """
 
     name: str
@@ -46,19 +38,7 @@ class Kind(NamedTuple):
 
 
 def record_kinds(*types: type) -> list[Kind]:
-    """
-    List records, which are made of their fields.
-
-    Parameters
-    ----------
-    *types : type
-        Dataclasses and named tuples.
-
-    Returns
-    -------
-    list of Kind
-        One for each.
-    """
+    """List dataclasses and named tuples, which are made of their fields."""
     return [_record_kind(kind) for kind in types]
 
 
@@ -86,16 +66,9 @@ def _record_kind(kind: Any) -> Kind:
 
 
 class Codec:
-    """
-    Write values as plain trees, and read them.
+    """Write values as plain trees, and read them.
 
-    Parameters
-    ----------
-    kinds : iterable of Kind
-        All types that are written, beside Python's plain ones and NumPy's arrays.
-
-    Examples
-    --------
+    kinds: all types that are written, beside Python's plain ones and NumPy's arrays.
     >>> codec = Codec(record_kinds(Kind))
     >>> tree, arrays = codec.encode({"a": (1.5, np.arange(2))})
     >>> tree
@@ -109,63 +82,21 @@ class Codec:
         self._by_name = {kind.name: kind for kind in self._by_type.values()}
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
-        """
-        Write a value for a file.
+        """Write a value for a file, as a tree that refers to arrays by number.
 
-        Parameters
-        ----------
-        value : Any
-            Of listed types throughout.
-
-        Returns
-        -------
-        tuple of tree and list of ndarray
-            The tree refers to the arrays by number.
-
-        Raises
-        ------
-        NotPlainError
-            If a type in it is not listed.
+        It is a NotPlainError if a type in it is not listed.
         """
         arrays: list[AnyArray] = []
         return self._encode(value, arrays, ""), arrays
 
     def flatten(self, value: Any) -> Any:
-        """
-        Write a value for a pickle: arrays stay in the tree, and so does what is not listed.
-
-        Parameters
-        ----------
-        value : Any
-            Of any types.
-
-        Returns
-        -------
-        tree
-            For `decode`.
-        """
+        """Write a value for a pickle: arrays stay in the tree, and so does what is not listed."""
         return self._encode(value, None, "")
 
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
-        """
-        Read a value.
+        """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
 
-        Parameters
-        ----------
-        tree : Any
-            From `encode` or `flatten`.
-        arrays : list of ndarray, or None
-            From `encode`; None after `flatten`.
-
-        Returns
-        -------
-        Any
-            An equal value.
-
-        Raises
-        ------
-        Exception
-            Of any type, if the tree was not written by `encode`.
+        It is an exception of any type if the tree was not written by `encode`.
         """
         if type(tree) is list:
             return [self.decode(each, arrays) for each in tree]

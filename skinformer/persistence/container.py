@@ -47,15 +47,10 @@ _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
 
 class Content(NamedTuple):
-    """
-    What a file holds.
+    """What a file holds.
 
-    Parameters
-    ----------
-    tree : Any
-        Lists, dicts with keys of text, text, finite numbers, True, False and None.
-    arrays : list of ndarray
-        Numbers, which the tree refers to.
+    tree: lists, dicts with keys of text, text, finite numbers, True, False and None.
+    arrays: numbers, which the tree refers to.
     """
 
     tree: Any
@@ -63,25 +58,10 @@ class Content(NamedTuple):
 
 
 def write_content(path: str | os.PathLike[str], content: Content) -> None:
-    """
-    Write a file whole, or leave what was there.
+    """Write a file whole, or leave what was there.
 
-    Parameters
-    ----------
-    path : path-like
-        Target file; its folder must exist.
-    content : Content
-        What it is to hold.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    ValueError
-        If the tree is too long to be read again.
-
-    Examples
-    --------
+    The folder must exist. It is an OSError if the file cannot be written, and a ValueError if the
+    tree is too long to be read again.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "numbers")
@@ -128,25 +108,10 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def read_content(path: str | os.PathLike[str]) -> Content:
-    """
-    Read a file that `write_content` wrote.
+    """Read a file that `write_content` wrote.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    Content
-        With arrays of its own.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is anything else; then nothing of it was used.
-    OSError
-        If it cannot be read.
+    It is a ModelFileError if the file is anything else: then nothing of it was used; and an
+    OSError if it cannot be read.
     """
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size

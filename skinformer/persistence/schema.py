@@ -35,21 +35,14 @@ _ARRAYS = {"array", "turned", "texts", "objects"}
 
 
 class Schema:
-    """
-    Check a tree against what its records say of themselves, before anything is built of it.
+    """Check a tree against what its records say of themselves, before anything is built of it.
 
-    Parameters
-    ----------
-    kinds : iterable of Kind
-        As for `Codec`; records have fields with annotations.
-    fields : mapping of str to dict
-        Annotations of kinds that are no records. A dict stands for one with these keys, a tuple for
-        any of its parts.
-    limits : mapping of str to str
-        By the name of the kind and the field, such as ``"Scaler.mean"``.
-    rules : mapping of str to callable
-        By the name of the kind, or of a field: takes what was found and all sizes, and is true of
-        what may be built.
+    kinds: as for `Codec`; records have fields with annotations.
+    fields: annotations of kinds that are no records. A dict stands for one with these keys, a tuple
+    for any of its parts.
+    limits: by the name of the kind and the field, such as ``"Scaler.mean"``.
+    rules: by the name of the kind, or of a field: takes what was found and all sizes, and is true
+    of what may be built.
     """
 
     def __init__(
@@ -64,22 +57,11 @@ class Schema:
         self._limits, self._rules = limits, rules
 
     def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
-        """
-        Raise unless a tree is what it should be, and refers to each array once.
+        """Raise unless a tree is what it should be, and refers to each array once.
 
-        Parameters
-        ----------
-        tree : Any
-            From `Codec.encode`.
-        arrays : list of ndarray
-            What it refers to.
-        hint : Any
-            What the whole is to be.
-
-        Raises
-        ------
-        ModelFileError
-            If it is not.
+        tree: from `Codec.encode`.
+        arrays: what it refers to.
+        hint: what the whole is to be.
         """
         left = dict(enumerate(arrays))
         self._walk(hint, tree, "", left, ChainMap())
