@@ -13,7 +13,6 @@ from skinformer import validation
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.rolling.blocks import RequestedSteps
-from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["IntervalsMixin", "names_with_levels"]
@@ -246,10 +245,6 @@ class IntervalsMixin(FittedState):
     def _series(self, asked: RequestedSteps) -> IntArray:
         """Give the series of each step; one number stands for all that the fit did not hold."""
         return np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
-
-    @property
-    def _forecaster(self) -> StepForecaster:
-        raise NotImplementedError
 
     def _asked_rows(self, X: Any) -> RequestedSteps:
         raise NotImplementedError

@@ -13,9 +13,9 @@ import torch
 
 import skinformer
 from skinformer import validation
-from skinformer.estimators.classifier import InformerClassifier
+from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.plain import FILES, check_content
-from skinformer.estimators.regressor import InformerRegressor
+from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence import (
     Content,
@@ -31,18 +31,11 @@ __all__ = ["save"]
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 
 
-def save(
-    model: InformerRegressor | InformerClassifier, path: str | os.PathLike[str], *, history: str
-) -> None:
-    """Write a fitted model to a file; see `InformerRegressor.save`.
-
-    model: fitted.
-    path: target file.
-    history: which rows the file holds.
-    """
+def save(model: FittedState, path: str | os.PathLike[str], *, history: str) -> None:
+    """Write a fitted model to a file; see `InformerRegressor.save`."""
     validation.check_fitted(model)
     validation.check_saved_history(history)
-    validation.check_own_class(model, (InformerRegressor, InformerClassifier))
+    validation.check_own_class(model)
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -68,20 +61,19 @@ def _versions() -> dict[str, str]:
     return {package.__name__: str(package.__version__) for package in packages}
 
 
-def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
+def _context(model: FittedState) -> dict[str, Any]:
     """Give what of a fit's state differs where only the rows stay that later forecasts need."""
-    forecaster, ranges = model._forecaster, {}
-    if isinstance(model, InformerRegressor):
-        ranges = {"_intervals_": model.intervals_}
+    forecaster, found = model._forecaster, {}
+    if isinstance(model, IntervalsMixin):
+        found = {"_intervals_": model.intervals_}
         if model.intervals_ is not None:  # they look further back
             nothing = nothing_observed(model.timeline_)
             forecaster = IntervalForecaster.of(forecaster, model.intervals_, nothing)
     # After an update a block may begin before the first row that may be asked for.
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
-    found_from = model.calibration_
     return {
         "timeline_": model.timeline_.recent(n_rows),
         "judged_": replace(model.judged_, earlier=None),
-        "calibration_": replace(found_from, path=None, tail=None),
-        **ranges,
+        "calibration_": replace(model.calibration_, path=None, tail=None),
+        **found,
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skinformer.model.corrected import Corrected
     from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader
+    from skinformer.rolling.forecaster import StepForecaster
     from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
@@ -52,3 +53,8 @@ class FittedState(Parameters):
     best_loss_: float
     _training_digest_: bytes
     _usual_: Usual
+
+    @property
+    def _forecaster(self) -> StepForecaster:
+        """What the fit found, put together to forecast."""
+        raise NotImplementedError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["Codec", "Kind", "record_kinds"]
+__all__ = ["Codec", "Kind", "record_fields", "record_kinds"]
 
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -42,27 +42,25 @@ def record_kinds(*types: type) -> list[Kind]:
     return [_record_kind(kind) for kind in types]
 
 
-def _record_kind(kind: Any) -> Kind:
+def record_fields(kind: Any) -> list[str] | None:
+    """Name the fields of a dataclass or a named tuple; None of anything else."""
     if is_dataclass(kind):
-        names = [part.name for part in fields(kind)]
-        later = {part.name for part in fields(kind) if part.default is not MISSING}
-    else:
-        names, later = list(kind._fields), set(kind._field_defaults)
+        return [part.name for part in fields(kind)]
+    return list(kind._fields) if hasattr(kind, "_fields") else None
+
+
+def _record_kind(kind: Any) -> Kind:
+    names = record_fields(kind) or []
+
+    def apart(value: Any) -> dict[str, Any]:
+        return {name: getattr(value, name) for name in names}
 
     def together(given: Any) -> Any:
-        # Files of before lack what has come since, which has a default.
-        if type(given) is not dict or list(given) != [
-            name for name in names if name in given or name not in later
-        ]:
+        if type(given) is not dict or list(given) != names:
             raise ModelFileError(f"a {kind.__name__} has other fields")
         return kind(**given)
 
-    return Kind(
-        kind.__name__,
-        kind,
-        lambda value: {name: getattr(value, name) for name in names},
-        together,
-    )
+    return Kind(kind.__name__, kind, apart, together)
 
 
 class Codec:
