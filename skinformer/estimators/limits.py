@@ -143,10 +143,6 @@ LIMITS: dict[str, str] = {
     "SharedRidges.pred_len": "pred_len..pred_len",
     "SharedRidges.period": "period..period",
     "SharedRidges.maps": "[3 Rows pred_len] -1e9..1e9",
-    "SharedRidges.grams": "[Rows Rows] -1e18..1e18",
-    "OwnRidges.rows": "0..seq_len",
-    "OwnRidges.maps": "[Owners 2 Directions pred_len] -1e9..1e9",
-    "OwnRidges.basis": "[Less Directions] -1e9..1e9",
     "FeatureMaker.seasons": "2..2048",
     "FeatureMaker.low": "[Columns] -inf..1e18",
     "FeatureMaker.high": "[Columns] -1e18..inf",
@@ -259,8 +255,7 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
 
 def _ridges_agree(shared: Any, _: Sizes) -> bool:
     """Each map is of as many rows as its key says."""
-    every = [*shared.maps, *shared.grams]
-    return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
+    return all(maps.shape[1] == key[-1] - 1 for key, maps in shared.maps)
 
 
 def _names_agree(roles: Any, _: Sizes) -> bool:
@@ -336,11 +331,6 @@ RULES: dict[str, Rule] = {
     "Member.regressor": lambda found, _: hasattr(found, "used"),
     "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
     "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
-    "Learnt": lambda learnt, _: (
-        not learnt.own.rows
-        or {repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])}
-        <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)}
-    ),
     "ClassFit": lambda fit, sizes: (
         [0, *(target.group[1] for target in fit.targets)]
         == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]

@@ -13,8 +13,7 @@ from skinformer.classes.features import ClassFeatures
 from skinformer.classes.fit import ClassFit, TargetFit
 from skinformer.classes.frequencies import Frequencies, Transitions
 from skinformer.classes.logistic import Logistic
-from skinformer.classical.fit import ClassicalFit, Learnt
-from skinformer.classical.own import OwnRidges
+from skinformer.classical.fit import ClassicalFit
 from skinformer.classical.ridges import SharedRidges
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.classes import JudgedClasses
@@ -72,12 +71,10 @@ _RECORDS = (
     JudgedClasses,
     LabelReader,
     Labels,
-    Learnt,
     LinearFit,
     Logistic,
     Member,
     ModelSizes,
-    OwnRidges,
     NumberReader,
     PhaseMaps,
     PointHead,
