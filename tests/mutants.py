@@ -565,15 +565,15 @@ PHASES = [
     Mutant(
         "phases: the hour of the last row",
         "skinformer/ridge/phases.py",
-        "of_row[origins]",
-        "of_row[origins - 1]",
+        "of_row[time.origins[part]]",
+        "of_row[time.origins[part] - 1]",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
         "phases: all that follows is learnt",
         "skinformer/ridge/phases.py",
-        "rest = windows.future - time.fit.blended(windows)",
-        "rest = windows.future",
+        "seen, windows.future - time.fit.blended(windows)",
+        "seen, windows.future",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -628,8 +628,8 @@ PHASES = [
     Mutant(
         "phases: weights of truths do not count",
         "skinformer/ridge/phases.py",
-        "past=seen, future=rest)",
-        "past=seen, future=rest, weight=1 + 0 * rest)",
+        "past=seen.transpose(1, 2, 0), future=rest)",
+        "past=seen.transpose(1, 2, 0), future=rest, weight=1 + 0 * rest)",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(

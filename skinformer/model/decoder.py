@@ -6,28 +6,17 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from skinformer.model.attention import MultiHeadAttention, make_kernel
 from skinformer.model.checkpointing import run_layer
-from skinformer.model.dense import DenseAttention
-from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
-from skinformer.model.residual import Residual
 
 __all__ = ["Decoder", "DecoderLayer"]
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     """Causal self-attention, cross-attention and feed-forward, each inside a residual.
 
-    d_model, n_heads, d_ff: width of the states, number of heads, inner width of the feed-forward.
-    dropout: dropout on the three branches, in training only.
-    activation: feed-forward form.
-    norm: which norm.
-    norm_first: pre-norm or post-norm.
-    attention: kernel of the self-attention; the cross-attention is dense.
-    factor, seed: sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias: whether queries and keys are normalised, both attention outputs are
-    gated, and linear maps have a bias.
+    Parameters are those of `Layer`.
 
     ``a = x + Drop(Attn(Norm(x)))``, ``b = a + Drop(Cross(Norm(a), E))``,
     ``y = b + Drop(FFN(Norm(b)))`` (pre-norm), E the encoder output.
@@ -47,47 +36,7 @@ class DecoderLayer(nn.Module):
     torch.Size([2, 24, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float,
-        activation: str,
-        norm: str,
-        norm_first: bool,
-        attention: str,
-        factor: float,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        residual = partial(
-            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
-        )
-        multi_head = partial(
-            MultiHeadAttention,
-            d_model=d_model,
-            n_heads=n_heads,
-            qk_norm=qk_norm,
-            output_gate=output_gate,
-            bias=bias,
-        )
-        self.attention = multi_head(
-            kernel=make_kernel(attention, causal=True, factor=factor, seed=seed)
-        )
-        self.attention_residual = residual()
-        self.cross_attention = multi_head(kernel=DenseAttention(causal=False))
-        self.cross_residual = residual()
-        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
-        self.feed_forward_residual = residual()
-
-    def draw_keys(self, x: Tensor) -> Tensor | None:
-        """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""
-        return self.attention.kernel.draw_keys(x.shape[1], x.device)
+    in_decoder = True
 
     def forward(self, x: Tensor, memory: Tensor, keys: Tensor | None, *, n_last: int) -> Tensor:
         """Give the new states of the last ``n_last`` steps; ``keys`` are those of `draw_keys`."""

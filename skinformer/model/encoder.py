@@ -6,28 +6,18 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from skinformer.model.attention import MultiHeadAttention, make_kernel
 from skinformer.model.checkpointing import run_layer
 from skinformer.model.distil import Distil
-from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
-from skinformer.model.residual import Residual
 
 __all__ = ["Encoder", "EncoderLayer"]
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(Layer):
     """Self-attention and feed-forward, each inside a residual.
 
-    d_model, n_heads, d_ff: width of the states, number of heads, inner width of the feed-forward.
-    dropout: dropout on both branches, in training only.
-    activation: feed-forward form.
-    norm: which norm.
-    norm_first: pre-norm or post-norm.
-    attention: attention kernel.
-    factor, seed: sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias: whether queries and keys are normalised, the attention output is
-    gated, and linear maps have a bias.
+    Parameters are those of `Layer`.
 
     ``h = x + Drop(Attn(Norm(x)))``, ``y = h + Drop(FFN(Norm(h)))`` (pre-norm). Costs those of
     `MultiHeadAttention` and `FeedForward`.
@@ -45,43 +35,6 @@ class EncoderLayer(nn.Module):
     >>> layer(x, layer.draw_keys(x)).shape
     torch.Size([2, 96, 8])
     """
-
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float,
-        activation: str,
-        norm: str,
-        norm_first: bool,
-        attention: str,
-        factor: float,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        residual = partial(
-            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
-        )
-        self.attention = MultiHeadAttention(
-            d_model=d_model,
-            n_heads=n_heads,
-            kernel=make_kernel(attention, causal=False, factor=factor, seed=seed),
-            qk_norm=qk_norm,
-            output_gate=output_gate,
-            bias=bias,
-        )
-        self.attention_residual = residual()
-        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
-        self.feed_forward_residual = residual()
-
-    def draw_keys(self, x: Tensor) -> Tensor | None:
-        """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""
-        return self.attention.kernel.draw_keys(x.shape[1], x.device)
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Give the new states, (batch, length, d_model); ``keys`` are those of `draw_keys`."""

@@ -201,7 +201,8 @@ class Informer(nn.Module):
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance
         self.reads_forecast = reads_forecast
-        self.known_path = _known_path(n_known, n_targets)
+        known_path = KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
+        self.known_path = known_path
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -292,10 +293,6 @@ def _check_label_len(label_len: int, seq_len: int) -> None:
             f"label_len={label_len} must lie between 0 and seq_len={seq_len}: the guiding rows "
             f"are the last of the window; try label_len={seq_len // 2}"
         )
-
-
-def _known_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
-    return KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
 
 
 def _layers(

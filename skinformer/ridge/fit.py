@@ -361,7 +361,7 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             flat = errors.reshape(n_forecasts, -1)
             products += product(flat, flat.T)
             total += float(part.weight.sum())
-    return Stretch(products / total) if total else None
+    return products / total if total else None
 
 
 def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
