@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from skinformer.model.calendar_effect import CalendarEffect
-from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.linear_path import LinearPath
 from skinformer.model.phase_maps import PhaseMaps
@@ -127,21 +126,8 @@ def _path_together(given: Any) -> LinearPath:
     return path.eval()
 
 
-def _corrected_apart(module: Corrected) -> dict[str, Any]:
-    trust = module.trust.cpu().numpy()
-    parts = {"path": module.path, "network": module.network}
-    return {**parts, "trust": trust, "middle": module.middle}
-
-
-def _corrected_together(given: Any) -> Corrected:
-    module = Corrected(given["path"], given["network"], middle=given["middle"])
-    module.trust.copy_(torch.from_numpy(given["trust"]))
-    return module.eval()
-
-
 _OTHER_KINDS = [
     Kind("LinearPath", LinearPath, _path_apart, _path_together),
-    Kind("Corrected", Corrected, _corrected_apart, _corrected_together),
 ]
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), *_OTHER_KINDS]

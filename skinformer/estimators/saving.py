@@ -13,11 +13,9 @@ import torch
 
 import skinformer
 from skinformer import validation
-from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.future import nothing_observed
 from skinformer.estimators.plain import FILES, check_content
 from skinformer.estimators.ranges import RangeForecaster
-from skinformer.estimators.regressor import InformerRegressor
 from skinformer.persistence import (
     Content,
     ModelFileError,
@@ -31,24 +29,12 @@ __all__ = ["save"]
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 
 
-def save(
-    model: InformerRegressor | InformerClassifier, path: str | os.PathLike[str], *, history: str
-) -> None:
-    """
-    Write a fitted model to a file; see `InformerRegressor.save`.
-
-    Parameters
-    ----------
-    model : InformerRegressor or InformerClassifier
-        Fitted.
-    path : path-like
-        Target file.
-    history : {"all", "context"}
-        Which rows the file holds.
-    """
+def save(model: Any, path: str | os.PathLike[str], *, history: str) -> None:
+    """Write a fitted model to a file; see `InformerRegressor.save`."""
     validation.check_fitted(model)
     validation.check_saved_history(history)
-    validation.check_own_class(model, (InformerRegressor, InformerClassifier))
+    own = skinformer.InformerRegressor, skinformer.InformerClassifier
+    validation.check_own_class(model, own)
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -74,10 +60,10 @@ def _versions() -> dict[str, str]:
     return {package.__name__: str(package.__version__) for package in packages}
 
 
-def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
+def _context(model: Any) -> dict[str, Any]:
     """Give what of a fit's state differs where only the rows stay that later forecasts need."""
     forecaster, ranges = model._forecaster, {}
-    if isinstance(model, InformerRegressor):
+    if hasattr(type(model), "ranges_"):
         ranges = {"_ranges_": model.ranges_}
         if model.ranges_ is not None:  # they look further back
             nothing = nothing_observed(model.timeline_)
@@ -87,7 +73,7 @@ def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
     found_from = model.calibration_
     return {
         "timeline_": model.timeline_.recent(n_rows),
-        "judged_": replace(model.judged_, earlier=None),
-        "calibration_": replace(found_from, path=None, tail=None),
+        "ensemble_": replace(model.ensemble_, held_out={}),
+        "calibration_": replace(found_from, tail=None),
         **ranges,
     }

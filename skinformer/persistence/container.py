@@ -22,7 +22,7 @@ from skinformer.timeline.arrays import AnyArray
 
 __all__ = ["FORMAT", "Content", "read_content", "write_content"]
 
-FORMAT = 2  # of what is written and read; 1 lacked fields that came later
+FORMAT = 3  # of what is written and read; 2 had no ensemble by name
 _START = b'{"__metadata__":{"digest":"'
 _DIGEST_SIZE = 32
 _AFTER = len(_START) + 2 * _DIGEST_SIZE

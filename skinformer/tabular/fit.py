@@ -22,7 +22,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["TabularFit", "crosswise_forecasts", "first_known", "fit_tabular"]
+__all__ = ["TabularFit", "first_known", "fit_tabular"]
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 _MOST_PAIRS = 60_000
@@ -37,7 +37,7 @@ _FARTHEST = 100.0
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
-class Member(NamedTuple):
+class Anchored(NamedTuple):
     """A fitted regressor, and the level that its forecasts are distances from."""
 
     anchor: int | None
@@ -53,7 +53,7 @@ class TabularFit:
     """
 
     maker: FeatureMaker
-    members: tuple[Member, ...]
+    members: tuple[Anchored, ...]
     name: str
 
     @property
@@ -101,7 +101,6 @@ def fit_tabular(
     *,
     missing: BoolArray | None = None,
     stop: IntArray | None = None,
-    spared: tuple[int, int] | None = None,
     regressor: Any = None,
     random_state: int = 0,
     plain: tuple[int, ...] | None = None,
@@ -112,7 +111,6 @@ def fit_tabular(
 
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     stop: the row of each series from which on no truth is read; None for its end.
-    spared: first and last step of a time, both included, whose truths are not learnt.
     regressor: any regressor of scikit-learn, which is cloned; None for boosted trees.
     random_state: of the pairs that are drawn, and of the regressor where it has one.
     plain: columns known ahead that tell little, by their numbers among those that vary, where they
@@ -128,7 +126,7 @@ def fit_tabular(
     bounds = find_bounds(timeline.values, columns.n_targets)
     maker = FeatureMaker(columns, seasons, *bounds, plain=plain or (), calendar=calendar)
     begin = first_known(timeline, missing)
-    usable = _usable(timeline, maker, begin, missing, stop, spared)
+    usable = _usable(timeline, maker, begin, missing, stop)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
     pairs = _draw(timeline, columns, begin, usable, random_state)
@@ -151,47 +149,8 @@ def fit_tabular(
     ):
         distance = truth - _level(features, anchor)
         fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
-        members.append(Member(anchor, fitted))
+        members.append(Anchored(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
-
-
-def crosswise_forecasts(
-    timeline: Timeline,
-    columns: Columns,
-    origins: IntArray,
-    *,
-    n_blocks: int,
-    missing: BoolArray | None = None,
-    regressor: Any = None,
-    random_state: int = 0,
-) -> Float32Array:
-    """Forecast training windows, standardised, each by a fit that has not learnt its truths.
-
-    The windows of each of `n_blocks` times of equal length, at least 2, are forecast by a fit
-    without them: so many fits. All else is as for `fit_tabular`.
-    """
-    steps = timeline.steps_of(origins)
-    series = np.searchsorted(timeline.first_row[1:], origins, side="right")
-    begin = first_known(timeline, missing)[series]
-    first, span = int(steps.min()), int(np.ptp(steps)) + 1
-    block = (steps - first) * n_blocks // span
-    shape = (len(origins), columns.pred_len, columns.n_targets)
-    out = np.empty(shape, dtype=np.float32)
-    for number in np.unique(block):
-        inside = block == number
-        window = int(steps[inside].min()), int(steps[inside].max()) + columns.pred_len - 1
-        fit = fit_tabular(
-            timeline,
-            columns,
-            missing=missing,
-            spared=window,
-            regressor=regressor,
-            random_state=random_state,
-        )
-        out[inside] = fit.forecast(
-            timeline.values, begin[inside], origins[inside], steps[inside], timeline.clock
-        )
-    return out
 
 
 def _usable(
@@ -200,7 +159,6 @@ def _usable(
     begin: IntArray,
     missing: BoolArray | None,
     stop: IntArray | None,
-    spared: tuple[int, int] | None,
 ) -> IntArray:
     """List the truths to learn, as numbers of row and target: row * n_targets + target."""
     columns, end = maker.columns, timeline.first_row[1:]
@@ -211,9 +169,6 @@ def _usable(
     rows = np.arange(len(timeline.values))
     series = timeline.series
     fit = (rows >= low[series]) & (rows < high[series])
-    if spared is not None:
-        steps = timeline.steps
-        fit &= (steps < spared[0]) | (steps > spared[1])
     truths = np.repeat(fit[:, None], columns.n_targets, axis=1)
     if missing is not None:
         truths &= ~missing

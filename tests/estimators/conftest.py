@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.estimators import saving, simple_path
+from skinformer.ensemble import classical
+from skinformer.estimators import saving
 from skinformer.estimators.plain import FILES
 
 SEQ_LEN, PRED_LEN = 12, 4
@@ -226,4 +227,4 @@ def panel():
 @pytest.fixture
 def long_tables(monkeypatch):
     """Keep classical forecasters out: a hundred rows stand for a long table."""
-    monkeypatch.setattr(simple_path, "_LONG", (0, 0))
+    monkeypatch.setattr(classical, "_LONG", (0, 0))

@@ -291,7 +291,7 @@ def test_a_refit_that_learns_the_last_rows_makes_ranges_no_narrower(small, panel
     """Classical forecasters choose by a series' end, so that its errors there are too small."""
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
-    assert model.judged_.simple is not None
+    assert "classical" in model.ensemble_.members
     assert model.ranges_.optimism[0] > 1.01
 
 
@@ -327,7 +327,7 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
     model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
-    assert model.judged_.shares.tabular.max() > 0.5
+    assert model.ensemble_.share("trees").max() > 0.5
     assert model.ranges_.optimism[0] > 1.3
     assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
 

@@ -19,7 +19,7 @@ from skinformer.model.linear_path import LinearPath
 from skinformer.persistence import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-2.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-3.skinformer"
 RAW = GOLDEN.read_bytes()
 LINEAR = FILES._by_type[LinearPath]
 
@@ -108,8 +108,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "3"
-    assert "its format is 3, and this version reads 2" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "4"
+    assert "its format is 4, and this version reads 3" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):

@@ -11,10 +11,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
 
 from skinformer.tabular.features import LEVEL, Columns
-from skinformer.tabular.fit import crosswise_forecasts, fit_tabular
+from skinformer.tabular.fit import fit_tabular
 from skinformer.tabular.regressors import default_regressors
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.cycle import CalendarEffect
@@ -128,33 +127,6 @@ def test_truths_from_the_stop_on_are_not_learnt():
         for rows in (timeline, other)
     ]
     np.testing.assert_array_equal(*got)
-
-
-def test_crosswise_forecasts_have_not_learnt_their_truths():
-    """Residuals of what was learnt would make the network believe that nothing is left."""
-    timeline = hours(400, noise=0.0)
-    # A target that nothing tells beforehand: whoever is right has learnt it by heart.
-    timeline.values[:, 0] = np.random.default_rng(1).normal(size=400)
-    deep = DecisionTreeRegressor()
-    origins = np.arange(100, 394)
-    truth = timeline.values[origins[:, None] + np.arange(6), :1]
-    learnt = forecast(fit_tabular(timeline, COLUMNS, regressor=deep), timeline, origins)
-    honest = crosswise_forecasts(timeline, COLUMNS, origins, n_blocks=3, regressor=deep)
-    assert np.abs(learnt - truth).mean() < 0.4 * np.abs(truth).mean()
-    assert np.abs(honest - truth).mean() > 0.95 * np.abs(truth).mean()
-
-
-def test_a_block_is_forecast_without_its_own_truths():
-    timeline = hours(399)
-    origins = np.arange(100, 394)
-    first = crosswise_forecasts(timeline, COLUMNS, origins, n_blocks=2, regressor=TREES)
-    changed = timeline.values.copy()
-    changed[300:, 0] += 50.0  # the second block: origins from 247 on, first row at 247
-    other = Timeline(changed, None, timeline.first_row, timeline.first_step, timeline.clock)
-    second = crosswise_forecasts(other, COLUMNS, origins, n_blocks=2, regressor=TREES)
-    inside = (origins >= 247) & (origins < 294)  # their contexts and truths are as before
-    np.testing.assert_array_equal(first[inside], second[inside])
-    assert (first[origins < 247] != second[origins < 247]).any()
 
 
 def test_missing_truths_are_not_learnt():
