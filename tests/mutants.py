@@ -35,6 +35,7 @@ PARTS = "skinformer/estimators/parts.py"
 HEAD = "skinformer/ensemble/head.py"
 FITTING = "skinformer/ensemble/fitting.py"
 MEMBERS = "skinformer/ensemble/members.py"
+ENSEMBLE = "skinformer/ensemble/ensemble.py"
 HYBRID = "skinformer/ensemble/ridges.py"
 BASE = "skinformer/estimators/base.py"
 TARGET_SCALE = "skinformer/estimators/target_scale.py"
@@ -224,6 +225,34 @@ LINKS = [
         " or not isinstance(settings.regressor, str)",
         "",
         tests=("tests/ensemble/test_proof.py",),
+    ),
+    Mutant(
+        "weights: everybody is asked for every window",
+        ENSEMBLE,
+        "some, base = np.flatnonzero(needed[name]), None",
+        "some, base = np.arange(len(at)), None",
+        tests=("tests/ensemble/test_ensemble.py",),
+    ),
+    Mutant(
+        "weights: short windows by all",
+        ENSEMBLE,
+        "able = np.where(short, weights[part], 0.0)",
+        "able = weights[part]",
+        tests=("tests/ensemble/test_ensemble.py",),
+    ),
+    Mutant(
+        "weights: trees for new series",
+        MEMBERS,
+        "weights[-1, :, : len(members)] *= of_new",
+        "del of_new",
+        tests=("tests/ensemble/test_weighing.py",),
+    ),
+    Mutant(
+        "weights: challengers count beside each other",
+        MEMBERS,
+        "left = left * (1 - share[:, None])",
+        "pass",
+        tests=("tests/ensemble/test_weighing.py", "tests/ensemble/test_member.py"),
     ),
     Mutant(
         "epochs of a correction",

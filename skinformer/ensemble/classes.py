@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -83,7 +83,7 @@ def fit_class_base(rows: FitRows, settings: FitSettings, *, before_tail: bool) -
     return fit_classes(
         rows.timeline,
         columns_of(rows.sizes),
-        _class_head(settings).groups,
+        settings.head.groups,
         missing=rows.missing,
         stop=rows.tail if before_tail else None,
         classifier=default_classifier() if isinstance(classifier, str) else classifier,
@@ -117,7 +117,7 @@ def weigh_classes(
     alone = Ensemble.of([network], {NETWORK: 1.0}, **sizes)
     if at is None or logits is None:
         return alone
-    head, pred_len = _class_head(settings), settings.pred_len
+    head, pred_len = cast(ClassHead, settings.head), settings.pred_len
     truth, weight = (part.astype(np.float64) for part in truths_of(rows, at.origins))
     stretches = cut_stretches(at.steps, pred_len)
     found, ensemble = logits.astype(np.float64), alone
@@ -173,9 +173,3 @@ def _surest(
     errors = (plain.error(torch.from_numpy(logits), came).numpy() for logits in mixed)
     losses = np.stack([(error * weight).sum(axis=(1, 2)) for error in errors], axis=1)
     return best_share(stretch_sums(losses, stretches))
-
-
-def _class_head(settings: FitSettings) -> ClassHead:
-    if not isinstance(settings.head, ClassHead):
-        raise TypeError("classes have a head of classes")
-    return settings.head

@@ -166,6 +166,14 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     assert forecast.between(500, 1500).all()
 
 
+def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
+    """These know no values but those that they have seen; others have their weight."""
+    ensemble = InformerRegressor("y", base=Ridge(), **P).fit(panel).ensemble_
+    assert (ensemble.share("Ridge")[:-1] > 0).all()
+    assert ensemble.share("Ridge")[-1] == 0
+    np.testing.assert_allclose(ensemble.weights.sum(axis=-1), 1)
+
+
 def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
