@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer import validation
-from skinformer.ensemble.classes import JudgedClasses
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
@@ -178,8 +177,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         CPU that does; else "fp32".
     base_blend_ : dict of str to float
         Mean weight of what is forecast without the network; empty with ``base=None``.
-    judged_ : Judged
-        Who forecasts, and with what share.
+    ensemble_ : Ensemble
+        Who forecasts ("classes", a blend of forecasters of classes, and the "network"), and with
+        what weights.
     trust_ : float
         Share of the Informer in the logits that proved itself, 0 to 1; 1 with ``base=None``.
     temperature_ : float
@@ -226,7 +226,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     head_: ClassHead
     reader_: LabelReader
-    judged_: JudgedClasses
 
     #: Labels have no scale that could be transformed.
     target_transform = None
@@ -349,7 +348,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def temperature_(self) -> float:
         """What logits are divided by."""
         validation.check_fitted(self)
-        return self.judged_.temperature
+        return self.ensemble_.temperature
 
     def predict(self, X: Any) -> AnyArray:
         """

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from skinformer import validation
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.members import module_of
 from skinformer.estimators.state import FittedState
 from skinformer.model.key_sampler import fix_keys
 from skinformer.model.served import ServedForecast, Units
@@ -75,13 +77,12 @@ def served_module(model: FittedState) -> ServedForecast:
     if targets are transformed by a transformer.
     """
     _check(model)
-    judged, sizes, scaler = model.judged_, model.sizes_, model.scaler_
+    sizes, scaler, share = model.sizes_, model.scaler_, model.ensemble_.share(NETWORK)[:, 0]
     panel = model.series_ is not None
-    trust = None if judged.shares is None else torch.from_numpy(judged.shares.trust).float()
     module = ServedForecast(
-        module=copy.deepcopy(model.module_).cpu(),
+        module=copy.deepcopy(module_of(model.ensemble_)).cpu(),
         units=_units(scaler.with_unseen() if panel else scaler, sizes.n_targets),
-        trust=trust if trust is None or panel else trust[:1],
+        trust=torch.from_numpy(share if panel else share[:1]).float(),
         static=torch.from_numpy(_static(model)),
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
@@ -99,7 +100,9 @@ def served_module(model: FittedState) -> ServedForecast:
 
 def _check(model: FittedState) -> None:
     validation.check_exported_head(model, model.head_)
-    validation.check_exported_forecasters(model.judged_.simple, model.judged_.tabular)
+    members = model.ensemble_.members.items()
+    others = [name for name, member in members if not member.exportable]
+    validation.check_exported_forecasters(others)
     validation.check_exported_scale(model.scaler_.targets)
 
 

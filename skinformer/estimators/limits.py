@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
 from typing import Any, get_type_hints
 
 import numpy as np
 
+from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.members import ALL_KINDS
 from skinformer.model.informer import Informer
 from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
@@ -20,6 +23,7 @@ _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
+_MEMBERS: Any = GenericAlias(dict, (str, ALL_KINDS))
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
@@ -27,11 +31,12 @@ ANNOTATIONS: dict[str, Any] = {
         | {"calendar_sizes": tuple[int, ...]},
         "weights": dict[str, Float32Array],
     },
-    "Corrected": {
-        "path": LinearFit,
-        "network": Informer,
-        "trust": Float32Array,
-        "middle": (int, None),
+    "LinearPath": {"fit": LinearFit},
+    "Ensemble": {
+        "members": _MEMBERS,
+        "weights": Float64Array,
+        "held_out": _MEMBERS,
+        "temperature": float,
     },
     "HistGradientBoostingRegressor": _BOOSTED,
     "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
@@ -118,21 +123,14 @@ LIMITS: dict[str, str] = {
     "Informer.built_from.dropout": "0..1",
     "Informer.built_from.factor": "1e-6..1e6",
     "Informer.built_from.seed": "0..4294967295",
-    "Corrected.trust": "[] 0..1",
-    "trust_": "0..1",
     "best_loss_": "-inf..inf nan",
     "loss_curve_": "-inf..inf nan",
     "validation_scores_": "-inf..inf nan",
-    "base_blend_": "0..1.001",
     # who forecasts, and how much each counts
-    "Judged.trust": "0..1",
-    "JudgedClasses.trust": "0..1",
-    "JudgedClasses.temperature": "1e-3..1e3",
-    "JudgedClasses.weights": "[pred_len|0 Forecasters] 0..1.001",
-    "Shares.classical": "[n_series+1 n_targets] 0..1.001",
-    "Shares.tabular": "[n_series+1 1|pred_len n_targets] 0..1.001",
-    "Shares.trust": "[n_series+1 n_targets] 0..1.001",
-    "SimplePath.effect": f"[n_known n_targets] {_WEIGHT}",
+    "Ensemble.weights": "[n_series+1 1|pred_len n_targets Members] 0..1.001",
+    "Ensemble.temperature": "1e-3..1e3",
+    "Classes.weights": "[pred_len Forecasters] 0..1.001",
+    "Classical.effect": f"[n_known n_targets] {_WEIGHT}",
     "ClassicalFit.seq_len": "seq_len..seq_len",
     "ClassicalFit.pred_len": "pred_len..pred_len",
     "ClassicalFit.period": "period=1..seq_len",
@@ -151,7 +149,7 @@ LIMITS: dict[str, str] = {
     "Columns.n_known": "n_known..n_known",
     "Columns.n_static": "n_static..n_static",
     "Columns.pred_len": "pred_len..pred_len",
-    "Member.anchor": "0..4096",
+    "Anchored.anchor": "0..4096",
     "ReadyRegressor.used": "[Used] 0..65535",
     "ReadyRegressor.mean": "[Used]",
     "ReadyRegressor.deviation": "[Used] 0..1e18",
@@ -280,17 +278,32 @@ def _have_levels(names: Any, n_levels: int) -> bool:
     return n_levels == 1 or all(type(name) is list and len(name) == n_levels for name in names)
 
 
+def _members_agree(ensemble: Any, _: Sizes) -> bool:
+    """Each is who its name says, with weights; who is corrected comes before who corrects."""
+    members, earlier = dict(ensemble.members), dict(ensemble.held_out)
+    base = getattr(members.get(NETWORK), "base", None)
+    return (
+        len(members) == len(ensemble.members) == ensemble.weights.shape[3]
+        and list(members)[-1:] == [NETWORK]
+        and hasattr(members[NETWORK], "network")
+        and (RIDGES in members) == (base == RIDGES)
+        and all(hasattr(each.get(RIDGES), "path") for each in (members, earlier) if RIDGES in each)
+        and set(earlier) <= set(members)
+    )
+
+
 def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
     roles, reader, head = fitted.roles_, fitted.reader_, fitted.head_
     named = getattr(fitted, "feature_names_in_", None)
     series = fitted.series_
-    built = getattr(fitted.module_, "network", fitted.module_).built_from
+    network = dict(fitted.ensemble_.members)[NETWORK]
+    built = network.network.built_from
     fields = fitted.sizes_.calendar_fields[: fitted.sizes_.n_network_fields]
     embedded = sizes["n_embedded"]
     categories = [FIELDS[name].size for name in fields] + [embedded + 1] * (embedded > 0)
     outputs = [len(head.levels)] if hasattr(head, "levels") else []
     labels = hasattr(head, "sizes")
-    if labels != hasattr(reader, "targets") or labels != hasattr(fitted.judged_, "temperature"):
+    if labels != hasattr(reader, "targets") or labels != bool(network.groups):
         raise ModelFileError("it mixes classes and numbers")
     if labels and (
         [len(each.classes) for each in reader.targets] != head.sizes
@@ -320,7 +333,7 @@ RULES: dict[str, Rule] = {
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
     "SharedRidges": _ridges_agree,
-    "SimplePath": lambda path, sizes: (
+    "Classical": lambda path, sizes: (
         len(path.scaler.mean) == sizes["n_series"] + 1
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
     ),
@@ -328,7 +341,7 @@ RULES: dict[str, Rule] = {
     "LinearFit": _path_agrees,
     "Roles": _names_agree,
     "fitted": _attributes_agree,
-    "Member.regressor": lambda found, _: hasattr(found, "used"),
+    "Anchored.regressor": lambda found, _: hasattr(found, "used"),
     "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
     "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
     "ClassFit": lambda fit, sizes: (
@@ -336,12 +349,8 @@ RULES: dict[str, Rule] = {
         == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
         and 3 <= len(fit.names) <= 4
     ),
-    "Corrected": lambda module, _: (
-        module.middle in (None, *range(sum(module.network.built_from.outputs)))
-    ),
-    "JudgedClasses": lambda judged, _: (
-        judged.fit is None or judged.weights.shape[1] == len(judged.fit.names)
-    ),
+    "Ensemble": _members_agree,
+    "Classes": lambda base, _: base.weights.shape[1] == len(base.fit.names),
     "CalendarEffect": _calendar_is_whole,
     "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from typing import Any
@@ -65,8 +64,6 @@ class PersistentMixin(FittedState):
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        if state.get("device_", "cpu") != "cpu":
-            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
         return {**flatten(state), "_skinformer_version": skinformer.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -88,4 +85,4 @@ class PersistentMixin(FittedState):
         """Put the network where it was fitted, if that place exists here; else on the CPU."""
         if getattr(self, "device_", "cpu") != "cpu":
             self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
-            self.module_ = self.module_.to(self.device_)
+            self.ensemble_ = self.ensemble_.on_device(self.device_)

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
+from skinformer.ensemble.members import network_of
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import short_label
 
@@ -41,9 +42,10 @@ def forecast_picture(model: InformerRegressor) -> str:
     """
     try:
         end = model.timeline_.end_step.tobytes()
-        drawn = _DRAWN.get(model.module_)
+        network = network_of(model.module_)
+        drawn = _DRAWN.get(network)
         if drawn is None or drawn[0] != end:
-            drawn = _DRAWN[model.module_] = (end, _draw(model))
+            drawn = _DRAWN[network] = (end, _draw(model))
         return drawn[1]
     except Exception:  # a notebook shows the parameters, whatever may be wrong with the rest
         return ""

@@ -16,11 +16,9 @@ from skinformer.classes.logistic import Logistic
 from skinformer.classical.fit import ClassicalFit
 from skinformer.classical.ridges import SharedRidges
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.classes import JudgedClasses
-from skinformer.ensemble.classical import SimplePath
+from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.shares import Shares
+from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
@@ -28,8 +26,6 @@ from skinformer.intervals.calibration import Calibration
 from skinformer.intervals.forecaster import Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import Spread
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
 from skinformer.persistence import (
     LABEL_KINDS,
     Codec,
@@ -41,7 +37,7 @@ from skinformer.persistence.schema import Schema
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.tabular.features import Columns, FeatureMaker
-from skinformer.tabular.fit import Member, TabularFit
+from skinformer.tabular.fit import Anchored, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.arrays import AnyArray
@@ -56,7 +52,9 @@ from skinformer.timeline.timeline import Timeline
 __all__ = ["FILES", "SCHEMA", "check_content", "flatten", "read", "unflatten"]
 
 _RECORDS = (
+    *ALL_KINDS,
     *CLOCKS,
+    Anchored,
     CalendarEffect,
     Calibration,
     ClassFeatures,
@@ -64,16 +62,14 @@ _RECORDS = (
     ClassHead,
     ClassicalFit,
     Columns,
+    Ensemble,
     FeatureMaker,
     Frequencies,
     Intervals,
-    Judged,
-    JudgedClasses,
     LabelReader,
     Labels,
     LinearFit,
     Logistic,
-    Member,
     ModelSizes,
     NumberReader,
     PhaseMaps,
@@ -83,8 +79,6 @@ _RECORDS = (
     Roles,
     Scaler,
     SharedRidges,
-    Shares,
-    SimplePath,
     Spread,
     TabularFit,
     TargetFit,
@@ -109,11 +103,8 @@ FITTED: dict[str, Any] = {
     "device_": str,
     "attention_": str,
     "precision_": str,
-    "module_": (Corrected, Informer),
-    "judged_": (Judged, JudgedClasses),
+    "ensemble_": Ensemble,
     "calibration_": Calibration,
-    "trust_": float,
-    "base_blend_": dict[str, float],
     "history_": pd.DataFrame,
     "loss_curve_": list[float],
     "validation_scores_": (list[float], None),

@@ -174,8 +174,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network; with ``base="linear"`` the sum of the path (``module_.path``) and
-        the trusted share of the network (``module_.network``).
+        The trained network; with a base the sum of the ridges' map (``module_.path``) and the
+        network's correction (``module_.network``).
     head_ : Head
         What its outputs mean.
     device_ : str
@@ -189,16 +189,15 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     base_blend_ : dict of str to float
         Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
         what is forecast without the network; empty with ``base=None``.
-    series_blend_ : DataFrame or None
-        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and "ridges
-        and network" for each series of a panel, on a short table, and where trees take part; rows
-        have the sum 1, but for what hardly counts.
+    series_blend_ : DataFrame
+        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and
+        "network", which corrects these, for each series of a panel, else for each target; rows have
+        the sum 1, but for what hardly counts.
     weak_covariates_ : list
         Columns known ahead that told the trees nothing on later training rows: of these they see
         the value at the step alone, not its changes, neighbours and means.
-    judged_ : Judged
-        Who forecasts, with the shares of each series (``judged_.shares``), the classical
-        forecasters (``judged_.simple``) and the trees (``judged_.tabular``), where they count.
+    ensemble_ : Ensemble
+        Who forecasts (``ensemble_.members``, by name), and with what ``weights``.
     intervals_ : Intervals or None
         How far forecasts are off, found when it is first asked for; None where rows are too few.
     trust_ : float

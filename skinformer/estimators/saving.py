@@ -73,7 +73,7 @@ def _context(model: FittedState) -> dict[str, Any]:
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
     return {
         "timeline_": model.timeline_.recent(n_rows),
-        "judged_": replace(model.judged_, earlier=None),
-        "calibration_": replace(model.calibration_, path=None, tail=None),
+        "ensemble_": replace(model.ensemble_, held_out={}),
+        "calibration_": replace(model.calibration_, tail=None),
         **found,
     }

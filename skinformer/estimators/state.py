@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skinformer.ensemble.building import ModelSizes
+    from skinformer.ensemble.ensemble import Ensemble
     from skinformer.ensemble.head import Head
-    from skinformer.ensemble.joining import Judged
     from skinformer.intervals.calibration import Calibration
-    from skinformer.model.corrected import Corrected
-    from skinformer.model.informer import Informer
     from skinformer.reading.labels import TruthReader
     from skinformer.rolling.forecaster import StepForecaster
     from skinformer.timeline.outliers import Usual
@@ -38,13 +36,10 @@ class FittedState(Parameters):
     device_: str
     attention_: str
     precision_: str
-    module_: Informer | Corrected
     head_: Head
     reader_: TruthReader
-    judged_: Judged
+    ensemble_: Ensemble
     calibration_: Calibration
-    trust_: float
-    base_blend_: dict[str, float]
     fit_times_: pd.DataFrame
     history_: pd.DataFrame
     loss_curve_: list[float]

@@ -27,6 +27,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.sums import Problem, gather
+from skinformer.selection import shrinkage
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
@@ -223,7 +224,7 @@ def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
     ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
     np.clip(ratio, -_LOUDEST, _LOUDEST, out=ratio)
     panel = ratio.sum() / (judged.sum() + _DOUBT)
-    share = np.where(judged, values.n_forecasts / (values.n_forecasts + _PRIOR), 0.0)
+    share = np.where(judged, shrinkage(values.n_forecasts, _PRIOR), 0.0)
     better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
     # A season of one year, however many forecasts it holds, says little about the next.
     unsure = logs.stretches > np.exp(-_MARGIN) * values.stretches  # NaN: no
@@ -260,10 +261,8 @@ def smeared(
     raised, drift, weight = np.zeros((3, *scale.logs.shape))
     with threads_for(size * module.largest_product), torch.inference_mode():
         for batch, owner in zip(held_out, owners, strict=True):
-            if isinstance(module, Corrected):
-                forecast = module.path(*batch.inputs[:4])
-            else:
-                forecast = module(*batch.inputs)
+            path = getattr(module, "path", None)
+            forecast = module(*batch.inputs) if path is None else path(*batch.inputs[:4])
             apart = (batch.target - forecast).cpu().numpy() * units[owner]
             apart = np.clip(apart, -_FARTHEST, _FARTHEST)
             known = np.ones_like(apart) if batch.weight is None else batch.weight.cpu().numpy() > 0
@@ -274,7 +273,7 @@ def smeared(
     smear = np.zeros(scale.logs.shape)
     smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
     n = weight / held_out.source.pred_len**2
-    share = np.where(found, n / (n + _PRIOR), 0.0)
+    share = np.where(found, shrinkage(n, _PRIOR), 0.0)
     panel = smear[found].mean() if found.any() else 0.0
     smear = np.clip(share * smear + (1 - share) * panel, 0.0, np.log(_GREATEST))
     return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))

@@ -7,13 +7,11 @@ validation tail, which the same forecasters forecast before they were fitted to 
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ensemble.classical import fit_simple_path
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
 from skinformer.intervals.features import QUIET, Situation, features_of, volatility
@@ -29,14 +27,11 @@ from skinformer.intervals.runs import (
     trailing_sizes,
 )
 from skinformer.intervals.spread import fit_spread
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
-from skinformer.ridge.linear_fit import LinearFit
-from skinformer.ridge.linear_path import LinearPath
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
 from skinformer.rolling.placement import after_history
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -46,9 +41,8 @@ __all__ = ["Calibration"]
 
 #: Windows by which intervals are found, and by which the forecaster's optimism is.
 _N_WINDOWS, _N_TAIL = 1024, 256
-#: How much fewer the latter are where trees forecast, a window of which costs twenty of the others;
-#: of the former it is half: from a quarter, steps ahead cover 5 points more or less than asked.
-_FEWER = 4
+#: The latter are fewer by the cost of the members; of the former it is half: from a quarter, steps
+#: ahead cover 5 points more or less than asked.
 #: Series of a panel by which the latter is.
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
@@ -84,32 +78,20 @@ class HeldOut(NamedTuple):
 class Calibration:
     """What a fit keeps to find out, once somebody asks, how far its forecasts are off.
 
-    path: as it was before it was fitted again; None without one.
     tail: the row at which each series' validation tail begins.
     alone: whether the network forecasts alone: it may know rows before the tail by heart.
     n_rows: of each series that the fit saw.
     """
 
-    path: LinearFit | None
     tail: IntArray | None
     alone: bool
     n_rows: IntArray
 
     @classmethod
-    def of(
-        cls,
-        module: Informer | Corrected,
-        timeline: Timeline,
-        tail: IntArray | None,
-        settings: FitSettings,
-    ) -> Calibration:
-        """Keep what a fit is about to change.
-
-        The module's path is not fitted again yet. The tail is the row at which each series' begins.
-        """
-        path = module.path.fit if isinstance(module, Corrected) else None
+    def of(cls, timeline: Timeline, tail: IntArray | None, settings: FitSettings) -> Calibration:
+        """Keep what the ensemble does not say; the tail is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
-        return cls(path, tail, alone, np.diff(timeline.first_row))
+        return cls(tail, alone, np.diff(timeline.first_row))
 
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:
         """Find how far a fit's forecasts are off, whatever `update` has brought since.
@@ -123,46 +105,38 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, tail=self.tail)
-        if self.tail is None and forecaster.judged.simple is None:
+        if self.tail is None and not _fits_again(forecaster):
             return calibrate(forecaster, None)
-        module = copy.deepcopy(forecaster.module)
-        if isinstance(module, Corrected) and self.path is not None:
-            module.path = LinearPath(self.path).to(forecaster.device)
-        return calibrate(forecaster, before_refit(forecaster, module, self.tail))
+        return calibrate(forecaster, before_refit(forecaster, self.tail))
 
 
-def before_refit(
-    forecaster: StepForecaster, module: Informer | Corrected, tail: IntArray | None
-) -> HeldOut:
+def _fits_again(forecaster: StepForecaster) -> bool:
+    return any(member.fits_again for member in forecaster.ensemble.members.values())
+
+
+def before_refit(forecaster: StepForecaster, tail: IntArray | None) -> HeldOut:
     """Give the forecaster as it was before it was fitted to the last rows, and windows of these.
 
-    forecaster: the final one, whose shares are kept.
-    module: as it was trained, with the final trust.
+    forecaster: the final one, whose weights are kept.
     tail: the row at which each series' validation tail begins; None for the last `pred_len` rows.
 
     Classical forecasters compete anew, before the tail, on some of the series: it is by the choice
     among them that they know their last rows.
     """
-    timeline, judged, sizes = forecaster.history, forecaster.judged, forecaster.sizes
+    timeline, sizes = forecaster.history, forecaster.sizes
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
     if tail is None:
         tail = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
     chosen = np.arange(timeline.n_series)
-    if judged.simple is not None and not sizes.n_series:  # vectors of series have their places
+    if _fits_again(forecaster) and not sizes.n_series:  # vectors of series have their places
         chosen = spread_places(timeline.n_series, _N_SERIES)
     some, scaler = timeline.of_series(chosen), forecaster.scaler.of_series(chosen)
     begin = some.first_row[:-1] - first[chosen]
-    if judged.simple is not None:
-        head = some.head((tail - first)[chosen] + some.first_row[:-1])
-        judged = replace(judged, simple=fit_simple_path(head, sizes, scaler))
-    if judged.tabular is not None:
-        judged = replace(judged, tabular=judged.earlier)
-    if judged.shares is not None:
-        judged = replace(judged, shares=judged.shares.of_series(chosen))
-    other = replace(forecaster, history=some, scaler=scaler, judged=judged, module=module)
-    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(
-        _N_TAIL // _cost(forecaster)
-    )
+    head = some.head((tail - first)[chosen] + some.first_row[:-1])
+    ensemble = forecaster.ensemble.before_tail(chosen, head, sizes, scaler)
+    other = replace(forecaster, history=some, scaler=scaler, ensemble=ensemble)
+    n_most = _N_TAIL // ensemble.cost
+    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
     owner = np.searchsorted(chosen, timeline.series_of(origins))
     return HeldOut(other, origins, origins + begin[owner])
 
@@ -183,7 +157,7 @@ def calibrate(
     timeline, sizes = forecaster.history, forecaster.sizes
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
     distance = run_distance(sizes.pred_len, season)
-    n_most = _N_WINDOWS if forecaster.judged.tabular is None else _N_WINDOWS // 2
+    n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
     runs, n_windows, n_alike = _choose(forecaster, n_most, distance, tail)
     if not len(runs.origins):
         return None
@@ -221,7 +195,7 @@ def _far_sizes(forecaster: StepForecaster, found: Intervals, tail: IntArray | No
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
     timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
-    n_far = _N_FAR // _cost(forecaster)
+    n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
         low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
@@ -275,7 +249,7 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     relative = np.abs(errors) * np.exp(-outputs[..., 1] - found.spread.typical)
     before = np.abs(found.residuals.errors.astype(np.float64))
     n_windows = _independent(origins, found.distance)
-    share = n_windows / (n_windows + _DOUBT)
+    share = shrinkage(n_windows, _DOUBT)
     shift = np.zeros(relative.shape[2])
     for j in range(len(shift)):
         sizes = [float(np.nanmean(part[..., j])) for part in (relative, before)]
@@ -292,10 +266,6 @@ def _independent(origins: IntArray, distance: int) -> int:
         if origin >= last + distance:
             count, last = count + 1, origin
     return count
-
-
-def _cost(forecaster: StepForecaster) -> int:
-    return 1 if forecaster.judged.tabular is None else _FEWER
 
 
 def _choose(

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array
 
 __all__ = ["Residuals"]
@@ -50,7 +51,7 @@ class Residuals:
                 out[:, step, j] = np.quantile(known, asked, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return self.n_windows / (self.n_windows + _DOUBT) * median + spread
+        return float(shrinkage(self.n_windows, _DOUBT)) * median + spread
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""

@@ -145,8 +145,8 @@ class ServedForecast(nn.Module):
 
     module: in evaluation mode, with one output of each step and target.
     units: of the fit.
-    trust: (n_series, n_targets), how far each series trusts the network; None takes the module's
-    share.
+    trust: (n_series, n_targets), how much the network's correction counts for each series; 1 where
+    there are no ridges.
     static: (n_series, n_static), standardised values of the last columns; NaN where rows say them.
     n_targets, n_past, n_known: numbers of columns: targets, past-only, known ahead.
     seq_len, pred_len: steps of a window, and those that are forecast.
@@ -171,7 +171,7 @@ class ServedForecast(nn.Module):
     >>> one = torch.ones(1, 1, dtype=torch.float64)
     >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
     >>> served = ServedForecast(
-    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=None,
+    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=one,
     ...     static=torch.zeros(1, 0), n_targets=1, n_past=0, n_known=0, seq_len=2, pred_len=1,
     ...     calendar=(), embeds_series=False, mean_step=None, may_miss=False,
     ... )
@@ -180,14 +180,14 @@ class ServedForecast(nn.Module):
     """
 
     static: Tensor
-    trust: Tensor | None
+    trust: Tensor
 
     def __init__(
         self,
         *,
         module: Informer | Corrected,
         units: Units,
-        trust: Tensor | None,
+        trust: Tensor,
         static: Tensor,
         n_targets: int,
         n_past: int,
@@ -249,27 +249,26 @@ class ServedForecast(nn.Module):
             ahead.append(known[:, self.seq_len :])
         inputs: list[Tensor | None] = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
         inputs += [*self._categories(series, time), *self._times(instant)]
-        if self.trust is not None:
-            inputs.append(self.units.row(self.trust, series).expand(past.shape[0], -1))
         forecast, fed_back = self.units.restore(self._limited(inputs, series), series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
 
     def _limited(self, inputs: list[Tensor | None], series: Tensor | None) -> Tensor:
         """Forecast; ridges and network are limited before they are mixed."""
-        joint: Tensor = self.module(*inputs)
+        if not isinstance(self.module, Corrected):
+            return self._limit(self.module(*inputs), inputs, series)
+        alone = self.module.path(*inputs[:4])
+        whole = self.module(*inputs, found=alone)
+        low, high = (self._limit(each, inputs, series) for each in (alone, whole))
+        return low + self.units.row(self.trust, series)[:, None] * (high - low)
+
+    def _limit(
+        self, forecast: Tensor, inputs: list[Tensor | None], series: Tensor | None
+    ) -> Tensor:
         past = inputs[0]
         if not self.units.is_limited or past is None:
-            return joint
-        if not isinstance(self.module, Corrected):
-            return self.units.limit(joint, past, series)
-        share = self.module.trust.expand(1, 1, joint.shape[-1])
-        if self.trust is not None:
-            share = self.units.row(self.trust, series)[:, None]
-        alone = self.module.path(*inputs[:4])
-        whole = alone + (joint - alone) / torch.where(share > 0, share, 1.0)
-        low, high = (self.units.limit(each, past, series) for each in (alone, whole))
-        return torch.where((low != alone) | (high != whole), low + share * (high - low), joint)
+            return forecast
+        return self.units.limit(forecast, past, series)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from skinformer.ridge.candidates import STRENGTHS, Ridge, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
+from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 

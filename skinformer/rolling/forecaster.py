@@ -6,19 +6,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from skinformer import validation
-from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.classes import ClassForecaster, JudgedClasses
-from skinformer.ensemble.head import ClassHead, Head
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.joint import JointForecaster
-from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
-from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
+from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.predicting import prediction_threads
+from skinformer.ensemble.windows import Forecaster
 from skinformer.rolling.blocks import (
     HeldValues,
     Layout,
@@ -44,27 +38,25 @@ __all__ = ["StepForecaster"]
 class StepForecaster:
     """What a fit found, put together to forecast steps of time.
 
-    history: the standardised rows so far.
-    scaler: how they were standardised.
+    history, scaler: the standardised rows so far, and how they were standardised.
     roles, sizes: what the columns are; their numbers, and the lengths of windows.
-    module: in evaluation mode, on `device`.
+    device: where the network is.
     head: what its outputs mean.
-    judged: what forecasts beside the module, or in its place, and with what share.
+    ensemble: who forecasts, and how much each counts.
     """
 
     history: Timeline
     scaler: Scaler
     roles: Roles
     sizes: ModelSizes
-    module: Informer | Corrected
     device: str
     head: Head
-    judged: Judged
+    ensemble: Ensemble
 
     @property
     def look_back(self) -> int:
         """Rows before an origin that its forecast is made from."""
-        return max(self.sizes.seq_len, self.judged.look_back)
+        return max(self.sizes.seq_len, self.ensemble.look_back)
 
     @property
     def outputs(self) -> Outputs:
@@ -208,32 +200,13 @@ class StepForecaster:
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
-        predict: WindowPredictor | None = None
+        return self.ensemble_forecaster(place.series, clock)
 
-        def forecast(rows: Rows, origins: IntArray, trust: Float64Array | None) -> Float32Array:
-            nonlocal predict
-            if predict is None:
-                source = window_source(
-                    rows.values,
-                    rows.steps,
-                    place.series[rows.track],
-                    clock,
-                    sizes=self.sizes,
-                    device=self.device,
-                )
-                predict = WindowPredictor(self.module, source)
-            elif self.device != "cpu":  # the same rows, with forecasts put in
-                predict.source.values.copy_(torch.from_numpy(rows.values))
-            return predict(origins, trust)
-
-        judged, rest = self.judged, (self.sizes, place.series, clock, forecast)
-        if isinstance(judged, JudgedClasses):
-            if not isinstance(self.head, ClassHead):
-                raise AssertionError  # they are judged by one
-            return ClassForecaster(judged, *rest, self.head)
-        corrects = isinstance(self.module, Corrected)
+    def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
+        """Make what forecasts windows of tracks of these series, and tells who says what."""
         limits = self.scaler.with_unseen().limits
-        return JointForecaster(judged, *rest, self.head, corrects, limits)
+        given = self.sizes, series, clock, self.device, self.head, limits
+        return EnsembleForecaster(self.ensemble, *given)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
@@ -248,4 +221,4 @@ class StepForecaster:
         """Give the threads of all predictions of a roll at once."""
         sizes = self.sizes
         n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
-        return prediction_threads(self.module, n_linear)
+        return prediction_threads(self.ensemble.largest_product, n_linear)

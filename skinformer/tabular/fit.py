@@ -37,7 +37,7 @@ _FARTHEST = 100.0
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
-class Member(NamedTuple):
+class Anchored(NamedTuple):
     """A fitted regressor, and the level that its forecasts are distances from."""
 
     anchor: int | None
@@ -53,7 +53,7 @@ class TabularFit:
     """
 
     maker: FeatureMaker
-    members: tuple[Member, ...]
+    members: tuple[Anchored, ...]
     name: str
 
     @property
@@ -149,7 +149,7 @@ def fit_tabular(
     ):
         distance = truth - _level(features, anchor)
         fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
-        members.append(Member(anchor, fitted))
+        members.append(Anchored(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
 
 

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from skinformer.ensemble.classical import Classical
 from skinformer.estimators.intervals import names_with_levels
 from skinformer.evaluation import interval_coverage, predict_interval, predict_quantiles
 from skinformer.intervals import calibration
@@ -292,7 +293,7 @@ def test_a_refit_that_learns_the_last_rows_makes_ranges_no_narrower(small, panel
     """Classical forecasters choose by a series' end, so that its errors there are too small."""
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
-    assert model.judged_.simple is not None
+    assert "classical" in model.ensemble_.members
     assert model.intervals_.optimism[0] > 1.01
 
 
@@ -301,13 +302,13 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
     seen = []
-    fit = calibration.fit_simple_path
+    fit = Classical.of_timeline
 
     def spy(timeline, *args):
         seen.append(np.diff(timeline.first_row))
         return fit(timeline, *args)
 
-    monkeypatch.setattr(calibration, "fit_simple_path", spy)
+    monkeypatch.setattr(Classical, "of_timeline", spy)
     held_out = []
     optimism = calibration._optimism
 
@@ -328,7 +329,7 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
     model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
-    assert model.judged_.shares.tabular.max() > 0.5
+    assert model.ensemble_.share("RandomForestRegressor").max() > 0.5
     assert model.intervals_.optimism[0] > 1.3
     assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
 
@@ -481,8 +482,8 @@ def held_out_of(model, monkeypatch):
 def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
     """The final ridges know the tail."""
     _, held_out = held_out_of(model, monkeypatch)
-    own = held_out.forecaster.module.path.own
-    np.testing.assert_array_equal(own, model.calibration_.path.own)
+    own = held_out.forecaster.ensemble.members["ridges"].path.own
+    np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)
     assert not np.array_equal(own, model.module_.path.own)
 
 
