@@ -214,19 +214,7 @@ def read(tree: Any, arrays: list[AnyArray]) -> Any:
 
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
-    """
-    Put a fit's attributes into one tree of plain values and arrays, as far as they are listed.
-
-    Parameters
-    ----------
-    state : dict
-        Attributes of an estimator.
-
-    Returns
-    -------
-    dict
-        The others, and the tree.
-    """
+    """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
     fitted = {name: value for name, value in state.items() if name in FITTED | SOMETIMES}
     if not fitted:
         return state
@@ -235,19 +223,7 @@ def flatten(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:
-    """
-    Undo `flatten`.
-
-    Parameters
-    ----------
-    state : dict
-        From `flatten`, or attributes that were never flat.
-
-    Returns
-    -------
-    dict
-        Attributes of an estimator.
-    """
+    """Undo `flatten`; attributes that were never flat stay as they are."""
     if _TREE not in state:
         return state
     rest = {name: value for name, value in state.items() if name != _TREE}

@@ -67,32 +67,14 @@ _FARTHEST, _GREATEST = 3.0, 2.0
 def fit_scale(
     table: Table, settings: FitSettings, roles: Roles, tail: IntArray | None, names: pd.Index | None
 ) -> Scaler:
-    """
-    Find how columns are standardised, and how targets are transformed before that.
+    """Find how columns are standardised, and how targets are transformed before that.
 
-    Parameters
-    ----------
-    table : Table
-        The training rows.
-    settings : FitSettings
-        With `target_transform`.
-    roles : Roles
-        What the columns are.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins; its rows are left out.
-    names : Index or None
-        Names of the series.
+    tail: the row at which each series' validation tail begins; its rows are left out.
+    names: of the series.
 
-    Returns
-    -------
-    Scaler
-        Cost under "auto": none where no series is above zero throughout, else two fits of ridges
-        to those that are, target by target, and to half their windows each.
-
-    Raises
-    ------
-    ValueError
-        If what is asked for cannot be done to the training rows.
+    Cost under "auto": none where no series is above zero throughout, else two fits of ridges to
+    those that are, target by target, and to half their windows each. It is a ValueError if what is
+    asked for cannot be done to the training rows.
     """
     end = table.first_row[1:]
     rows = table.first_row[:-1], end if tail is None else tail
@@ -257,36 +239,17 @@ def smeared(
     timeline: Timeline,
     head: Head,
 ) -> Scaler:
-    """
-    Find the factors that make means of exponentials of forecast logarithms.
+    """Find the factors that make means of exponentials of forecast logarithms.
 
-    Parameters
-    ----------
-    scaler : Scaler
-        Of the fit.
-    module : Informer or Corrected
-        Trained; its path not fitted again yet, which alone is asked where there is one.
-    held_out : WindowBatches or None
-        Validation windows.
-    timeline : Timeline
-        Their rows.
-    head : Head
-        What the outputs mean.
+    module: trained, its path not fitted again yet, which alone is asked where there is one.
+    held_out: validation windows, of the rows of `timeline`.
 
-    Returns
-    -------
-    Scaler
-        As it was where there are no logarithms, no validation windows, or another loss than
-        squared errors, whose forecast is a median or another quantile: these need none.
-
-    Notes
-    -----
-    Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
+    The scaler is as it was where there are no logarithms, no validation windows, or another loss
+    than squared errors, whose forecast is a median or another quantile: these need none. Else it
+    has Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
     what a tail drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
     at most.
 
-    References
-    ----------
     Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American
     Statistical Association 78.
     """
