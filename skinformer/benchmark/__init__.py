@@ -166,7 +166,7 @@ def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
 def _speakers(model: InformerRegressor) -> tuple[Any, ...]:
     """Tell who takes part in forecasts, and whether phase maps do."""
     ensemble, path = model.ensemble_, getattr(model.module_, "path", None)
-    who = [name for name in ensemble.members if ensemble.share(name).any()]
+    who = [name for name in ensemble.members if ensemble.weights_of(name).any()]
     return path is not None and path.phases is not None, *who
 
 

@@ -142,7 +142,7 @@ class Classical(Member):
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Classical:
         """Let them compete anew, on other rows."""
-        return self.of_timeline(timeline, sizes, scaler)
+        return type(self).of_timeline(timeline, sizes, scaler)
 
     @property
     def blend(self) -> dict[str, float]:

@@ -54,7 +54,7 @@ class Ensemble:
         each = [np.broadcast_to(weights.get(name, 0.0), shape) for name in by_name]
         return cls(by_name, np.stack(each, axis=-1).astype(np.float64))
 
-    def share(self, name: str) -> Float64Array:
+    def weights_of(self, name: str) -> Float64Array:
         """Give a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
         if name not in self.members:
             return np.zeros(self.weights.shape[:-1])
@@ -64,7 +64,7 @@ class Ensemble:
     @property
     def trust(self) -> float:
         """Mean weight of the network in forecasts of the fitted series."""
-        return float(self.share(NETWORK)[:-1].mean())
+        return float(self.weights_of(NETWORK)[:-1].mean())
 
     @property
     def look_back(self) -> int:
@@ -84,7 +84,7 @@ class Ensemble:
     @property
     def base_blend(self) -> dict[str, float]:
         """Mean weights of all that is fitted without the network, as if this were its base."""
-        means = dict(zip(self.members, self.weights[:-1].mean(axis=(0, 1, 2)), strict=True))
+        means = {name: float(self.weights_of(name)[:-1].mean()) for name in self.members}
         network = self.members.get(NETWORK)
         taken = means.pop(NETWORK, 0.0)
         if network is not None and network.base is not None:
@@ -104,7 +104,7 @@ class Ensemble:
         """
         table = pd.DataFrame(index=_label_rows(series, targets))
         for name, member in self.members.items():
-            weight = self.share(name)[:-1].mean(axis=1).T.ravel()
+            weight = self.weights_of(name)[:-1].mean(axis=1).T.ravel()
             if not weight.any():
                 continue
             names, each = member.series_blend or ([name], np.ones((1, 1), dtype=np.float32))

@@ -231,7 +231,7 @@ class EnsembleFit:
         for name, member in ensemble.members.items():
             if name in (RIDGES, NETWORK):
                 members[name] = ridges.get(name, member)
-            elif ensemble.share(name).any():
+            elif ensemble.weights_of(name).any():
                 fit = partial(member.of_rows, self.rows, self.settings, earlier=member)
                 members[name] = fit(before_tail=False) if refit else member
         places = [list(ensemble.members).index(name) for name in members]

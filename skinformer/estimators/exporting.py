@@ -77,7 +77,7 @@ def served_module(model: FittedState) -> ServedForecast:
     if targets are transformed by a transformer.
     """
     _check(model)
-    sizes, scaler, share = model.sizes_, model.scaler_, model.ensemble_.share(NETWORK)[:, 0]
+    sizes, scaler, share = model.sizes_, model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
     panel = model.series_ is not None
     module = ServedForecast(
         module=copy.deepcopy(module_of(model.ensemble_)).cpu(),

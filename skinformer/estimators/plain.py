@@ -214,10 +214,7 @@ def read(tree: Any, arrays: list[AnyArray]) -> Any:
 
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
-    """Put a fit's attributes into one tree of plain values and arrays, as far as they are listed.
-
-    The others stay beside it.
-    """
+    """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
     fitted = {name: value for name, value in state.items() if name in FITTED | SOMETIMES}
     if not fitted:
         return state

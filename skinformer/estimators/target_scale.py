@@ -69,7 +69,7 @@ def fit_scale(
 ) -> Scaler:
     """Find how columns are standardised, and how targets are transformed before that.
 
-    tail: (n_series,), the row at which each series' validation tail begins; its rows are left out.
+    tail: the row at which each series' validation tail begins; its rows are left out.
     names: of the series.
 
     Cost under "auto": none where no series is above zero throughout, else two fits of ridges to
@@ -241,15 +241,17 @@ def smeared(
 ) -> Scaler:
     """Find the factors that make means of exponentials of forecast logarithms.
 
-    module: trained; its path not fitted again yet, which alone is asked where there is one.
-    held_out: validation windows, of the timeline's rows.
+    module: trained, its path not fitted again yet, which alone is asked where there is one.
+    held_out: validation windows, of the rows of `timeline`.
 
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
-    than squared errors, whose forecast is a median or another quantile: these need none.
+    than squared errors, whose forecast is a median or another quantile: these need none. Else it
+    has Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
+    what a tail drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
+    at most.
 
-    Duan's smearing estimate (1983, Journal of the American Statistical Association 78), the mean of
-    the exponentials of residuals, here about their mean: what a tail drifted is no matter of units.
-    A series' factor is shrunk to the panel's, and is 2 at most.
+    Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American
+    Statistical Association 78.
     """
     scale = scaler.targets
     if scale is None or held_out is None or not (head.of_mean and scale.logs.any()):

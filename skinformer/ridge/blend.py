@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["Stretch", "choose_strengths", "choose_weights", "mixed_errors"]
@@ -64,8 +65,7 @@ def choose_weights(
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([np.diag(stretch)[forecasts] + _FLOOR for stretch in stretches])
     worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + doubts
-    first = np.exp(-(worst - worst.min()) / _TEMPERATURE)
-    first = np.maximum(first / first.sum(), np.finfo(float).tiny)
+    first = np.maximum(softmax(-worst / _TEMPERATURE), np.finfo(float).tiny)
     errors = np.zeros((len(chosen), len(chosen)))
     for stretch in stretches:
         between = stretch[np.ix_(forecasts, forecasts)]

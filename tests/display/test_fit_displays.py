@@ -122,7 +122,7 @@ def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
     """Trees prove themselves at some steps ahead and not at others."""
     display = SharesDisplay.from_estimator(with_trees)
     assert list(display.shares.index) == [1, 2, 3, 4, 5, 6]
-    trees = with_trees.ensemble_.share("DecisionTreeRegressor")[0, :, 0]
+    trees = with_trees.ensemble_.weights_of("DecisionTreeRegressor")[0, :, 0]
     assert trees.max() > 0.1
     np.testing.assert_allclose(display.shares["DecisionTreeRegressor"], trees)
     mean = display.shares["DecisionTreeRegressor"].mean()

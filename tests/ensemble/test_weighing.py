@@ -122,12 +122,14 @@ def test_the_forecast_is_the_mean_by_the_shares(short):
     """What is told in `series_blend_` is what forecasts."""
     ensemble = short.ensemble_
     said = {
-        name: alone(short, name) for name in ensemble.members if ensemble.share(name)[:-1].all()
+        name: alone(short, name)
+        for name in ensemble.members
+        if ensemble.weights_of(name)[:-1].all()
     }
     assert {"classical", "ridges", "network"} <= set(said)
     for one, other in pairwise(said.values()):
         assert not np.allclose(one, other)
-    weights = {name: np.repeat(ensemble.share(name)[:-1, 0], 4) for name in said}
+    weights = {name: np.repeat(ensemble.weights_of(name)[:-1, 0], 4) for name in said}
     assert sum(weights.values()) == pytest.approx(1)
     expected = sum(weights[name].ravel() * forecast for name, forecast in said.items())
     np.testing.assert_allclose(short.forecast()["y"], expected, rtol=1e-4)
@@ -169,8 +171,8 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
 def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
     """These know no values but those that they have seen; others have their weight."""
     ensemble = InformerRegressor("y", base=Ridge(), **P).fit(panel).ensemble_
-    assert (ensemble.share("Ridge")[:-1] > 0).all()
-    assert ensemble.share("Ridge")[-1] == 0
+    assert (ensemble.weights_of("Ridge")[:-1] > 0).all()
+    assert ensemble.weights_of("Ridge")[-1] == 0
     np.testing.assert_allclose(ensemble.weights.sum(axis=-1), 1)
 
 
@@ -193,8 +195,8 @@ def test_a_network_needs_four_forecasts_behind_its_first_context(panel, n, train
 def test_ridges_that_cannot_be_judged_have_half_of_the_forecast(panel):
     """A window, and no rows behind it to tell them from classical forecasters."""
     model = InformerRegressor("y", **P).fit(panel.loc[1][:30])
-    np.testing.assert_array_equal(model.ensemble_.share("classical"), 0.5)
-    np.testing.assert_array_equal(model.ensemble_.share("ridges"), 0.5)
+    np.testing.assert_array_equal(model.ensemble_.weights_of("classical"), 0.5)
+    np.testing.assert_array_equal(model.ensemble_.weights_of("ridges"), 0.5)
     assert model.trust_ == 0
 
 
@@ -231,7 +233,7 @@ def test_constant_series_have_no_say(panel):
     both = pd.concat([panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])])
     one, other = (InformerRegressor("y", **P).fit(rows).ensemble_ for rows in (panel, both))
     for name in ("classical", "network"):
-        np.testing.assert_allclose(other.share(name)[-1], one.share(name)[-1], atol=0.1)
+        np.testing.assert_allclose(other.weights_of(name)[-1], one.weights_of(name)[-1], atol=0.1)
 
 
 def test_a_season_that_windows_hold_is_left_to_ridges():
@@ -240,7 +242,7 @@ def test_a_season_that_windows_hold_is_left_to_ridges():
     y = 10 + 3 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=500)
     frame = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=500, freq="h"))
     model = InformerRegressor("y", max_iter=1, random_state=0).fit(frame[:476])
-    assert model.ensemble_.share("classical")[0, 0, 0] < 0.4
+    assert model.ensemble_.weights_of("classical")[0, 0, 0] < 0.4
     error = np.abs(model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12))
     assert error.mean() < 0.5
 

@@ -192,7 +192,7 @@ def test_each_step_ahead_has_its_own_share():
         noise[t] = 0.9 * noise[t - 1] + rng.normal()
     frame = weekly(n) + noise[:, None]
     model = InformerRegressor("load", **P | {"pred_len": 48}).fit(frame)
-    share = model.ensemble_.share("trees")[0, :, 0]
+    share = model.ensemble_.weights_of("trees")[0, :, 0]
     assert share[0] < share[-1] - 0.2
     assert share.shape == (48,)
     assert np.abs(np.diff(share[6:])).max() < 0.15  # neighbours far ahead are alike
@@ -318,7 +318,7 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     frame = long.assign(load=long["load"] + 3 * price, price=price)
     base = HistGradientBoostingRegressor(max_iter=20)
     model = InformerRegressor("load", known_future=["price"], base=base, **P).fit(frame[:990])
-    assert model.ensemble_.share("HistGradientBoostingRegressor").max() > 0.5
+    assert model.ensemble_.weights_of("HistGradientBoostingRegressor").max() > 0.5
     later = frame[990:].assign(load=np.nan)
     whole = model.predict(later)
     for stop in range(1, len(later)):

@@ -265,7 +265,7 @@ def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
     """In the weights, which forecast, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
     assert estimator.ensemble_.trusting(estimator.trust_).trust == estimator.trust_
-    ridges, network = (estimator.ensemble_.share(name) for name in ("ridges", "network"))
+    ridges, network = (estimator.ensemble_.weights_of(name) for name in ("ridges", "network"))
     np.testing.assert_allclose(network, estimator.trust_ * (ridges + network))
 
 

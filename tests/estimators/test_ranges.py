@@ -329,7 +329,7 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
     model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
-    assert model.ensemble_.share("RandomForestRegressor").max() > 0.5
+    assert model.ensemble_.weights_of("RandomForestRegressor").max() > 0.5
     assert model.intervals_.optimism[0] > 1.3
     assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
 
