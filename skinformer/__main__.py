@@ -7,19 +7,7 @@ from skinformer import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """
-    Run a command.
-
-    Parameters
-    ----------
-    argv : list of str or None, default=None
-        What was typed; None takes it from the command line.
-
-    Returns
-    -------
-    int
-        An exit status: 0 if all is well.
-    """
+    """Run a command, by default what was typed; 0 if all is well."""
     parser = argparse.ArgumentParser(prog="python -m skinformer", description=__doc__)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)

@@ -16,8 +16,6 @@ import torch
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["eigenvectors", "product", "solution"]
-
 _Found = TypeVar("_Found")
 #: What is added to the diagonal, in the greatest number, of a matrix too singular for LAPACK.
 _JITTER = (0.0, 1e-15, 1e-12, 1e-9)

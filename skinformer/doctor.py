@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-__all__ = ["Finding", "examine", "report"]
-
 #: What an optional package is for.
-_USES = {
-    "matplotlib": "displays and examples",
-    "rich": "progress bars of backtests",
-}
+_USES = {"matplotlib": "displays and examples", "rich": "progress bars of backtests"}
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9_.-]+)\s*(?:>=\s*([0-9.]+))?\s*(?:;(.*))?$")
 
 State = Literal["ok", "note", "problem"]
@@ -26,17 +21,9 @@ _MARKS: dict[State, str] = {"ok": " ", "note": "-", "problem": "!"}
 
 @dataclass(frozen=True)
 class Finding:
-    """
-    One line of the report.
+    """One line of the report: what was looked at, what was found, and what to type if it is wrong.
 
-    Parameters
-    ----------
-    state : {"ok", "note", "problem"}
-        Whether something has to be done: a problem keeps skinformer from working.
-    topic : str
-        What was looked at.
-    text : str
-        What was found and, where something is wrong, what to type.
+    state: a problem keeps skinformer from working.
     """
 
     state: State
@@ -45,14 +32,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """
-    Look at versions, devices, precision and threads.
-
-    Returns
-    -------
-    list of Finding
-        In the order of the report. Cost: imports torch; nothing is changed, written or sent.
-    """
+    """Look at versions, devices, precision and threads; nothing is changed or sent."""
     findings = [Finding("ok", "python", f"{platform.python_version()}, {platform.machine()}")]
     findings += _versions()
     if any(finding.state == "problem" for finding in findings):
@@ -64,19 +44,7 @@ def examine() -> list[Finding]:
 
 
 def report(findings: list[Finding]) -> str:
-    """
-    Write what was found as text.
-
-    Parameters
-    ----------
-    findings : list of Finding
-        From `examine`.
-
-    Returns
-    -------
-    str
-        A line for each, and how many are problems.
-    """
+    """Write what was found as text: a line for each, and how many are problems."""
     width = max(len(finding.topic) for finding in findings)
     lines = [f"{_MARKS[f.state]} {f.topic.ljust(width)} {f.text}" for f in findings]
     problems = sum(finding.state == "problem" for finding in findings)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 # torch is imported where it is used: warnings ask for the rank, and transformers need no torch.
 
-__all__ = ["add_up", "from_all", "from_first", "is_first", "own_part", "size", "together"]
-
 Made = TypeVar("Made")
 
 

@@ -18,8 +18,6 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["Stopwatch", "stopwatch", "timed", "times_so_far"]
-
 _OTHER = "other"
 
 Given = ParamSpec("Given")

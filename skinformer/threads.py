@@ -21,8 +21,6 @@ import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to b
 import torch
 from threadpoolctl import ThreadpoolController  # scikit-learn requires it
 
-__all__ = ["threads_for"]
-
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
 _REPAYS = 4e7

@@ -805,7 +805,7 @@ def defaulted():
     for found in re.finditer(rf"\b({'|'.join(known)})\.([a-z_]*[a-z])\b", text):
         line = text.count("\n", 0, found.start()) + 1
         column = found.start() - text.rfind("\n", 0, found.start())
-        if "validation." in text.splitlines()[line - 1]:
+        if "check_" in text.splitlines()[line - 1]:
             continue  # refusals have tests of their own
         yield Mutant(
             f"{found[2]} is its default ({line}:{column})",
@@ -840,6 +840,8 @@ def recipe_values():
             continue
         recipe = statement.target.id
         for key, value in zip(statement.value.keys, statement.value.values, strict=True):
+            if key is None:
+                continue  # of another recipe, whose mutants they are
             old = ast.get_source_segment(text, value)
             new = next(other for other in OTHER[key.value] if other != old)
             yield Mutant(

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ import pandas as pd
 from skinformer import InformerRegressor, benchmark, recipes
 from skinformer.benchmark import driver_methods, drivers, panel_methods, panel_ranges, panels
 from skinformer.datasets import load_auckland_pedestrians
-
-__all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,57 +37,53 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _make_driver_parser() -> argparse.ArgumentParser:
-    about = (drivers.__doc__ or "").split("\n", maxsplit=1)[0]
-    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
-    parser.add_argument("--drivers", required=True, nargs="+", help="NAME of NAME.csv.gz")
-    parser.add_argument("--drivers-folder", type=Path, default=Path(), help="where the files are")
-    parser.add_argument(
-        "--development", action="store_true", help="cut the test rows off every series first"
-    )
-    parser.add_argument(
-        "--target-only", action="store_true", help="forecast without anything known ahead"
-    )
-    parser.add_argument(
-        "--method",
-        choices=["default", *driver_methods.METHODS],
-        nargs="+",
-        default=["default", *driver_methods.METHODS],
-        help="the estimator, a yardstick, or a part of the estimator alone",
+def _parser(protocol: ModuleType, *, epilog: str | None = None) -> argparse.ArgumentParser:
+    """Make a parser of the options that all protocols have."""
+    about = (protocol.__doc__ or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(
+        prog="python -m skinformer.benchmark", description=about, epilog=epilog
     )
     parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
     parser.add_argument("--output", type=_new_file, help="JSON file for the results")
+    return parser
+
+
+def _files_parser(
+    protocol: ModuleType, kind: str, folder: str, methods: list[str], default: list[str]
+) -> argparse.ArgumentParser:
+    """Make a parser of the options of protocols that read files of a folder."""
+    parser = _parser(protocol)
+    parser.add_argument(f"--{kind}", required=True, nargs="+", help="NAME of NAME.csv.gz")
+    parser.add_argument(f"--{folder}", type=Path, default=Path(), help="where the files are")
+    parser.add_argument(
+        "--development", action="store_true", help="cut the test rows off every series first"
+    )
+    about = "the estimator, a yardstick, or a part of the estimator alone"
+    parser.add_argument("--method", choices=methods, nargs="+", default=default, help=about)
+    return parser
+
+
+def _make_driver_parser() -> argparse.ArgumentParser:
+    methods = ["default", *driver_methods.METHODS]
+    parser = _files_parser(drivers, "drivers", "drivers-folder", methods, methods)
+    parser.add_argument(
+        "--target-only", action="store_true", help="forecast without anything known ahead"
+    )
     return parser
 
 
 def _make_panel_parser() -> argparse.ArgumentParser:
-    about = (panels.__doc__ or "").split("\n", maxsplit=1)[0]
-    parser = argparse.ArgumentParser(prog="python -m skinformer.benchmark", description=about)
-    parser.add_argument("--panel", required=True, nargs="+", help="NAME of NAME.csv.gz")
-    parser.add_argument("--panels-folder", type=Path, default=Path(), help="where the files are")
-    parser.add_argument(
-        "--development", action="store_true", help="cut the test part off every series first"
-    )
-    parser.add_argument(
-        "--method",
-        choices=["default", *panel_methods.METHODS],
-        nargs="+",
-        default=["default"],
-        help="the estimator, or a part of it alone",
-    )
+    methods = ["default", *panel_methods.METHODS]
+    parser = _files_parser(panels, "panel", "panels-folder", methods, ["default"])
     parser.add_argument(
         "--levels", action="store_true", help="measure quantiles, of the estimator alone"
     )
-    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
-    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
     return parser
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    about = (benchmark.__doc__ or "").split("\n", maxsplit=1)[0]
-    parser = argparse.ArgumentParser(
-        prog="python -m skinformer.benchmark",
-        description=about,
+    parser = _parser(
+        benchmark,
         epilog="With --panel NAME it measures panels of many series, with --drivers NAME a series "
         "whose drivers are known ahead: --panel x --help and --drivers x --help tell how.",
     )
@@ -96,7 +91,6 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--horizon", required=True, type=_count, nargs="+", help="steps forecast")
     parser.add_argument("--columns", choices="SM", default="M", help="S: the last alone; M: all")
     parser.add_argument("--recipe", choices=["NOTE", "BF16"], help="parameters of a source")
-    parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
     parser.add_argument(
         "--seed", type=int, nargs="+", default=[0], help="random_state, one or more"
     )
@@ -106,7 +100,6 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parts", action="store_true", help="measure ridges, trees and network by themselves"
     )
-    parser.add_argument("--output", type=_new_file, help="JSON file for the results")
     return parser
 
 
@@ -152,99 +145,77 @@ def _new_file(text: str) -> Path:
     return path
 
 
+class _Results:
+    """Results are printed, and kept in a file, one by one: a stopped run keeps what it has."""
+
+    def __init__(self, output: Path | None, **facts: Any) -> None:
+        self.output, self.facts = output, {"commit": _commit(), **facts}
+        sys.stdout.write(f"commit {self.facts['commit']}\n")
+
+    def add(self, title: str, table: pd.DataFrame, **results: Any) -> None:
+        """Print a table, and write all results so far."""
+        sys.stdout.write(f"{title}\n{table.round(4).to_string()}\n")
+        sys.stdout.flush()
+        if self.output:
+            self.output.write_text(json.dumps(self.facts | results, indent=2))
+
+
 def _run(options: argparse.Namespace) -> None:
-    """Measure every horizon with every seed, and print and keep each result at once."""
+    """Measure every horizon with every seed."""
     name, frame = _load(options.data)
     frame = frame.iloc[:, -1:] if options.columns == "S" else frame
     split = benchmark.split_rows(name, len(frame), tuple(options.shares))
     recipe = getattr(recipes, options.recipe) if options.recipe else {}
-    commit = _commit()
-    sys.stdout.write(f"commit {commit}\n")
-    results = []
+    facts = {"data": name, "columns": options.columns, "split": split._asdict()}
+    results, runs = _Results(options.output, **facts), []
     for horizon, seed in itertools.product(options.horizon, options.seed):
         parameters = recipe | {"random_state": seed} | options.parameters
-        references = seed == options.seed[0]
         table = benchmark.measure(
             frame,
             split,
             horizon=horizon,
             parameters=parameters,
-            references=references,
+            references=seed == options.seed[0],
             parts=options.parts,
         )
-        sys.stdout.write(
-            f"{name}, {horizon} steps ahead, {parameters}\n{table.round(4).to_string()}\n"
-        )
-        sys.stdout.flush()
         rows = table.to_dict(orient="index")
-        results.append({"horizon": horizon, "parameters": parameters, "results": rows})
-        if options.output:  # after each, so that a stopped run keeps what it has
-            facts = {"data": name, "columns": options.columns, "split": split._asdict()}
-            facts |= {"commit": commit}
-            options.output.write_text(json.dumps(facts | {"runs": results}, indent=2))
+        runs.append({"horizon": horizon, "parameters": parameters, "results": rows})
+        results.add(f"{name}, {horizon} steps ahead, {parameters}", table, runs=runs)
 
 
 def _run_panels(options: argparse.Namespace) -> None:
     """Measure one panel after the other, and give the mean of what they have in common."""
-    if options.levels:
-        _run_panel_ranges(options)
-        return
-    default = panel_methods.make_forecaster({"random_state": 0} | options.parameters)
-    known = {"default": default, **panel_methods.METHODS}
+    levels, folder = options.levels, options.panels_folder
+    parameters = {"random_state": 0} | options.parameters
+    facts = {"development": options.development, "parameters": options.parameters}
+    results = _Results(options.output, levels=levels, **facts)
+    known = {"default": panel_methods.make_forecaster(parameters), **panel_methods.METHODS}
     chosen = {"seasonal naive": panel_methods.forecast_seasonal_naive}
     chosen |= {name: known[name] for name in options.method}
-    commit = _commit()
-    sys.stdout.write(f"commit {commit}\n")
-    results: dict[str, Any] = {}
-    relative = {}
+    measured: dict[str, Any] = {}
+    errors = {}
     for name in options.panel:
-        panel = panels.load_panel(name, options.panels_folder, development=options.development)
-        table = panels.measure_panel(panel, chosen, naive2=panel_methods.forecast_naive2)
-        relative[name] = table["relative"]
-        results[name] = table.to_dict(orient="index")
-        published = panels.published_errors(name, options.panels_folder)
+        panel = panels.load_panel(name, folder, development=options.development, one_horizon=levels)
+        if levels:
+            table = panel_ranges.measure_panel_ranges(
+                panel,
+                {
+                    "seasonal naive": panel_ranges.repeat_last_season,
+                    "default": panel_ranges.make_quantile_forecaster(parameters),
+                },
+            )
+            published = panel_ranges.published_losses(name, folder)
+        else:
+            table = panels.measure_panel(panel, chosen, naive2=panel_methods.forecast_naive2)
+            published = panels.published_errors(name, folder)
+        measured[name] = table.to_dict(orient="index")
         if not options.development:  # others were measured on the test part alone
-            table = pd.concat([table, published])
-        sys.stdout.write(f"{name}, {len(panel.series)} series\n{table.round(4).to_string()}\n")
-        sys.stdout.flush()
-        if options.output:
-            facts = {"commit": commit, "development": options.development}
-            facts |= {"parameters": options.parameters, "panels": results}
-            options.output.write_text(json.dumps(facts, indent=2))
-    mean = np.exp(np.log(pd.DataFrame(relative)).mean(axis=1))
-    sys.stdout.write(f"geometric mean of MASE over seasonal naive's\n{mean.round(4).to_string()}\n")
-
-
-def _run_panel_ranges(options: argparse.Namespace) -> None:
-    """Measure the quantiles of one panel after the other."""
-    parameters = {"random_state": 0} | options.parameters
-    chosen = {
-        "seasonal naive": panel_ranges.repeat_last_season,
-        "default": panel_ranges.make_quantile_forecaster(parameters),
-    }
-    commit = _commit()
-    sys.stdout.write(f"commit {commit}\n")
-    results: dict[str, Any] = {}
-    losses = {}
-    for name in options.panel:
-        panel = panels.load_panel(
-            name, options.panels_folder, development=options.development, one_horizon=True
-        )
-        table = panel_ranges.measure_panel_ranges(panel, chosen)
-        results[name] = table.to_dict(orient="index")
-        if not options.development:  # others were measured on the test part alone
-            published = panel_ranges.published_losses(name, options.panels_folder)
             table = pd.concat([table, published.drop(index=table.index, errors="ignore")])
-        losses[name] = table["WQL"]
-        sys.stdout.write(f"{name}, {len(panel.series)} series\n{table.round(4).to_string()}\n")
-        sys.stdout.flush()
-        if options.output:
-            facts = {"commit": commit, "development": options.development, "levels": True}
-            facts |= {"parameters": options.parameters, "panels": results}
-            options.output.write_text(json.dumps(facts, indent=2))
-    everywhere = pd.DataFrame(losses).dropna()
-    mean = np.exp(np.log(everywhere).mean(axis=1))
-    sys.stdout.write(f"geometric mean of WQL\n{mean.round(5).to_string()}\n")
+        errors[name] = table["WQL" if levels else "relative"]
+        results.add(f"{name}, {len(panel.series)} series", table, panels=measured)
+    mean = np.exp(np.log(pd.DataFrame(errors).dropna()).mean(axis=1))
+    what = "WQL" if levels else "MASE over seasonal naive's"
+    sys.stdout.write(f"geometric mean of {what}\n{mean.round(5).to_string()}\n")
 
 
 def _run_drivers(options: argparse.Namespace) -> None:
@@ -253,11 +224,13 @@ def _run_drivers(options: argparse.Namespace) -> None:
     known = {"default": default, **driver_methods.METHODS}
     chosen = {"weekly naive": driver_methods.forecast_weekly_naive}
     chosen |= {name: known[name] for name in options.method}
-    commit = _commit()
-    sys.stdout.write(f"commit {commit}\n")
-    facts = {"commit": commit, "development": options.development}
-    facts |= {"target_only": options.target_only, "parameters": options.parameters}
-    results: dict[str, Any] = {}
+    results = _Results(
+        options.output,
+        development=options.development,
+        target_only=options.target_only,
+        parameters=options.parameters,
+    )
+    measured: dict[str, Any] = {}
     for name in options.drivers:
         driven = drivers.load_driven(
             name,
@@ -266,11 +239,8 @@ def _run_drivers(options: argparse.Namespace) -> None:
             drivers=not options.target_only,
         )
         table = drivers.measure_driven(driven, chosen)
-        results[name] = table.to_dict(orient="index")
-        sys.stdout.write(f"{name}, {len(driven.origins)} origins\n{table.round(4).to_string()}\n")
-        sys.stdout.flush()
-        if options.output:
-            options.output.write_text(json.dumps(facts | {"series": results}, indent=2))
+        measured[name] = table.to_dict(orient="index")
+        results.add(f"{name}, {len(driven.origins)} origins", table, series=measured)
 
 
 def _load(data: str) -> tuple[str, pd.DataFrame]:

@@ -24,15 +24,6 @@ from skinformer.timeline.clock import clock_for
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.timeline import Table, build_timeline
 
-__all__ = [
-    "METHODS",
-    "forecast_boosting",
-    "forecast_ridge",
-    "forecast_tabular",
-    "forecast_weekly_naive",
-    "make_forecaster",
-]
-
 _WEEK = 7 * DAY
 #: The yardstick's lags: from the shortest that is known for all hours ahead to four weeks.
 _LAGS = (48, 49, 50, 71, 72, 73, 96, 120, 144, 167, 168, 169, 336, 504, 672)

@@ -22,8 +22,6 @@ from skinformer.benchmark import peak_memory
 from skinformer.benchmark.series import read_times
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["DAY", "HORIZON", "Driven", "Forecaster", "load_driven", "measure_driven"]
-
 DAY = 24  # rows of a day, and between two origins
 HORIZON = 48  # rows forecast from each
 _TEST_DAYS = 60

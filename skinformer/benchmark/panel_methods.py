@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skinformer.benchmark.panels import Forecaster, Panel, panel_frame
+from skinformer.benchmark.panels import Forecaster, Panel, forecast_by_estimator
 from skinformer.classical.fit import fit_classical
 from skinformer.classical.windows import pasts
-from skinformer.estimators.regressor import InformerRegressor
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = [
-    "METHODS",
-    "forecast_classical",
-    "forecast_naive2",
-    "forecast_seasonal_naive",
-    "make_forecaster",
-]
 
 
 def forecast_seasonal_naive(panel: Panel) -> Float64Array:
@@ -58,18 +48,11 @@ def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
     """Make a function that fits the estimator and forecasts a panel, (n_series, horizon)."""
-    return partial(_forecast_by_estimator, parameters=parameters)
+    return lambda panel: forecast_by_estimator(panel, parameters)[..., 0]
 
 
 #: Forecasters by the names that the command line takes, besides the estimator.
 METHODS: dict[str, Forecaster] = {"classical": forecast_classical}
-
-
-def _forecast_by_estimator(panel: Panel, *, parameters: dict[str, Any]) -> Float64Array:
-    model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
-    frame = model.fit(panel_frame(panel)).forecast()
-    ahead = {key: part.to_numpy() for key, part in frame["y"].groupby(level=0, sort=False)}
-    return np.stack([ahead[name][: panel.horizon] for name in panel.series])
 
 
 def _last_season(rows: Float64Array, period: int) -> Float64Array:

@@ -10,26 +10,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from skinformer.benchmark.panels import Panel, panel_frame, published_table
-from skinformer.estimators.regressor import InformerRegressor
+from skinformer.benchmark.panels import Panel, forecast_by_estimator, published_table
 from skinformer.evaluation.scores import interval_coverage, weighted_quantile_loss
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = [
-    "LEVELS",
-    "QuantileForecaster",
-    "make_quantile_forecaster",
-    "measure_panel_ranges",
-    "published_losses",
-    "repeat_last_season",
-]
 
 #: Levels of the loss, and those of the intervals of 80 and 95 %.
 LEVELS = tuple(round(0.1 * i, 1) for i in range(1, 10))
@@ -42,7 +31,7 @@ QuantileForecaster: TypeAlias = Callable[[Panel, tuple[float, ...]], Float64Arra
 
 def make_quantile_forecaster(parameters: dict[str, Any]) -> QuantileForecaster:
     """Make a function that fits the estimator and forecasts (n_series, horizon, n_levels)."""
-    return partial(_by_estimator, parameters=parameters)
+    return lambda panel, levels: forecast_by_estimator(panel, parameters, levels)[..., 1:]
 
 
 def repeat_last_season(panel: Panel, levels: tuple[float, ...]) -> Float64Array:
@@ -78,15 +67,6 @@ def published_losses(name: str, folder: str | Path) -> pd.DataFrame:
         if str(method).endswith("_WQL")
     }
     return pd.DataFrame.from_dict(losses, orient="index", columns=["WQL"])
-
-
-def _by_estimator(
-    panel: Panel, levels: tuple[float, ...], *, parameters: dict[str, Any]
-) -> Float64Array:
-    model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
-    frame = model.fit(panel_frame(panel)).forecast(levels=levels)
-    ahead = {str(key): part.to_numpy() for key, part in frame.groupby(level=0, sort=False)}
-    return np.stack([ahead[name][: panel.horizon, 1:] for name in panel.series])
 
 
 def _losses(truth: Float64Array, quantiles: Float64Array) -> dict[str, float]:

@@ -12,24 +12,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from skinformer.benchmark import peak_memory
+from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.scores import seasonal_change
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = [
-    "Forecaster",
-    "Panel",
-    "load_panel",
-    "measure_panel",
-    "panel_frame",
-    "published_errors",
-    "published_table",
-]
 
 #: Frequencies of panels without dates, by the rows of a season.
 _FREQUENCIES = {1: "YS", 4: "QS", 12: "MS", 7: "D"}
@@ -107,6 +98,16 @@ def panel_frame(panel: Panel) -> pd.DataFrame:
         }
     )
     return frame.set_index(["series", "time"])
+
+
+def forecast_by_estimator(
+    panel: Panel, parameters: dict[str, Any], levels: tuple[float, ...] | None = None
+) -> Float64Array:
+    """Fit the estimator and forecast: points, and behind them quantiles, in the last axis."""
+    model = InformerRegressor("y", pred_len=panel.horizon, **parameters)
+    frame = model.fit(panel_frame(panel)).forecast(levels=levels)
+    ahead = {str(key): part.to_numpy() for key, part in frame.groupby(level=0, sort=False)}
+    return np.stack([ahead[name][: panel.horizon] for name in panel.series])
 
 
 def measure_panel(

@@ -16,9 +16,6 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["NormalEquations", "forecast_ridge", "normal_equations", "solve_ridge"]
-
-
 _CHUNK = 2048  # windows at a time
 
 

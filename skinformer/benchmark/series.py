@@ -11,8 +11,6 @@ from pandas.tseries.api import guess_datetime_format
 
 from skinformer.timeline.clock import clock_for, infer_step
 
-__all__ = ["load_series", "read_times"]
-
 
 def load_series(path: str | Path) -> pd.DataFrame:
     """Read a series of numbers from a CSV file whose first column is its time."""

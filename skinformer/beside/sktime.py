@@ -23,8 +23,6 @@ except ImportError as error:
         "pip install sktime (1.2 takes pandas 3.0, not yet 3.1)."
     ) from error
 
-__all__ = ["InformerForecaster"]
-
 
 class InformerForecaster(BaseForecaster):
     """

@@ -7,10 +7,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.tseries.offsets import Easter
 
-from skinformer import validation
 from skinformer.timeline.clock import wall_times
-
-__all__ = ["auckland_holidays"]
+from skinformer.validation.index import check_law_years
 
 #: 714 is 14 July: 2023, 2024 …, from Te Kāhui o Matariki Public Holiday Act 2022, schedule 1.
 # fmt: off
@@ -89,7 +87,7 @@ def auckland_holidays(index: pd.Index) -> pd.DataFrame:
     local = index
     if getattr(index, "tz", None) is not None:
         local = pd.to_datetime(index).tz_convert("Pacific/Auckland")
-    validation.check_law_years(local, _YEARS)
+    check_law_years(local, _YEARS)
     hour = wall_times(local).to_numpy().astype("datetime64[h]")
     day = hour.astype("datetime64[D]")
     # A year more at either end, for the days before and after.

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, load_pyplot
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.validation.evaluation import check_attention_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["AttentionDisplay", "token_borders", "token_number"]
 
 _NAMES = {
     "encoder": "encoder, layer {}",
@@ -116,8 +115,8 @@ class AttentionDisplay:
             Drawn.
         """
         maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-        validation.check_attention_maps(maps, AttentionMap)
-        return cls(validation.drawn_map(maps, where, layer, origin)).plot(head=head, ax=ax)
+        check_attention_maps(maps, AttentionMap)
+        return cls(_choose(maps, where, layer, origin)).plot(head=head, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -181,7 +180,12 @@ class AttentionDisplay:
             If matplotlib is not installed.
         """
         n_heads = len(self.attention.weights)
-        validation.check_drawn_head(head, n_heads)
+        whole = type(head) is not bool and isinstance(head, Integral)
+        if head is not None and not (whole and 1 <= head <= n_heads):
+            raise ValueError(
+                f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
+                "another."
+            )
         heads = list(range(n_heads)) if head is None else [int(head) - 1]
         self.axes_ = self._axes(len(heads), ax)
         weights = self.attention.weights[heads]
@@ -212,7 +216,11 @@ class AttentionDisplay:
         plt = load_pyplot(self)
         if ax is not None:
             given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-            validation.check_drawn_axes(len(given), n)
+            if len(given) != n:
+                raise ValueError(
+                    f"ax holds {len(given)} axes for {n} heads. Pass one for each, or head=1 for "
+                    "one alone."
+                )
             return given
         columns = min(n, _MOST_COLUMNS)
         rows = -(-n // columns)
@@ -224,6 +232,28 @@ class AttentionDisplay:
             figure.delaxes(spare)
         made: np.ndarray[Any, Any] = axes.ravel()[:n]
         return made
+
+
+def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
+    """Give the map of a layer, of the first origin for None; raise if there is none."""
+    there = [each for each in maps if (each.where, each.layer) == (where, layer)]
+    if not there:
+        known = list(dict.fromkeys((each.where, each.layer) for each in maps))
+        raise ValueError(
+            f"where={where!r}, layer={layer!r} is none of the maps; they are of {known}."
+        )
+    if len({each.series for each in there}) > 1:
+        raise ValueError(
+            f"maps hold {len({each.series for each in there})} series: one is drawn. Pass "
+            f"[m for m in maps if m.series == {there[0].series!r}]."
+        )
+    found = [each for each in there if origin is None or each.origin == origin]
+    if not found:
+        raise ValueError(
+            f"origin={origin!r} is none of the maps; they begin at {there[0].origin} to "
+            f"{there[-1].origin}."
+        )
+    return found[0]
 
 
 def _title(attention: AttentionMap) -> str:

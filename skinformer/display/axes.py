@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LETTER", "figure_of", "label_side", "load_pyplot", "take_axes", "with_unit"]
-
 #: Width of a letter, in sizes of the font, with some room.
 LETTER = 0.55
 

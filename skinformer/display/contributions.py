@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.checks import check_drawn_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, shade
 from skinformer.evaluation.explain import explain
 from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["ContributionDisplay"]
 
 #: Sources that have a bar or a row of their own; those that give less are drawn together.
 _MOST = 10
@@ -111,10 +110,10 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _KINDS)
-        validation.check_drawn_reasons(reasons)
+        check_choice("kind", kind, _KINDS)
+        _check_reasons(reasons)
         target = reasons["target"].iloc[0] if target is None else target
-        validation.check_drawn_target(target, list(reasons["target"].unique()))
+        check_drawn_target(target, list(reasons["target"].unique()))
         reasons = reasons[reasons["target"] == target]
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
         table = reasons.assign(name=names).pivot_table(
@@ -163,7 +162,7 @@ class ContributionDisplay:
         ContributionDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, _KINDS)
         reasons = explain(estimator, X, **options)
         return cls.from_frame(reasons, kind=kind, time=time, target=target, unit=unit, ax=ax)
 
@@ -191,10 +190,10 @@ class ContributionDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        validation.check_choice("kind", kind, _KINDS)
+        check_choice("kind", kind, _KINDS)
         table = self.contributions
         if kind == "waterfall" and time is not None:
-            table = table[validation.check_drawn_time(time, table.index)]
+            table = table[_places_at(time, table.index)]
         self.drawn_ = _who_matters(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
         ax = take_axes(self, ax, (9, height) if kind == "waterfall" else (10, height + 0.4))
@@ -204,6 +203,38 @@ class ContributionDisplay:
             _draw_heatmap(ax, self.drawn_, self.target, self.unit)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
+
+
+def _check_reasons(reasons: Any) -> None:
+    """Raise if a frame is not what `explain` gives of one series."""
+    needed = ("time", "target", "source", "lag", "contribution")
+    lacking = [each for each in needed if each not in getattr(reasons, "columns", ())]
+    if lacking:
+        raise ValueError(
+            f"reasons lack the column {lacking[0]!r}: a picture is made of what `explain` gives. "
+            "Pass such a frame."
+        )
+    names = list(reasons["series"].unique()) if "series" in reasons else []
+    if len(names) > 1:
+        raise ValueError(
+            f"reasons hold {len(names)} series: one is drawn. Pass "
+            f"reasons[reasons['series'] == {names[0]!r}]."
+        )
+
+
+def _places_at(time: Any, index: pd.Index) -> slice:
+    """Give the places of forecasts at a time, such as an hour or a day; raise if there are none."""
+    try:
+        found = index.get_loc(time)
+    except (KeyError, TypeError, ValueError):
+        found = slice(0)
+    places = found if isinstance(found, slice) else slice(int(found), int(found) + 1)
+    if not len(index[places]):
+        raise ValueError(
+            f"time={time!r} has no forecast: they are of {index[0]} to {index[-1]}. Pass one of "
+            "these, or a day."
+        )
+    return places
 
 
 def _name(source: Any, lag: str) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, take_axes
+from skinformer.display.checks import check_drawn_fit
 from skinformer.display.style import ink
 from skinformer.evaluation.ahead import take_apart
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
-
-__all__ = ["CostDisplay"]
 
 
 class CostDisplay:
@@ -59,7 +57,11 @@ class CostDisplay:
     bars_: BarContainer
 
     def __init__(self, fit_times: pd.DataFrame) -> None:
-        validation.check_any_time(len(fit_times))
+        if not len(fit_times):
+            raise ValueError(
+                "fit_times holds no part, so there is nothing to draw. Pass the fit_times_ of a "
+                "fitted estimator; files of earlier versions have none: fit again."
+            )
         self.fit_times = fit_times
 
     @classmethod
@@ -80,7 +82,7 @@ class CostDisplay:
             Drawn.
         """
         last = take_apart(estimator)[1]
-        validation.check_drawn_fit(last, "fit_times_")
+        check_drawn_fit(last, "fit_times_")
         return cls(last.fit_times_).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.display.style import ink, legend_above, mark, show_percent
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import group_key, quantile_columns
+from skinformer.validation.arguments import check_choice
+from skinformer.validation.evaluation import named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["CoverageDisplay"]
 
 #: What `from_estimator` asks for if nothing is said: intervals of 50, 80 and 90 %, and the median.
 _LEVELS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
@@ -72,7 +71,7 @@ class CoverageDisplay:
     def __init__(
         self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
     ) -> None:
-        validation.check_choice("kind", kind, _WORDS)
+        check_choice("kind", kind, _WORDS)
         self.reached, self.kind, self.by = reached, kind, by
 
     @classmethod
@@ -105,8 +104,8 @@ class CoverageDisplay:
         CoverageDisplay
             Drawn.
         """
-        validation.check_choice("kind", kind, _WORDS)
-        tables = validation.named_results(results, "actual")
+        check_choice("kind", kind, _WORDS)
+        tables = named_results(results, "actual")
         counted = [_count(name, table, kind, by) for name, table in tables.items()]
         reached = pd.concat(counted, ignore_index=True)
         return cls(reached, kind=kind, by=None if by is None else _name(by)).plot(ax=ax)
@@ -227,9 +226,18 @@ def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
         for high in columns
         if low < high and abs(low + high - 1) < 1e-9
     }
-    validation.check_drawn_lines(columns, columns if kind == "levels" else pairs)
+    if not columns:
+        raise ValueError(
+            "results hold no quantiles. Make them by backtest(..., levels=[0.1, 0.9]) or "
+            "coverage=0.8."
+        )
     if kind == "levels":
         counted = {level: actual <= known[column] for level, column in columns.items()}
+    elif not pairs:
+        raise ValueError(
+            f"results hold the levels {list(columns)}, of which no two make an interval. Draw "
+            "kind='levels', or add levels on the other side of 0.5."
+        )
     else:
         counted = {
             share: (known[low] <= actual) & (actual <= known[high])

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, take_axes, with_unit
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import summary
+from skinformer.validation.arguments import check_choice
+from skinformer.validation.evaluation import named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["ErrorDisplay"]
 
 _WORDS = {
     "mae": "mean absolute error",
@@ -109,11 +108,11 @@ class ErrorDisplay:
         ErrorDisplay
             Drawn.
         """
-        validation.check_choice("score", score, _WORDS)
-        tables = validation.named_results(results, "time", "target", "actual", "forecast")
+        check_choice("score", score, _WORDS)
+        tables = named_results(results, "time", "target", "actual", "forecast")
         groups = {name: summary(table, by) for name, table in tables.items()}
         for table in groups.values():
-            validation.check_choice("score", score, set(_WORDS) & set(table.columns))
+            check_choice("score", score, set(_WORDS) & set(table.columns))
         errors = pd.DataFrame({name: table[score] for name, table in groups.items()})
         errors.index.name = next(iter(groups.values())).index.name
         targets = pd.concat([table["target"] for table in tables.values()]).unique()

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.checks import check_drawn_target
+from skinformer.display.lines import (
+    check_one_series,
+    check_same_axis,
+    drawn_levels,
+    drawn_line,
+    drawn_quantiles,
+    labelled_quantiles,
+)
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -19,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["ForecastDisplay"]
 
 #: Of the forecast, and, mixed with the ground, of its bands.
 _COLOUR = "tab:orange"
@@ -88,15 +94,15 @@ class ForecastDisplay:
         *,
         unit: str | None = None,
     ) -> None:
-        self.actual = validation.drawn_line(actual, "actual")
+        self.actual = drawn_line(actual, "actual")
         index = getattr(actual, "index", None)  # of a list a method
         index = index if isinstance(index, pd.Index) else None
-        self.forecast = validation.drawn_line(forecast, "forecast", index)
-        validation.check_same_axis(self.actual.index, self.forecast.index)
+        self.forecast = drawn_line(forecast, "forecast", index)
+        check_same_axis(self.actual.index, self.forecast.index)
         self.quantiles = None
         if quantiles is not None:
-            self.quantiles = validation.drawn_quantiles(quantiles)
-            validation.check_same_axis(self.actual.index, self.quantiles.index)
+            self.quantiles = drawn_quantiles(quantiles)
+            check_same_axis(self.actual.index, self.quantiles.index)
         self.unit = unit
 
     @classmethod
@@ -142,10 +148,10 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        asked = validation.drawn_levels(coverage, levels)
+        asked = drawn_levels(coverage, levels)
         if quantiles is not None:
             rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
-            quantiles = validation.labelled_quantiles(quantiles, asked, rows)
+            quantiles = labelled_quantiles(quantiles, asked, rows)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
@@ -195,12 +201,17 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        validation.check_drawn_once(options)
-        validation.check_one_series(getattr(X, "index", None), "X")
-        asked = validation.drawn_levels(coverage, levels)
+        if "step" in options:
+            raise ValueError(
+                f"step={options['step']!r} is no option of a picture, where each time is drawn "
+                "once. Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
+                "from_predictions."
+            )
+        check_one_series(getattr(X, "index", None), "X")
+        asked = drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=asked, **options)
         target = table["target"].iloc[0] if target is None else target
-        validation.check_drawn_target(target, list(table["target"].unique()))
+        check_drawn_target(target, list(table["target"].unique()))
         table = table[table["target"] == target].set_index("time")
         actual = table["actual"].rename(target)
         columns = list(quantile_columns(table).values())

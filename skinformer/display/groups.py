@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["draw_groups", "group_label"]
-
 _WORDS = {
     "ahead": "steps ahead",
     "hour": "hour of the day",

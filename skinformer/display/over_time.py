@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
 
-__all__ = ["broken", "draw_bands", "draw_line", "time_axis"]
-
 #: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
 _LONGEST_STEP = 4
 #: Width of a date, in sizes of the font, with some room.

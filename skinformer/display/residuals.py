@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.checks import check_drawn_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
+from skinformer.validation.evaluation import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["ResidualDisplay"]
 
 #: Lags at most: two days of hours.
 _LAGS = 48
@@ -108,11 +107,15 @@ class ResidualDisplay:
         ResidualDisplay
             Drawn.
         """
-        validation.check_result(result, "time", "target", "actual", "forecast")
+        check_result(result, "time", "target", "actual", "forecast")
         target = result["target"].iloc[0] if target is None else target
-        validation.check_drawn_target(target, list(result["target"].unique()))
+        check_drawn_target(target, list(result["target"].unique()))
         result = result[result["target"] == target]
-        validation.check_one_forecast(result)
+        if result.duplicated([key for key in ("series", "time") if key in result]).any():
+            raise ValueError(
+                "results hold several forecasts of a time, whose errors are no sequence. Pass "
+                "those of one distance, results[results['ahead'] == 1]."
+            )
         rest = result.assign(
             residual=result["actual"] - result["forecast"], series=result.get("series", "")
         )

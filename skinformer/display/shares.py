@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.checks import check_drawn_fit
 from skinformer.display.groups import group_label
 from skinformer.display.style import legend_above, show_percent
 from skinformer.evaluation.ahead import take_apart
+from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,9 +89,9 @@ class SharesDisplay:
         SharesDisplay
             Drawn.
         """
-        validation.check_choice("by", by, _TABLES)
+        check_choice("by", by, _TABLES)
         last = take_apart(estimator)[1]
-        validation.check_drawn_fit(last, "base_blend_")
+        check_drawn_fit(last, "base_blend_")
         return cls(_TABLES[by](last)).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["ink", "legend_above", "mark", "shade", "show_percent"]
-
 #: One a line, so that what the colour-blind, or paper, cannot tell apart still differs.
 _MARKERS = "os^DvPX*"
 #: Rows of a legend above the axes, where there is room for one column.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.checks import check_drawn_fit
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.ahead import take_apart
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-
-__all__ = ["TrainingDisplay"]
 
 
 class TrainingDisplay:
@@ -71,7 +69,11 @@ class TrainingDisplay:
     def __init__(
         self, history: pd.DataFrame, *, trust: float | None = None, kept: int | None = None
     ) -> None:
-        validation.check_any_epoch(len(history))
+        if not len(history):
+            raise ValueError(
+                "history_ holds no epoch: the network was not trained, as these series are too "
+                "short for it. SharesDisplay shows who forecasts them."
+            )
         self.history, self.trust, self.kept = history, trust, kept
 
     @classmethod
@@ -92,7 +94,7 @@ class TrainingDisplay:
             Drawn.
         """
         last = take_apart(estimator)[1]
-        validation.check_drawn_fit(last, "history_")
+        check_drawn_fit(last, "history_")
         history = last.history_
         # Without a path to correct, the network forecasts alone.
         trust = last.trust_ if last.base_blend_ else None

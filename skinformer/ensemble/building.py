@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer import validation
 from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -14,6 +13,7 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Timeline
+from skinformer.validation.parameters import warn_of_one_series
 
 __all__ = ["ModelSizes", "build_module", "model_sizes"]
 
@@ -77,7 +77,7 @@ def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:
     if "series" not in embeddings:
         return 0
     if n_series == 1:
-        validation.warn_of_one_series(list(embeddings))
+        warn_of_one_series(list(embeddings))
         return 0
     return n_series
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from skinformer import validation
 from skinformer.ensemble.batches import PathOfWindows, WindowBatches, needs_steps, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.settings import FitSettings
@@ -20,6 +19,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.split import series_with_truth, tail_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
+from skinformer.validation.parameters import check_both_sides, warn_of_idle_series
 
 __all__ = ["FitBatches", "FitRows", "cut_windows", "find_tail", "window_batches"]
 
@@ -43,9 +43,9 @@ def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> In
         )
     trained, watched = series_with_truth(table, tail, **sizes)
     if not (tail is not None and trained.any() and watched.any()):
-        validation.check_both_sides(settings.early_stopping is not True)
+        check_both_sides(settings.early_stopping is not True)
         tail, (trained, _) = None, series_with_truth(table, None, **sizes)
-    validation.warn_of_idle_series(names, trained, **sizes)
+    warn_of_idle_series(names, trained, **sizes)
     return tail
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer import validation
 from skinformer.ensemble.fitting import FitRows
 from skinformer.selection import FARTHEST, SMALL, mean_errors, shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
+from skinformer.validation.parameters import warn_of_better_naive
 
 __all__ = ["compare_with_naive", "some_of_tail"]
 
@@ -72,7 +72,7 @@ def compare_with_naive(forecast: Float32Array, origins: IntArray, rows: FitRows)
     if excess[0] * shrinkage(n_forecasts, _DOUBT) > _MARGIN and min(excess) > 0:
         n_rows = int(np.median(np.diff(timeline.first_row)))
         worse = float(np.expm1(excess[0]))
-        validation.warn_of_better_naive(worse, season, seq_len=rows.sizes.seq_len, n_rows=n_rows)
+        warn_of_better_naive(worse, season, seq_len=rows.sizes.seq_len, n_rows=n_rows)
 
 
 def _windows(timeline: Timeline, origins: IntArray, pred_len: int, n_targets: int) -> _Windows:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from skinformer import validation
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.member import RIDGES, Member
 from skinformer.ensemble.settings import FitSettings
@@ -25,6 +24,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
+from skinformer.validation.parameters import check_same_weights
 
 __all__ = [
     "Ridges",
@@ -116,7 +116,7 @@ def start_module(
             {name: x for name, x in each.state_dict().items() if not name.startswith("path.")}
             for each in (earlier, module)
         )
-        validation.check_same_weights(weights, own)
+        check_same_weights(weights, own)
         module.load_state_dict(module.state_dict() | weights)
     return module
 

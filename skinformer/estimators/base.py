@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer import ranks, validation
+from skinformer import ranks
 from skinformer.ensemble.building import model_sizes
 from skinformer.ensemble.classical import for_rows
 from skinformer.ensemble.fitting import (
@@ -39,7 +39,7 @@ from skinformer.intervals.calibration import Calibration
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
-from skinformer.reading.labels import NumberReader, TruthReader
+from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.ridge.linear_fit import LinearFits
@@ -58,11 +58,27 @@ from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.timeline.windows import Origins
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
+from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
+from skinformer.validation.index import check_same_index
+from skinformer.validation.parameters import (
+    CONSTRAINTS,
+    check_same_on_ranks,
+    part_constraint,
+    warn_of_idle_network,
+)
+from skinformer.validation.rows import check_after_context, check_follows
+from skinformer.validation.truth import (
+    check_any_truth,
+    score_weight,
+    warn_of_other_unit,
+    warn_of_outliers,
+)
 
 __all__ = ["BaseInformer"]
 
@@ -70,15 +86,15 @@ __all__ = ["BaseInformer"]
 class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
-    _parameter_constraints = validation.CONSTRAINTS | {
-        name: validation.part_constraint(part, part.named) for name, part in PARTS.items()
+    _parameter_constraints = CONSTRAINTS | {
+        name: part_constraint(part, part.named) for name, part in PARTS.items()
     }
 
     def _make_head(self) -> Head:
         """Say what the outputs of the network mean."""
         raise NotImplementedError
 
-    def _make_reader(self, X: Any, y: Any) -> TruthReader:  # noqa: ARG002
+    def _make_reader(self, X: Any, y: Any) -> NumberReader:  # noqa: ARG002
         """Say how truths are read."""
         return NumberReader()
 
@@ -188,7 +204,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             after the history, before it or off its steps, or if values that a later block needs
             are missing and were held.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         values = self._points(self._asked_rows(X))
         return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
 
@@ -203,7 +219,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _asked_rows(self, X: Any) -> RequestedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, self._read_prediction(X)
-        validation.check_after_context(table, self.timeline_, self.timeline_.forecast_from)
+        check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.wild)
         return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
@@ -218,22 +234,27 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Warn of the outliers of rows, if there are any: names the first one."""
         if outliers:
             row, j, value = outliers[0]
-            names, roles, i = self.series_, self.roles_, table.series[row]
-            validation.warn_of_outliers(
+            i = table.series[row]
+            warn_of_outliers(
                 len(outliers),
-                (*roles.targets, *roles.past, *roles.known)[j - len(table.columns)],
                 value,
-                table.clock.labels(table.steps[[row]])[0],
-                None if names is None else names[i],
+                *self._named(table, outliers[0]),
                 usual=(usual.low[i, j], usual.high[i, j]),
                 missing=j < table.n_targets,
             )
         return table
 
+    def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
+        """Give the name of a column, and when and in which series something is there."""
+        names, roles, i = self.series_, self.roles_, table.series[place.row]
+        column = (*roles.targets, *roles.past, *roles.known)[place.column - len(table.columns)]
+        label = str(table.clock.labels(table.steps[[place.row]])[0])
+        return column, label if names is None else f"{label} of series {names[i]!r}"
+
     def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
-            validation.check_horizon(horizon)
+            check_horizon(horizon)
         forecaster, sizes = self._forecaster, self.sizes_
         if X is None:
             observed, place = nothing_observed(self.timeline_), after_history(self.timeline_)
@@ -242,7 +263,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         else:
             table = self._read_prediction(X)
             table, observed = without_early(table, forecaster.observe(table), self.timeline_)
-            validation.check_after_context(table, self.timeline_, self.timeline_.first_step)
+            check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
             observed = without_later(observed.without(table.wild), place, sizes)
@@ -274,15 +295,15 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         float
             The higher, the better; `InformerRegressor` gives the R².
         """
-        validation.check_fitted(self)
-        validation.check_same_index(X, sample_weight, "sample_weight")
+        check_fitted(self)
+        check_same_index(X, sample_weight, "sample_weight")
         reader = self.reader_
         rows = X if y is not None else reader.rows(X, unseen=-1.0)
         truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
         forecast = self._points(self._asked_rows(X))
         present = ~np.isnan(truth).any(axis=1)
-        validation.check_any_truth(int(present.sum()))
-        weight = validation.score_weight(sample_weight, len(truth))
+        check_any_truth(int(present.sum()))
+        weight = score_weight(sample_weight, len(truth))
         weight = None if weight is None else weight[present]
         return self.head_.score(truth[present], forecast[present], weight)
 
@@ -307,7 +328,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         ValueError
             If rows are missing between the history and X, or within X.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         reader = self.reader_
         table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
         judged = self._usual_.judge(reader.spread(table), self.timeline_, self.scaler_)
@@ -316,13 +337,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
-        validation.check_follows(table.steps, table.clock, expected, self.timeline_.clock)
+        check_follows(table.steps, table.clock, expected, self.timeline_.clock)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.after(table.columns, first_row)
         self.__dict__.update(scaler_=scaler, timeline_=timeline, _usual_=judged[1])
         return self
 
-    @validation.with_horizon
+    @with_horizon
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:
         """
         Make rows for the steps after the history: fill in what is known, then `predict`.
@@ -337,9 +358,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         DataFrame of shape (horizon, n_features)
             X's columns in their order, all missing, with the timestamps to come.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         if horizon is not None:
-            validation.check_horizon(horizon)
+            check_horizon(horizon)
         steps = int(self.sizes_.pred_len if horizon is None else horizon)
         end, n_series = self.timeline_.end_step, self.timeline_.n_series
         labels = self.timeline_.clock.labels((end[:, None] + np.arange(steps)).ravel())
@@ -360,7 +381,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         if missing is not None:
             self._forecaster.fill_missing(missing)
         if not self.trust_ and (idle := changed_network(self)):
-            validation.warn_of_idle_network(idle, trained=len(self.history_) > 0)
+            warn_of_idle_network(idle, trained=len(self.history_) > 0)
         self.fit_times_ = times_so_far()
         tasks.end_fit()
 
@@ -381,9 +402,11 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform not in (None, "auto")  # the user knows it
-        found = find_usual(
-            self.reader_.spread(table), targets=self.head_.in_units and not known_range
-        )
+        targets = self.head_.in_units and not known_range
+        table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
+        for change in changes[:1]:
+            warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
+        found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
@@ -408,7 +431,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     ) -> None:
         """Build the module and train it."""
         if ranks.size() > 1:
-            validation.check_same_on_ranks(ranks.from_all(fingerprint(self)))
+            check_same_on_ranks(ranks.from_all(fingerprint(self)))
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         seed = ranks.from_first(lambda: drawn)
         timeline, sizes = self.timeline_, self.sizes_

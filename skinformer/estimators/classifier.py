@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
 from skinformer.estimators.parts import PARTS, Attention, Block, MemorySaving
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.timeline.arrays import AnyArray, Float64Array
+from skinformer.validation.arguments import check_fitted, with_horizon
+from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS, part_constraint
 
 __all__ = ["InformerClassifier"]
 
@@ -230,8 +231,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     #: Labels have no scale that could be transformed.
     target_transform = None
 
-    _parameter_constraints = validation.CLASSIFIER_CONSTRAINTS | {
-        name: validation.part_constraint(part, part.named) for name, part in PARTS.items()
+    _parameter_constraints = CLASSIFIER_CONSTRAINTS | {
+        name: part_constraint(part, part.named) for name, part in PARTS.items()
     }
 
     def __init__(
@@ -347,7 +348,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     @property
     def temperature_(self) -> float:
         """What logits are divided by."""
-        validation.check_fitted(self)
+        check_fitted(self)
         return self.ensemble_.temperature
 
     def predict(self, X: Any) -> AnyArray:
@@ -390,7 +391,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         ndarray of float64, shape (n_samples, n_classes), or a list of them
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         return self._parts(self._outputs(X))
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -410,7 +411,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         parts = self.predict_proba(X)
         return [np.log(part) for part in parts] if isinstance(parts, list) else np.log(parts)
 
-    @validation.with_horizon
+    @with_horizon
     def forecast(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the likeliest class of the steps after the history.
@@ -438,7 +439,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         values, index = self._ahead(X, horizon)
         return self.reader_.frame(self.head_.likeliest(values), index, self.roles_.target_labels)
 
-    @validation.with_horizon
+    @with_horizon
     def forecast_proba(self, X: Any = None, horizon: int | None = None) -> pd.DataFrame:
         """
         Forecast the probabilities of classes of the steps after the history.
@@ -490,7 +491,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return frame
 
     def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
-        validation.check_fitted(self)
+        check_fitted(self)
         asked = self._asked_ahead(X, horizon)
         return self._forecaster.forecast(asked), asked.labels
 

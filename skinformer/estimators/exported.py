@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from skinformer import validation
 from skinformer.estimators.state import FittedState
+from skinformer.validation.arguments import check_fitted
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -24,7 +24,7 @@ class ExportMixin(FittedState):
         """What an exported graph takes; `skinformer.serving.window_inputs` makes it of rows."""
         from skinformer.estimators.exporting import signature_of
 
-        validation.check_fitted(self)
+        check_fitted(self)
         return signature_of(self)
 
     def export_program(self) -> ExportedProgram:
@@ -63,7 +63,7 @@ class ExportMixin(FittedState):
         """
         from skinformer.estimators.exporting import export_program
 
-        validation.check_fitted(self)
+        check_fitted(self)
         return export_program(self)
 
     def export_onnx(self: Any, path: str | os.PathLike[str]) -> None:
@@ -102,5 +102,5 @@ class ExportMixin(FittedState):
         """
         from skinformer.estimators.exporting import export_onnx
 
-        validation.check_fitted(self)
+        check_fitted(self)
         export_onnx(self, path)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer import validation
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.members import module_of
@@ -22,6 +21,12 @@ from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.scaling import Scaler
+from skinformer.validation.files import (
+    check_exported_forecasters,
+    check_exported_head,
+    check_exported_scale,
+    check_exporter,
+)
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -99,11 +104,11 @@ def served_module(model: FittedState) -> ServedForecast:
 
 
 def _check(model: FittedState) -> None:
-    validation.check_exported_head(model, model.head_)
+    check_exported_head(model, model.head_)
     members = model.ensemble_.members.items()
     others = [name for name, member in members if not member.exportable]
-    validation.check_exported_forecasters(others)
-    validation.check_exported_scale(model.scaler_.targets)
+    check_exported_forecasters(others)
+    check_exported_scale(model.scaler_.targets)
 
 
 def _units(scaler: Scaler, n_targets: int) -> Units:
@@ -161,7 +166,7 @@ def export_program(model: FittedState) -> ExportedProgram:
 def export_onnx(model: FittedState, path: str | os.PathLike[str]) -> None:
     """Write the module of a model as ONNX; see `InformerRegressor.export_onnx`."""
     _check(model)  # before what can be installed: that would not help
-    validation.check_exporter()
+    check_exporter()
     program = torch.onnx.export(
         export_program(model),
         dynamo=True,

@@ -9,11 +9,19 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer import validation
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.validation.arguments import (
+    check_count,
+    check_coverage,
+    check_fitted,
+    check_range_levels,
+    check_ranges,
+    requested_levels,
+    with_horizon,
+)
 
 __all__ = ["IntervalsMixin", "names_with_levels"]
 
@@ -24,12 +32,12 @@ class IntervalsMixin(FittedState):
     @property
     def intervals_(self) -> Intervals | None:
         """How far forecasts are off, found when it is first asked for; None for too few rows."""
-        validation.check_fitted(self)
+        check_fitted(self)
         if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
             self._intervals_ = self.calibration_.intervals(self._forecaster)
         return self._intervals_
 
-    @validation.with_horizon
+    @with_horizon
     def forecast(
         self,
         X: Any = None,
@@ -67,8 +75,8 @@ class IntervalsMixin(FittedState):
             If a column known ahead lacks a value at one of the steps, or if the rows of the fit
             were too few for ranges.
         """
-        validation.check_fitted(self)
-        wanted = validation.check_range_levels(coverage, levels)
+        check_fitted(self)
+        wanted = check_range_levels(coverage, levels)
         asked = self._asked_ahead(X, horizon)
         values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
         names = self.roles_.target_labels
@@ -119,7 +127,7 @@ class IntervalsMixin(FittedState):
         >>> low.shape, bool((low < high).all())
         ((20,), True)
         """
-        tail = (1 - validation.check_coverage(coverage)) / 2
+        tail = (1 - check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
     def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
@@ -156,8 +164,8 @@ class IntervalsMixin(FittedState):
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
         """
-        validation.check_fitted(self)
-        wanted = validation.asked_levels(levels, getattr(self.head_, "levels", None))
+        check_fitted(self)
+        wanted = requested_levels(levels, getattr(self.head_, "levels", None))
         quantiles = self._with_quantiles(self._asked_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
@@ -213,8 +221,8 @@ class IntervalsMixin(FittedState):
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())
         ((6, 100), True)
         """
-        n = validation.check_count("n", n, "it counts the paths that are drawn")
-        validation.check_fitted(self)
+        n = check_count("n", n, "it counts the paths that are drawn")
+        check_fitted(self)
         asked = self._asked_ahead(X, horizon)
         found, outputs = self._sized(asked)
         random = check_random_state(random_state)
@@ -238,7 +246,7 @@ class IntervalsMixin(FittedState):
         return found.forecasts(head, outputs, levels, scaler, series)
 
     def _sized(self, asked: RequestedSteps) -> tuple[Intervals, Float64Array]:
-        found = validation.check_ranges(self.intervals_)
+        found = check_ranges(self.intervals_)
         forecaster = IntervalForecaster.of(self._forecaster, found, asked.observed)
         return found, forecaster.forecast(asked)
 

@@ -83,6 +83,7 @@ LIMITS: dict[str, str] = {
     "Usual.reach": "[n_series n_columns] 0..inf",
     "Usual.season": "1..1e6",
     "Usual.pending": "[n_series n_columns 2] -inf..inf nan",
+    "Usual.leaps": "[n_series n_columns Phases 3] -inf..inf",
     # what columns are
     "Roles.targets": "[n_labels]",
     "Roles.past": "[n_past]",
@@ -330,6 +331,7 @@ def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
 RULES: dict[str, Rule] = {
     "ModelSizes.calendar_fields": lambda names, _: set(names) <= set(FIELDS),
     "Timeline": _rows_agree,
+    "Scaler": lambda scaler, _: (np.abs(scaler.mean) <= 1e15 * scaler.scale).all(),
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
     "SharedRidges": _ridges_agree,

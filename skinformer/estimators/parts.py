@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from skinformer import validation
 from skinformer.estimators.bases import SetsAtOnce
+from skinformer.validation.parameters import (
+    ATTENTION_CONSTRAINTS,
+    BLOCK_CONSTRAINTS,
+    MEMORY_SAVING_CONSTRAINTS,
+    check_part_name,
+)
 
 __all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
 
@@ -105,7 +110,7 @@ class Block(Part):
             },
         }
     )
-    _parameter_constraints = validation.BLOCK_CONSTRAINTS
+    _parameter_constraints = BLOCK_CONSTRAINTS
 
     def __init__(
         self,
@@ -157,7 +162,7 @@ class Attention(Part):
             for kind in ("auto", "probsparse", "dense")
         }
     )
-    _parameter_constraints = validation.ATTENTION_CONSTRAINTS
+    _parameter_constraints = ATTENTION_CONSTRAINTS
 
     def __init__(
         self, *, encoder: str = "auto", decoder: str = "dense", factor: float = 5.0
@@ -191,7 +196,7 @@ class MemorySaving(Part):
     """
 
     named = MappingProxyType({None: {}})
-    _parameter_constraints = validation.MEMORY_SAVING_CONSTRAINTS
+    _parameter_constraints = MEMORY_SAVING_CONSTRAINTS
 
     def __init__(
         self, *, micro_batch_size: int | None = None, gradient_checkpointing: bool = False
@@ -238,6 +243,6 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
         value = params.get(name, getattr(estimator, name))
         nested = any(key.startswith(f"{name}__") for key in params)
         if nested and not isinstance(value, part):
-            validation.check_part_name(name, value, part.named)
+            check_part_name(name, value, part.named)
             opened[name] = part(**part.named[value])
     return opened

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import estimator_html_repr
 
-from skinformer import validation
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.parts import Attention, Block, MemorySaving
-from skinformer.estimators.picture import forecast_picture
+from skinformer.notebook import forecast_picture
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.arguments import check_levels
 
 __all__ = ["InformerRegressor"]
 
@@ -367,7 +367,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     def _make_head(self) -> Head:
         if isinstance(self.loss, str | Real):
             return PointHead(self.loss)
-        return QuantileHead(tuple(sorted(validation.check_levels(self.loss, name="loss").tolist())))
+        return QuantileHead(tuple(sorted(check_levels(self.loss, name="loss").tolist())))
 
     def _points(self, asked: RequestedSteps) -> Float64Array:
         return self._with_quantiles(asked, np.empty(0))[..., 0]

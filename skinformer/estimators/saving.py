@@ -12,7 +12,6 @@ import sklearn
 import torch
 
 import skinformer
-from skinformer import validation
 from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.plain import FILES, check_content
 from skinformer.estimators.state import FittedState
@@ -24,6 +23,13 @@ from skinformer.persistence import (
     write_content,
 )
 from skinformer.rolling.future import nothing_observed
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.files import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+    refuse_to_save_extremes,
+)
 
 __all__ = ["save"]
 
@@ -33,9 +39,9 @@ _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 
 def save(model: FittedState, path: str | os.PathLike[str], *, history: str) -> None:
     """Write a fitted model to a file; see `InformerRegressor.save`."""
-    validation.check_fitted(model)
-    validation.check_saved_history(history)
-    validation.check_own_class(model)
+    check_fitted(model)
+    check_saved_history(history)
+    check_own_class(model)
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -50,9 +56,9 @@ def save(model: FittedState, path: str | os.PathLike[str], *, history: str) -> N
         tree, arrays = FILES.encode(content)
         check_content(tree, arrays)  # a file that `load` refuses would be a model lost
     except NotPlainError as error:
-        validation.refuse_to_save(error.place, error.value)
+        refuse_to_save(error.place, error.value)
     except ModelFileError as error:
-        validation.refuse_to_save_extremes(error)
+        refuse_to_save_extremes(error)
     write_content(path, Content(tree, arrays))
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import torch
 
-from skinformer import validation
 from skinformer.ensemble.head import ClassHead, Head
 from skinformer.ensemble.settings import FitSettings, NetworkSettings
 from skinformer.estimators.parameters import Parameters
@@ -16,6 +15,19 @@ from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
+from skinformer.validation.parameters import (
+    check_base,
+    check_calendar,
+    check_device,
+    check_dropout,
+    check_embeddings,
+    check_heads,
+    check_label_len,
+    check_micro_batches,
+    check_resumable,
+    check_target,
+    check_target_transform,
+)
 
 __all__ = [
     "as_stopping",
@@ -63,20 +75,20 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
     head: what the outputs of the network mean.
     """
-    validation.check_label_len(estimator.label_len, estimator.seq_len)
-    validation.check_heads(estimator.d_model, estimator.n_heads)
-    validation.check_dropout(estimator.dropout)
-    validation.check_target(estimator.target)
-    validation.check_target_transform(estimator.target_transform)
-    validation.check_device(estimator.device)
-    validation.check_calendar("calendar", estimator.calendar, list(FIELDS))
-    validation.check_embeddings(estimator.embeddings)
-    validation.check_resumable(estimator.checkpoint, estimator.random_state)
+    check_label_len(estimator.label_len, estimator.seq_len)
+    check_heads(estimator.d_model, estimator.n_heads)
+    check_dropout(estimator.dropout)
+    check_target(estimator.target)
+    check_target_transform(estimator.target_transform)
+    check_device(estimator.device)
+    check_calendar("calendar", estimator.calendar, list(FIELDS))
+    check_embeddings(estimator.embeddings)
+    check_resumable(estimator.checkpoint, estimator.random_state)
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    validation.check_micro_batches(micro, estimator.batch_size)
+    check_micro_batches(micro, estimator.batch_size)
     classifies = isinstance(head, ClassHead)
-    validation.check_base(estimator.base, classifies=classifies)
+    check_base(estimator.base, classifies=classifies)
     linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs
     joins = linear_path and head.on_path
     device = resolve_device(estimator.device)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from skinformer.ensemble.ensemble import Ensemble
     from skinformer.ensemble.head import Head
     from skinformer.intervals.calibration import Calibration
-    from skinformer.reading.labels import TruthReader
+    from skinformer.reading.labels import NumberReader
     from skinformer.rolling.forecaster import StepForecaster
     from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
@@ -37,7 +37,7 @@ class FittedState(Parameters):
     attention_: str
     precision_: str
     head_: Head
-    reader_: TruthReader
+    reader_: NumberReader
     ensemble_: Ensemble
     calibration_: Calibration
     fit_times_: pd.DataFrame

@@ -17,7 +17,6 @@ import pandas as pd
 import torch
 from sklearn.base import clone
 
-from skinformer import validation
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import cut_windows
@@ -40,6 +39,12 @@ from skinformer.timeline.target_scale import (
 )
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between, window_rows
+from skinformer.validation.truth import (
+    check_increasing,
+    check_inverse,
+    check_positive,
+    raise_unfit_transform,
+)
 
 __all__ = ["fit_scale", "smeared"]
 
@@ -88,7 +93,7 @@ def fit_scale(
         n_steps=settings.pred_len,
     )
     if wanted == "log":
-        validation.check_positive(least, positive, roles.targets, names)
+        check_positive(least, positive, roles.targets, names)
         return make(targets=limited(plain.with_logs(positive)))
     if wanted is not None and wanted != "auto":
         shapes = [
@@ -122,12 +127,12 @@ def _fit_transformer(
         out = apply(fitted.transform, distinct)
         back = apply(fitted.inverse_transform, out)
     except ValueError as error:
-        validation.raise_unfit_transform(transformer, target, distinct, error)
+        raise_unfit_transform(transformer, target, distinct, error)
     lost = float(np.abs(back - distinct).max())
     reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
-    validation.check_inverse(transformer, target, lost, reach)
+    check_inverse(transformer, target, lost, reach)
     if not head.on_path:
-        validation.check_increasing(transformer, target, bool((np.diff(out) >= 0).all()))
+        check_increasing(transformer, target, bool((np.diff(out) >= 0).all()))
     return FittedTransformer(fitted, float(out.min()), float(out.max()))
 
 

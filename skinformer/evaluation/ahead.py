@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from skinformer import validation
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
-
-__all__ = ["CallingModel", "ForecastingModel", "PredictingModel", "take_apart"]
+from skinformer.validation.evaluation import raise_no_ranges
 
 _NONE = np.empty(0)
 
@@ -32,7 +30,7 @@ class PredictingModel:
     def __init__(self, estimator: Any, levels: Float64Array = _NONE) -> None:
         self.estimator, self.levels = estimator, levels
         if len(levels) and not hasattr(estimator, "predict_quantiles"):
-            validation.raise_no_ranges(estimator, "predict_quantiles")
+            raise_no_ranges(estimator, "predict_quantiles")
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series forecasts hold in memory: all from first to stop."""
@@ -110,7 +108,12 @@ class ForecastingModel:
     def check_origins(self, rows: IntArray) -> None:
         """Raise if the model has seen a row to be forecast, from the first origins of series on."""
         labels = self._index.get_level_values(-1)[rows]
-        validation.check_after_training(self._steps[rows], self._end[rows], labels)
+        seen = labels[self._steps[rows] < self._end[rows]]
+        if len(seen):
+            raise ValueError(
+                f"The first origin, {seen[0]}, lies in the training rows. Pass rows after them, or "
+                "a later start."
+            )
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""

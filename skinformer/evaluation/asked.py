@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.seen import SeenWindow, WindowModel, WindowRecorder
 from skinformer.rolling.blocks import RequestedSteps, block_starts
 from skinformer.timeline.arrays import Float64Array, IntArray
-
-__all__ = ["AskedForecasts", "ask", "asked_steps", "labels_of", "seen_windows"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.index import time_labels
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,12 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, InformerRegressor):
-        validation.raise_not_explained(model)
+        raise TypeError(
+            f"{type(model).__name__} cannot be explained: contributions are read off the windows "
+            "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a "
+            "Pipeline or search that ends in one; scikit-learn's permutation_importance takes any "
+            "estimator."
+        )
     X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     head = model.head_
@@ -100,7 +104,7 @@ def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[A
 
     X comes back as the model sees it, behind the fitted steps before it.
     """
-    validation.check_fitted(model)
+    check_fitted(model)
     if X is None:
         return None, model._asked_ahead(None, None)
     for transformer in transformers:
@@ -126,7 +130,7 @@ def labels_of(model: BaseInformer, X: Any, steps: RequestedSteps) -> dict[str, p
     index = steps.labels if X is None else getattr(X, "index", None)
     if not isinstance(index, pd.Index):
         return {"time": steps.clock.labels(steps.steps)}
-    time, series = validation.time_labels(index)
+    time, series = time_labels(index)
     if model.series_ is None or series is None:
         return {"time": time}
     return {"time": time, "series": series}

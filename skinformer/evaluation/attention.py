@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.asked import asked_steps, labels_of, seen_windows
@@ -18,8 +17,8 @@ from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
-
-__all__ = ["AttentionMap", "attention_maps", "attention_summary"]
+from skinformer.validation.evaluation import check_attention_maps
+from skinformer.validation.warning import warn_user
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +156,10 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     """
     transformers, model = take_apart(estimator)
     if not isinstance(model, BaseInformer):
-        validation.raise_no_network(model)
+        raise TypeError(
+            f"{type(model).__name__} has no attention to show. Pass a fitted InformerRegressor or "
+            "InformerClassifier, or a Pipeline or search that ends in one."
+        )
     X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     recorder.forecast(steps)
@@ -166,7 +168,12 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     shares = network.shares.mean(axis=(1, 2))
     silent = int((shares[window] == 0).sum())
     if silent:
-        validation.warn_of_silent_network(silent, len(window), spread=len(model.head_.outputs) > 0)
+        but = " but for how far quantiles lie apart" if model.head_.outputs else ""
+        warn_user(
+            f"the network has no share in {silent} of {len(window)} forecasts{but}: others make "
+            "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
+            "it; with base=None it forecasts alone."
+        )
     series = labels_of(model, X, steps).get("series")
     first = np.unique(window, return_index=True)[1]
     names = [None if series is None else series[row] for row in first]
@@ -253,7 +260,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     1     2      1.0        0.5       1.0
     """
     maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    validation.check_attention_maps(maps, AttentionMap)
+    check_attention_maps(maps, AttentionMap)
     parts = []
     for each in maps:
         n_heads = len(each.weights)

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import delayed
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
-from skinformer import validation
-from skinformer.evaluation.ahead import (
-    CallingModel,
-    ForecastingModel,
-    PredictingModel,
-    take_apart,
-)
+from skinformer.evaluation.ahead import CallingModel, ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.folds import Fold, refit_folds, shared
 from skinformer.evaluation.origins import OriginsModel, after_updates
@@ -28,8 +22,20 @@ from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
-
-__all__ = ["backtest"]
+from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
+from skinformer.validation.columns import (
+    check_finite,
+    check_some_columns,
+    check_target_exists,
+    numeric_column,
+)
+from skinformer.validation.evaluation import (
+    check_ahead,
+    find_start,
+    labelled_rows,
+)
+from skinformer.validation.index import check_distinct, check_same_index, time_labels
+from skinformer.validation.truth import check_same_length, check_target_count
 
 
 def backtest(
@@ -135,7 +141,7 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    asked = validation.check_range_levels(coverage, levels)
+    asked = check_range_levels(coverage, levels)
     asked = np.empty(0) if asked is None else asked
     options: dict[str, Any] = {
         "horizon": horizon,
@@ -144,7 +150,7 @@ def backtest(
         "levels": asked,
     }
     if refit is not False:
-        every = 1 if refit is True else validation.check_row_count("refit", refit)
+        every = 1 if refit is True else check_row_count("refit", refit)
         horizon = _horizon(estimator, horizon)
         options |= {"horizon": horizon, "step": _step(step, horizon)}
         folds = refit_folds(X, y, start, every=every, horizon=horizon, step=options["step"])
@@ -154,13 +160,11 @@ def backtest(
 
 def _horizon(estimator: Any, horizon: int | None) -> int:
     last = take_apart(estimator)[1]
-    return validation.check_row_count(
-        "horizon", _fitted_horizon(last) if horizon is None else horizon
-    )
+    return check_row_count("horizon", _fitted_horizon(last) if horizon is None else horizon)
 
 
 def _step(step: int | None, horizon: int) -> int:
-    return validation.check_row_count("step", horizon if step is None else step)
+    return check_row_count("step", horizon if step is None else step)
 
 
 def _of_fitted(
@@ -177,14 +181,23 @@ def _of_fitted(
     verbose: int = 0,
 ) -> pd.DataFrame:
     """Forecast from all origins by one fitted estimator."""
-    validation.check_forecasts(estimator)
+    _check_forecasts(estimator)
     transformers, last = take_apart(estimator)
     roles: Roles | None = getattr(last, "roles_", None)
     horizon = _horizon(estimator, horizon)
     step = _step(step, horizon)
-    X = validation.labelled_rows(X, _row_after(last))
+    X = labelled_rows(X, _row_after(last))
     targets = _known_targets(roles, estimator, X)
-    validation.check_truth_reaches(roles, targets, y)
+    if roles is not None and roles.mode == "features":
+        raise ValueError(
+            "estimator was fitted on features alone, so the truth before an origin does not reach "
+            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
+        )
+    if y is None and not targets:
+        raise ValueError(
+            "y=None needs an estimator that knows its target, such as InformerRegressor("
+            "target='load'). Pass the truth, such as y=X['load']."
+        )
     truth = _read_truth(targets, X, y)
     rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
     first = rows.first_origins(start)
@@ -204,10 +217,27 @@ def _of_fitted(
         parts = _forecast_quickly(quick, rows, origins, horizon, levels)
         origins = [_without(origin, quick.after_truth, rows.ends[1:]) for origin in origins]
     origins = [origin for origin in origins if (origin < rows.ends[1:]).any()]
-    calls = [delayed(_listed)(forecaster, rows, origin, horizon) for origin in origins]
+    calls = [delayed(_forecast_origins)(forecaster, rows, origin, horizon) for origin in origins]
     for part in shared(calls, n_jobs=n_jobs, verbose=verbose, what="origins"):
         parts += part
     return _as_table(rows, levels, *(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _check_forecasts(estimator: Any) -> None:
+    """Raise if an estimator is not fitted, forecasts classes, or is none and no function either."""
+    if hasattr(estimator, "fit") and is_classifier(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} forecasts classes, and backtest measures numbers. Pass it "
+            "to cross_val_score(estimator, X, y, cv=PanelTimeSeriesSplit(), "
+            "scoring='neg_log_loss'), which fits it to the rows before each test."
+        )
+    if hasattr(estimator, "fit"):
+        check_fitted(estimator)
+    elif not callable(estimator):
+        raise TypeError(
+            f"estimator={estimator!r} must be a fitted regressor, or a function of the rows before "
+            "an origin and of those to forecast."
+        )
 
 
 def _forecast_quickly(
@@ -229,7 +259,7 @@ def _forecast_quickly(
     if not len(starts):
         return []
     forecast = quick.forecast(starts, steps, levels)
-    validation.check_target_count(forecast.shape[1], rows.truth.shape[1])
+    check_target_count(forecast.shape[1], rows.truth.shape[1])
     return [(origins_between(starts, starts + steps - 1), np.repeat(starts, steps), forecast)]
 
 
@@ -237,12 +267,6 @@ def _without(origin: IntArray, done: BoolArray, ends: IntArray) -> IntArray:
     """Leave out the origins that are done."""
     inside = np.minimum(origin, len(done) - 1)
     return np.where((origin < ends) & done[inside], ends, origin)
-
-
-def _listed(
-    forecaster: Any, rows: _SortedRows, origin: IntArray, horizon: int
-) -> list[tuple[IntArray, IntArray, Float64Array]]:
-    return list(_forecast_origins(forecaster, rows, origin, horizon))
 
 
 def _with_refits(
@@ -292,7 +316,7 @@ class _SortedRows:
         """Find each series' first row that is not before `start`; its end if there is none."""
         if start is None:
             return self.ends[:-1]
-        early = self.time < validation.find_start(self.time, start)
+        early = self.time < find_start(self.time, start)
         return self.ends[:-1] + np.bincount(self.series[early], minlength=len(self.ends) - 1)
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
@@ -329,22 +353,27 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
     if y is None:
         for target in targets:
-            validation.check_target_exists(target, list(X.columns), named=True)
-            column = validation.numeric_column(X[target], target)
-            validation.check_finite(column, f"X (column {target!r})", nan=None)
+            check_target_exists(target, list(X.columns), named=True)
+            column = numeric_column(X[target], target)
+            check_finite(column, f"X (column {target!r})", nan=None)
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
     truth = read_truth(y)
-    validation.check_same_length(X, truth.values)
-    validation.check_same_index(X, y)
+    check_same_length(X, truth.values)
+    check_same_index(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
     if truth.named and truth.index is not None:  # other libraries call a Series without a name ""
         names = list(truth.names)
     if targets:
-        validation.check_target_count(len(targets), n_columns)
-        validation.check_truth_names(names, targets, list(X.columns))
+        check_target_count(len(targets), n_columns)
+        if list(names) != targets and set(names) <= set(X.columns):
+            fix = f"X[{targets!r}]" if set(targets) <= set(X.columns) else "their truth"
+            raise ValueError(
+                f"y holds {list(names)!r}, but the estimator forecasts {targets!r}: they would be "
+                f"compared with one another. Pass y={fix}."
+            )
     return pd.DataFrame(truth.values, index=X.index).set_axis(
         pd.Index(names, tupleize_cols=False), axis=1
     )
@@ -353,7 +382,7 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
 def _hidden(roles: Roles | None, X: pd.DataFrame, targets: Any, known_future: Any) -> list[int]:
     """Find the columns of X that are not known ahead."""
     names = list(X.columns)
-    given = validation.check_ahead(known_future, names, list(targets))
+    given = check_ahead(known_future, names, list(targets))
     given += [] if roles is None else list(roles.known)
     known = find_known(names, given, list(targets))
     return [j for j, name in enumerate(names) if name not in known]
@@ -361,13 +390,13 @@ def _hidden(roles: Roles | None, X: pd.DataFrame, targets: Any, known_future: An
 
 def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRows:
     """Bring the rows of each series together in time, hidden columns as floating-point numbers."""
-    validation.check_some_columns(X.shape[1], "X")
-    time, labels = validation.time_labels(X.index)
-    validation.check_distinct(time, labels)
+    check_some_columns(X.shape[1], "X")
+    time, labels = time_labels(X.index)
+    check_distinct(time, labels)
     rows = sort_rows(time, labels, len(X))
     columns = {j: X.iloc[:, j] for j in range(X.shape[1])}
     for j in hidden:
-        column = validation.numeric_column(columns[j], X.columns[j])
+        column = numeric_column(columns[j], X.columns[j])
         columns[j] = pd.Series(column.astype(np.float64), index=X.index)
     frame = pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
     return _SortedRows(
@@ -394,11 +423,12 @@ def _forecast_origins(
     rows: _SortedRows,
     origin: IntArray,
     horizon: int,
-) -> Iterator[tuple[IntArray, IntArray, Float64Array]]:
+) -> list[tuple[IntArray, IntArray, Float64Array]]:
     """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
     begun = np.flatnonzero(origin < rows.ends[1:])
     first, stop = rows.ends[begun], np.minimum(origin[begun] + horizon, rows.ends[begun + 1])
     batch = np.cumsum(forecaster.sizes(first, stop)) // _ROWS_AT_ONCE
+    found = []
     for number in np.unique(batch):
         chosen = batch == number
         lengths = (stop - first)[chosen]
@@ -406,16 +436,13 @@ def _forecast_origins(
         start = np.repeat(origin[begun][chosen], lengths)
         ahead = shown >= start
         forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
-        validation.check_target_count(forecast.shape[1], rows.truth.shape[1])
-        yield shown[ahead], start[ahead], forecast
+        check_target_count(forecast.shape[1], rows.truth.shape[1])
+        found.append((shown[ahead], start[ahead], forecast))
+    return found
 
 
 def _as_table(
-    rows: _SortedRows,
-    levels: Float64Array,
-    row: IntArray,
-    origin: IntArray,
-    forecast: Float64Array,
+    rows: _SortedRows, levels: Float64Array, row: IntArray, origin: IntArray, forecast: Float64Array
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     n_targets = forecast.shape[1]

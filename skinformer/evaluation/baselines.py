@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from skinformer import validation
 from skinformer.reading.columns import read_rows
 from skinformer.reading.pickling import PlainPickles
 from skinformer.reading.places import group_rows
 from skinformer.reading.targets import find_known, find_targets, read_truth
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = ["SeasonalNaive"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.index import check_same_index
+from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
+from skinformer.validation.truth import check_same_length, check_some_truth, warn_of_last_column
 
 
 class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
@@ -58,7 +59,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     array([2., 3., 2.])
     """
 
-    _parameter_constraints = validation.SEASONAL_NAIVE_CONSTRAINTS
+    _parameter_constraints = SEASONAL_NAIVE_CONSTRAINTS
 
     def __init__(self, season: int = 1, target: Any = None) -> None:
         self.season = season
@@ -98,17 +99,17 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         if truth is None and self.target is None:
             known = find_known(rows.names, (), targets)
             others = [name for name in rows.names if name not in (*targets, *known)]
-            validation.warn_of_last_column(targets[0], others, named=rows.named)
+            warn_of_last_column(targets[0], others, named=rows.named)
         self.targets_ = [rows.names.index(name) for name in targets]
         self._one_dimensional = not isinstance(self.target, list)
         if truth is not None:
-            validation.check_same_length(X, truth.values)
-            validation.check_same_index(X, y)
+            check_same_length(X, truth.values)
+            check_same_index(X, y)
             self._one_dimensional = truth.one_dimensional
         values = rows.values[:, self.targets_].astype(np.float64)
         if truth is not None and not self.targets_:
             values = truth.values
-        validation.check_some_truth(values)
+        check_some_truth(values)
         self.mean_ = np.nanmean(values, axis=0)
         grouped = group_rows(rows.time, rows.series, len(values))
         clock, steps = grouped.count_steps(None)
@@ -132,7 +133,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
             One-dimensional as y was; without y two-dimensional if `target` is a list.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         read = read_rows(self, X, reset=False)
         values = read.values
         found = self._places.find(X, read.time, read.series, len(values))

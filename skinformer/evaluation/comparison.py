@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.evaluation.scores import pinball_loss
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = ["aligned", "compare", "group_key", "quantile_columns", "summary"]
+from skinformer.validation.arguments import check_choice
+from skinformer.validation.evaluation import check_result, named_results
 
 _KEYS = ["series", "origin", "time", "ahead", "target"]
 
@@ -52,7 +51,7 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
-    validation.check_result(result, "time", "actual", "forecast")
+    check_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
     names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
     keys = [group_key(known, each) for each in names or [by]]
@@ -113,7 +112,7 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    validation.named_results(results, "origin", "time", "actual", "forecast")
+    named_results(results, "origin", "time", "actual", "forecast")
     given: Any = results
     given = given if isinstance(given, Mapping) else {"": given}
     first = next(iter(given)) if reference is None else reference
@@ -156,8 +155,18 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
     >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
     [7.0, 5.0]
     """
-    tables = {name: _ordered(table) for name, table in results.items()}
-    validation.check_compared(reference, {name: _labels(table) for name, table in tables.items()})
+    tables, labels = {}, {}
+    for name, table in results.items():
+        keys = [key for key in _KEYS if key in table]
+        tables[name] = table.sort_values(keys, ignore_index=True)
+        labels[name] = tables[name][keys]
+    check_choice("reference", reference, labels)
+    for name in labels:
+        if not labels[name].equals(labels[reference]):
+            raise ValueError(
+                f"results of {name!r} and {reference!r} are of different rows: run both backtests "
+                "on the same X with the same start, horizon and step."
+            )
     return tables
 
 
@@ -188,7 +197,11 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
     times = pd.Index(result["time"])
     if callable(by):
         return pd.Series(by(times), index=result.index, name=getattr(by, "__name__", "group"))
-    validation.check_group(by, list(result.columns), times)
+    if not hasattr(times, str(by)):
+        raise ValueError(
+            f"by={by!r} is neither a column of the result, {list(result.columns)}, nor a field of "
+            "its times, such as 'hour'. Pass one of these, or a function of the times."
+        )
     return pd.Series(getattr(times, by), index=result.index, name=by)
 
 
@@ -232,15 +245,6 @@ def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
     """
     names = [name for name in result if isinstance(name, str) and name.startswith("q0.")]
     return dict(sorted((float(name[1:]), name) for name in names))
-
-
-def _ordered(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [key for key in _KEYS if key in table]
-    return table.sort_values(keys, ignore_index=True)
-
-
-def _labels(table: pd.DataFrame) -> pd.DataFrame:
-    return table[[key for key in _KEYS if key in table]]
 
 
 def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:

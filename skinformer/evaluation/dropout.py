@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skinformer import validation
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.asked import ask
 from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = ["dropout_samples"]
+from skinformer.validation.arguments import check_count
 
 
 def dropout_samples(
@@ -85,15 +83,28 @@ def dropout_samples(
     >>> samples.shape, bool((samples.std(axis=1) > 0).all())
     ((6, 50), True)
     """
-    n_samples = validation.check_count("n_samples", n_samples, "it counts forecasts of each row")
+    n_samples = check_count("n_samples", n_samples, "it counts forecasts of each row")
     model = take_apart(estimator)[1]
     if not isinstance(model, InformerRegressor):
-        validation.raise_no_samples(model)
+        raise TypeError(
+            f"{type(model).__name__} gives no samples by dropout: they are forecasts of numbers by "
+            "a network. Pass a fitted InformerRegressor, or a Pipeline or search that ends in one."
+        )
     asked = ask(estimator, X)
     network = SeenNetwork(model._forecaster, asked.windows, asked.steps.clock)
-    validation.check_any_dropout(network.dropout)
+    if not network.dropout:
+        raise ValueError(
+            "the network was fitted with dropout=0 and drops nothing: all samples would be the "
+            "forecast. Fit with dropout above 0, such as 0.2; predict_interval tells how far "
+            "forecasts of any fit are off."
+        )
     shares = network.shares[:, None]
-    validation.check_network_speaks(bool(shares.any()), model.trust_)
+    if not shares.any():
+        raise ValueError(
+            f"the network has no share in these forecasts (trust_={model.trust_:.3g}): all samples "
+            "would be the forecast. predict_interval tells how far it is off; with base=None the "
+            "network forecasts alone."
+        )
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()
     forecast = model.head_.point(np.stack([window.outputs for window in asked.windows]))[:, None]

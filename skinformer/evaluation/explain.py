@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.evaluation.asked import AskedForecasts, ask
 from skinformer.evaluation.players import Player, default_blocks, lay_out
 from skinformer.evaluation.usual import UsualValues
 from skinformer.evaluation.window_game import WindowGame
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = ["explain", "forecast_parts"]
+from skinformer.validation.arguments import check_blocks, check_choice, check_count
 
 _METHODS = ("shapley", "occlusion")
 
@@ -111,12 +109,12 @@ def explain(
     >>> bool(np.allclose(total, model.forecast()["load"]))
     True
     """
-    validation.check_choice("method", method, _METHODS)
-    n_evaluations = validation.check_count(
+    check_choice("method", method, _METHODS)
+    n_evaluations = check_count(
         "n_evaluations", n_evaluations, "forecasts of a window with blocks replaced", least=2
     )
-    validation.check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
-    edges = None if blocks is None else validation.check_blocks(blocks)
+    check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
+    edges = None if blocks is None else check_blocks(blocks)
     asked = ask(estimator, X)
     model, clock = asked.model, asked.steps.clock
     pred_len, look_back = model.sizes_.pred_len, model._forecaster.look_back

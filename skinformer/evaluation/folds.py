@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel
 
-from skinformer import validation
 from skinformer.reading.places import sort_rows
 from skinformer.timeline.arrays import BoolArray
-
-__all__ = ["Fold", "refit_folds", "shared"]
+from skinformer.validation.evaluation import find_start, labelled_rows
+from skinformer.validation.index import time_labels
 
 
 class Fold(NamedTuple):
@@ -40,15 +39,23 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
     >>> [len(fold.training[0]) for fold in folds]
     [3, 5]
     """
-    validation.check_refit_start(start)
-    X = validation.labelled_rows(X, 0)
-    time, labels = validation.time_labels(X.index)
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+    X = labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
     order = sort_rows(time, labels, len(X)).order
     X, time = X.iloc[order], time[order]
     y = None if y is None else _rows(y, order)
     moments = time.unique().sort_values()
-    first = int(moments.get_loc(validation.find_start(time, start)))
-    validation.check_refit_rows(first)
+    first = int(moments.get_loc(find_start(time, start)))
+    if not first:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
     folds = []
     for begin in range(first, len(moments), every * step):
         stop = begin + (every - 1) * step + horizon
@@ -68,7 +75,13 @@ def shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> 
     """
     results = _in_order(n_jobs)(calls)
     if verbose and len(calls) > 1:
-        track = validation.progress_bar()
+        try:
+            from rich.progress import track
+        except ImportError as error:
+            raise ImportError(
+                "verbose=1 shows a progress bar of rich, which is not installed: pip install rich, "
+                "or pass verbose=0."
+            ) from error
         results = track(results, total=len(calls), description=f"backtest, {what}")
     yield from results
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from skinformer import validation
-
-__all__ = ["skip_missing"]
+from skinformer.validation.truth import (
+    check_any_truth,
+    check_same_length,
+    numeric_truth,
+    score_weight,
+)
 
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
@@ -37,7 +40,11 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
     """
 
     def __init__(self, metric: Callable[..., float]) -> None:
-        validation.check_metric(metric)
+        if not callable(metric):
+            raise TypeError(
+                f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
+                "sklearn.metrics, such as mean_absolute_error."
+            )
         self.metric = metric
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 
@@ -68,11 +75,11 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         float
             What the metric gives.
         """
-        truth, forecast = validation.numeric_truth(y_true), np.asarray(y_pred)
-        validation.check_same_length(truth, forecast)
+        truth, forecast = numeric_truth(y_true), np.asarray(y_pred)
+        check_same_length(truth, forecast)
         known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
-        validation.check_any_truth(int(known.sum()))
-        weight = validation.score_weight(sample_weight, len(truth))
+        check_any_truth(int(known.sum()))
+        weight = score_weight(sample_weight, len(truth))
         if weight is not None:
             options["sample_weight"] = weight[known]
         return self.metric(truth[known], forecast[known], **options)

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
-
-__all__ = ["OriginsModel", "after_updates"]
+from skinformer.validation.arguments import check_ranges
+from skinformer.validation.rows import warn_of_held_values
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,14 @@ class OriginsModel:
         forecaster, starts = self.forecaster, self.rows[origins]
         head, roles, found = forecaster.head, forecaster.roles, None
         if head.level is not None or len(levels):
-            found = validation.check_ranges(self.model.intervals_)
+            found = check_ranges(self.model.intervals_)
             given = nothing_observed(forecaster.history)
             forecaster = IntervalForecaster.of(forecaster, found, given)
         values, held = forecast_origins(forecaster, starts, horizon)
         if held.past:
-            validation.warn_of_held_values("past-only columns", roles.past, held.past)
+            warn_of_held_values("past-only columns", roles.past, held.past)
         if held.known:
-            validation.warn_of_held_values("columns known ahead", roles.known, held.known)
+            warn_of_held_values("columns known ahead", roles.known, held.known)
         if found is None:
             return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)

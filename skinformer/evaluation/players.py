@@ -12,8 +12,6 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.seasons import likely_seasons
 
-__all__ = ["Player", "default_blocks", "lay_out"]
-
 
 class Player(NamedTuple):
     """A block of a column.

@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.truth import stored_truth
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
-
-__all__ = ["ForecastScorer", "predict_interval", "predict_quantiles"]
+from skinformer.validation.arguments import (
+    check_choice,
+    check_coverage,
+    check_levels,
+    check_row_count,
+)
+from skinformer.validation.evaluation import raise_no_ranges
+from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_".
 _POINTS: dict[str, Callable[..., float]] = {
@@ -181,10 +186,10 @@ class ForecastScorer:
 
     def __post_init__(self) -> None:
         """Check the names and numbers."""
-        validation.check_choice("score", self.score, _NAMES)
-        validation.check_levels(self.levels)
-        validation.check_coverage(self.coverage)
-        validation.check_row_count("season", self.season)
+        check_choice("score", self.score, _NAMES)
+        check_levels(self.levels)
+        check_coverage(self.coverage)
+        check_row_count("season", self.season)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -233,7 +238,11 @@ class ForecastScorer:
         elif hasattr(last, "timeline_"):
             trained = stored_truth(last)
         else:
-            validation.raise_no_training_truth(last)
+            raise ValueError(
+                f"{type(last).__name__} does not keep its training rows, by which errors are "
+                "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
+                "one on are left out."
+            )
         return partial(_POINTS[name], y_train=trained, season=self.season)
 
 
@@ -241,7 +250,7 @@ def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
     """Give rows as the last step takes them, and this step, which must have the method."""
     transformers, last = take_apart(estimator)
     if not hasattr(last, method):
-        validation.raise_no_ranges(last, method)
+        raise_no_ranges(last, method)
     for transformer in transformers:
         X = transformer.transform(X)
     return X, last
@@ -252,12 +261,15 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
     if y is None:
         transformers, last = take_apart(estimator)
         if not hasattr(last, "roles_"):
-            validation.raise_no_truth(last)
+            raise ValueError(
+                f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
+                "does not. Pass the truth, such as y=X['load']."
+            )
         for transformer in transformers:
             X = transformer.transform(X)
         y = read_truth_of(last, X, None, last.roles_)
     index = getattr(y, "index", getattr(X, "index", None))
-    values = np.asarray(validation.numeric_truth(y))
+    values = np.asarray(numeric_truth(y))
     if index is None:
         return values
     return pd.DataFrame(values, index=index) if values.ndim == 2 else pd.Series(values, index=index)

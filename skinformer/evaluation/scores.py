@@ -7,30 +7,21 @@ one before it. Every score is averaged over the rows of a target, then over targ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer import validation
 from skinformer.timeline.arrays import Float64Array, IntArray
-
-__all__ = [
-    "crps_of_quantiles",
-    "crps_of_samples",
-    "interval_coverage",
-    "interval_width",
-    "mase",
-    "pinball_loss",
-    "rmsse",
-    "seasonal_change",
-    "smape",
-    "wape",
-    "weighted_quantile_loss",
-    "winkler_score",
-]
+from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
+from skinformer.validation.evaluation import forecast_array
+from skinformer.validation.truth import (
+    check_any_truth,
+    check_target_count,
+    numeric_truth,
+    score_weight,
+)
 
 
 def pinball_loss(
@@ -60,7 +51,7 @@ def pinball_loss(
     >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
     0.35
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
     return _mean(_pinball(truth, forecast, levels).mean(axis=2), sample_weight)
 
 
@@ -91,7 +82,7 @@ def weighted_quantile_loss(
     >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
     0.175
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(validation.check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
     loss = 2 * _pinball(truth, forecast, levels).mean(axis=2)
     return _ratio(loss, np.abs(truth), sample_weight)
 
@@ -127,7 +118,7 @@ def crps_of_quantiles(
     >>> crps_of_quantiles([3.0], [[2.0, 2.0, 2.0]], levels=[0.25, 0.5, 0.75])
     1.0
     """
-    levels = validation.check_levels(levels)
+    levels = check_levels(levels)
     truth, forecast = _truth_and(y_true, y_quantiles, behind=len(levels))
     order = np.argsort(levels)
     between = (levels[order][1:] + levels[order][:-1]) / 2
@@ -160,7 +151,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     >>> crps_of_samples([3.0], [[2.0, 4.0]])
     0.0
     """
-    samples = validation.forecast_array(y_samples)
+    samples = forecast_array(y_samples)
     n = samples.shape[-1]
     truth, draws = _truth_and(y_true, samples, behind=n)
     ordered = np.sort(draws, axis=2)
@@ -252,7 +243,7 @@ def winkler_score(
     >>> round(winkler_score([1.0, 3.0], [[0, 2], [0, 2]], coverage=0.8), 6)
     7.0
     """
-    validation.check_coverage(coverage)
+    check_coverage(coverage)
     truth, bounds = _truth_and(y_true, y_interval, behind=2)
     low, high = bounds[..., 0], bounds[..., 1]
     outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
@@ -407,15 +398,31 @@ def _truth_and(
     y_true: Any, forecast: Any, *, behind: int | None = None
 ) -> tuple[Float64Array, Float64Array]:
     """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
-    truth = validation.numeric_truth(y_true)
-    forecast = validation.forecast_array(forecast)
-    validation.check_forecast_shape(truth.shape, forecast.shape, behind)
+    truth = numeric_truth(y_true)
+    forecast = forecast_array(forecast)
+    _check_shape(truth.shape, forecast.shape, behind)
     truth = truth.reshape(len(truth), -1)
     forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
     known = ~np.isnan(truth)
-    validation.check_any_truth(int(known.sum()))
-    validation.check_no_forecast_missing(forecast[known])
+    check_any_truth(int(known.sum()))
+    missing = int(np.isnan(forecast[known]).sum())
+    if missing:
+        raise ValueError(
+            f"forecasts hold {missing} NaN where the truth is known: a score of the other rows "
+            "would favour whoever forecasts only the easy ones. Forecast them all."
+        )
     return truth, forecast
+
+
+def _check_shape(truth: tuple[int, ...], forecast: tuple[int, ...], behind: int | None) -> None:
+    """Raise if forecasts, with so many values behind each truth, do not fit the truth."""
+    columns = truth if len(truth) > 1 else (*truth, 1)
+    fitting = [(*shape, *(() if behind is None else (behind,))) for shape in (truth, columns)]
+    if forecast not in fitting and not (len(truth) > 1 and truth[1] == 1 and forecast == truth[:1]):
+        raise ValueError(
+            f"forecasts of shape {forecast} do not fit a truth of shape {truth}: they need shape "
+            f"{fitting[0]}."
+        )
 
 
 def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
@@ -430,7 +437,7 @@ def _mean(errors: Float64Array, sample_weight: Any) -> float:
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
-    weight = validation.score_weight(sample_weight, len(errors))
+    weight = score_weight(sample_weight, len(errors))
     weight = np.ones(len(errors)) if weight is None else weight
     known = ~np.isnan(errors)
     total = weight @ np.where(known, errors, 0.0)
@@ -442,21 +449,24 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
 
 def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
     """Average errors over each series' own changes, then over series and targets."""
-    validation.check_row_count("season", season)
-    trained = validation.numeric_truth(y_train)
+    check_row_count("season", season)
+    trained = numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
-    validation.check_target_count(errors.shape[1], trained.shape[1])
+    check_target_count(errors.shape[1], trained.shape[1])
     names, codes = _series_of(y_true, len(errors))
     train_names, train_codes = _series_of(y_train, len(trained))
     place = train_names.get_indexer(names)
     scores = np.full((*errors.shape[1:], len(names)), np.nan)
     for j in range(errors.shape[1]):
-        scale = _by_series(
-            trained[:, j], train_codes, lambda rows: seasonal_change(rows, season, power=power)
+        rows = pd.Series(trained[:, j]).groupby(train_codes)
+        scale = rows.agg(lambda part: seasonal_change(part.to_numpy(), season, power=power))
+        error = pd.Series(errors[:, j]).groupby(codes).mean().to_numpy()
+        scores[j] = error / np.where(place >= 0, scale.to_numpy()[place], np.nan)
+    if not np.isfinite(scores).any():
+        raise ValueError(
+            "no series of y_true changes in y_train, or none has the same name there, so errors "
+            "have no unit. Pass the training rows of these series, under the same labels."
         )
-        error = _by_series(errors[:, j], codes, _known_mean)
-        scores[j] = error / np.where(place >= 0, scale[place], np.nan)
-    validation.check_any_change(bool(np.isfinite(scores).any()))
     return float(np.nanmean(scores ** (1 / power)))
 
 
@@ -467,16 +477,3 @@ def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
         return pd.Index([0]), np.zeros(n, dtype=np.int64)
     codes, names = pd.factorize(index.get_level_values(0))
     return pd.Index(names), np.asarray(codes, dtype=np.int64)
-
-
-def _by_series(
-    values: Float64Array, codes: IntArray, function: Callable[[Float64Array], float]
-) -> Float64Array:
-    order = np.argsort(codes, kind="stable")
-    parts = np.split(values[order], np.flatnonzero(np.diff(codes[order])) + 1)
-    return np.array([function(part) for part in parts])
-
-
-def _known_mean(values: Float64Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

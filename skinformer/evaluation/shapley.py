@@ -12,8 +12,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["all_coalitions", "along_orders", "draw_orders", "of_all", "of_exponential", "of_orders"]
-
 
 def all_coalitions(n: int) -> BoolArray:
     """List all coalitions of n players, (2 ** n, n): row i has the players whose bits i has."""

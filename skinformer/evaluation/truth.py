@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.estimators.state import FittedState
 from skinformer.timeline.clock import join_series
+from skinformer.validation.arguments import check_fitted
 
 __all__ = ["stored_truth"]
 
@@ -18,7 +18,7 @@ def stored_truth(model: FittedState) -> pd.DataFrame:
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
     """
-    validation.check_fitted(model)
+    check_fitted(model)
     timeline, k = model.timeline_, model.sizes_.n_targets
     series = timeline.series
     values = model.scaler_.restored(timeline.values[:, :k], series)

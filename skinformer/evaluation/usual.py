@@ -12,8 +12,6 @@ from skinformer.timeline.clock import Clock, wall_times
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["UsualValues", "find_season"]
-
 #: Seasons of which a median is usual, and those that are looked at, the last ones.
 _FEWEST, _MOST = 4, 52
 _DAY = 86_400_000_000  # microseconds

@@ -18,8 +18,6 @@ from skinformer.evaluation.shapley import (
 )
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-__all__ = ["WindowGame"]
-
 #: Values of a sum that are computed where no formula gives its Shapley values: arithmetic alone.
 _SUMS = 4096
 #: Logarithms beyond which `TargetScale` cuts exponentials.

@@ -11,8 +11,6 @@ from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
-__all__ = ["forecast_windows"]
-
 
 def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     """Forecast `pred_len` steps from each of many origins, windows overlapping.

@@ -9,8 +9,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-__all__ = ["replacing"]
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:

@@ -20,8 +20,6 @@ from skinformer.persistence.atomic import replacing
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["FORMAT", "Content", "read_content", "write_content"]
-
 FORMAT = 3  # of what is written and read
 _START = b'{"__metadata__":{"digest":"'
 _DIGEST_SIZE = 32

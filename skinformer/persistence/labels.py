@@ -15,8 +15,6 @@ from skinformer.persistence.codec import Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["LABEL_KINDS"]
-
 #: No dots and no slash in front: such a name leads nowhere but into the data base.
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 _UNITS = ("s", "ms", "us", "ns")

@@ -21,8 +21,6 @@ from skinformer.persistence.codec import Kind, record_fields
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["Rule", "Schema", "Sizes"]
-
 Sizes: TypeAlias = ChainMap[str, int]
 Rule: TypeAlias = Callable[[Any, Sizes], Any]
 
@@ -124,12 +122,7 @@ class Schema:
         )
 
     def _named(
-        self,
-        hints: dict[str, Any],
-        node: Any,
-        place: str,
-        left: dict[int, AnyArray],
-        sizes: Sizes,
+        self, hints: dict[str, Any], node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
     ) -> Any:
         given, known = dict(node["of"]), {name.rstrip("?"): hints[name] for name in hints}
         needed = {name for name in hints if name[-1] != "?"}

@@ -10,8 +10,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.reading.pickling import PlainPickles
 
-__all__ = ["RowTransformer"]
-
 
 class RowTransformer(PlainPickles, TransformerMixin, BaseEstimator):
     """

@@ -7,18 +7,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
-from skinformer.timeline.calendar import (
-    FIELDS,
-    calendar_columns,
-    calendar_values,
-    choose_fields,
-)
+from skinformer.timeline.calendar import FIELDS, calendar_columns, calendar_values, choose_fields
 from skinformer.timeline.clock import is_dated
-
-__all__ = ["CalendarFeatures"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.columns import feature_names_in
+from skinformer.validation.index import dated_labels, warn_of_no_calendar
+from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
 
 
 class CalendarFeatures(RowTransformer):
@@ -59,7 +55,7 @@ class CalendarFeatures(RowTransformer):
     [6.0, 1.0, 0.0]
     """
 
-    _parameter_constraints = validation.CALENDAR_FEATURES_CONSTRAINTS
+    _parameter_constraints = CALENDAR_FEATURES_CONSTRAINTS
 
     def __init__(self, fields: Any = "auto") -> None:
         self.fields = fields
@@ -86,10 +82,10 @@ class CalendarFeatures(RowTransformer):
             If the rows have no dates, so that nothing will be appended.
         """
         self._validate_params()
-        validation.check_calendar("fields", self.fields, list(FIELDS))
+        check_calendar("fields", self.fields, list(FIELDS))
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
-            validation.warn_of_no_calendar()
+            warn_of_no_calendar()
             self.fields_: tuple[str, ...] = ()
         elif self.fields == "auto":
             self.fields_ = choose_fields(time.unique().sort_values())
@@ -116,12 +112,12 @@ class CalendarFeatures(RowTransformer):
         TypeError
             If the fitted rows had dates and these have none.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = rows.values
         if not self.fields_:
             return self._wrap(values, X)
-        time = validation.dated_labels(rows.time)
+        time = dated_labels(rows.time)
         sizes = np.array([FIELDS[field].size for field in self.fields_])
         angle = 2 * np.pi * calendar_values(time, self.fields_) / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
@@ -141,5 +137,5 @@ class CalendarFeatures(RowTransformer):
         ndarray of str
             X's columns, then ``calendar__<field>_sin`` and ``calendar__<field>_cos``.
         """
-        names = validation.feature_names_in(self, input_features)
+        names = feature_names_in(self, input_features)
         return np.array([*names, *calendar_columns(self.fields_)], dtype=object)

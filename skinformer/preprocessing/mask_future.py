@@ -7,14 +7,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, find_targets
 from skinformer.timeline.mask_future import mask_future
-
-__all__ = ["MaskFuture"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.columns import feature_names_in
+from skinformer.validation.evaluation import check_ahead
+from skinformer.validation.parameters import MASK_FUTURE_CONSTRAINTS
 
 
 class MaskFuture(RowTransformer):
@@ -59,7 +60,7 @@ class MaskFuture(RowTransformer):
            [ 1., nan]])
     """
 
-    _parameter_constraints = validation.MASK_FUTURE_CONSTRAINTS
+    _parameter_constraints = MASK_FUTURE_CONSTRAINTS
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class MaskFuture(RowTransformer):
         self._validate_params()
         rows = read_rows(self, X, reset=True)
         targets = find_targets(self.target, rows.names, named=rows.named, truth=None)
-        given = validation.check_ahead(self.known_future, rows.names, targets)
+        given = check_ahead(self.known_future, rows.names, targets)
         known = find_known(rows.names, given, targets)
         self.hidden_ = [j for j, name in enumerate(rows.names) if name not in known]
         return self
@@ -116,7 +117,7 @@ class MaskFuture(RowTransformer):
         DataFrame or ndarray of shape (n_samples, n_features)
             A copy with the hidden values replaced, as floating-point numbers.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = rows.values
         values = values if values.dtype.kind == "f" else values.astype(np.float64)
@@ -143,4 +144,4 @@ class MaskFuture(RowTransformer):
         ndarray of str
             X's columns.
         """
-        return np.asarray(validation.feature_names_in(self, input_features), dtype=object)
+        return np.asarray(feature_names_in(self, input_features), dtype=object)

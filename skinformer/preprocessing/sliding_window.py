@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer import validation
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import group_rows
 from skinformer.timeline.arrays import IntArray
-
-__all__ = ["SlidingWindow"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.columns import feature_names_in
+from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
 
 class SlidingWindow(RowTransformer):
@@ -67,7 +67,7 @@ class SlidingWindow(RowTransformer):
            [1., 2.]])
     """
 
-    _parameter_constraints = validation.SLIDING_WINDOW_CONSTRAINTS
+    _parameter_constraints = SLIDING_WINDOW_CONSTRAINTS
 
     def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
         self.seq_len = seq_len
@@ -127,7 +127,7 @@ class SlidingWindow(RowTransformer):
         TypeError, ValueError
             If the index does not fit the training rows'.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = _as_float(rows.values)
         found = self._places.find(X, rows.time, rows.series, len(values))
@@ -159,7 +159,7 @@ class SlidingWindow(RowTransformer):
         ndarray of str
             ``<column>__lag_<k>`` with k from ``lag + seq_len - 1`` down to ``lag``.
         """
-        names = validation.feature_names_in(self, input_features)
+        names = feature_names_in(self, input_features)
         lags = range(self.lag + self.seq_len - 1, self.lag - 1, -1)
         return np.array([f"{name}__lag_{k}" for name in names for k in lags], dtype=object)
 

@@ -9,9 +9,15 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from skinformer import validation
-
-__all__ = ["TimeIndex"]
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.columns import check_columns, feature_names_in
+from skinformer.validation.index import (
+    check_index_columns,
+    check_series_given,
+    frame_of_rows,
+    read_times,
+)
+from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
 
 
 class TimeIndex(TransformerMixin, BaseEstimator):
@@ -56,7 +62,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
     2024-01-02   4.0
     """
 
-    _parameter_constraints = validation.TIME_INDEX_CONSTRAINTS
+    _parameter_constraints = TIME_INDEX_CONSTRAINTS
 
     def __init__(
         self,
@@ -102,8 +108,8 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         frame = _as_pandas(X)
-        validation.check_columns(self, frame, reset=True)
-        validation.check_index_columns(frame, self.time, self.series)
+        check_columns(self, frame, reset=True)
+        check_index_columns(frame, self.time, self.series)
         return self
 
     def transform(self, X: Any) -> pd.DataFrame:
@@ -125,15 +131,15 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         ValueError
             If a time or series is missing, or a time cannot be read.
         """
-        validation.check_fitted(self)
+        check_fitted(self)
         frame = _as_pandas(X)
-        validation.check_columns(self, frame, reset=False)
-        times = validation.read_times(frame[self.time], format=self.format, tz=self.tz)
+        check_columns(self, frame, reset=False)
+        times = read_times(frame[self.time], format=self.format, tz=self.tz)
         frame = frame.drop(columns=[self.time]).set_axis(times, axis=0)
         frame.index.name = self.time
         if self.series is None:
             return frame
-        validation.check_series_given(frame[self.series])
+        check_series_given(frame[self.series])
         return frame.set_index(self.series, append=True).swaplevel()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -150,7 +156,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         ndarray of str
             X's columns but for those of time and series.
         """
-        names = validation.feature_names_in(self, input_features)
+        names = feature_names_in(self, input_features)
         return np.array([name for name in names if name not in (self.time, self.series)], object)
 
 
@@ -161,4 +167,4 @@ def _as_pandas(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):
         frame: pd.DataFrame = X.to_pandas()
         return frame
-    return validation.frame_of_rows(X)
+    return frame_of_rows(X)

@@ -13,11 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
-
-__all__ = ["Columns", "LabelledRows", "as_frame", "read_columns", "read_rows"]
+from skinformer.validation.columns import (
+    check_columns,
+    check_finite,
+    check_same_names,
+    count_rows,
+    numeric_array,
+    numeric_column,
+)
+from skinformer.validation.index import time_labels
 
 
 @dataclass(frozen=True)
@@ -62,15 +68,15 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        validation.check_columns(estimator, X, reset=reset)
+        check_columns(estimator, X, reset=reset)
         names: list[Hashable] = list(X.columns)
         if roles is not None and not roles.by_name:
             names = list(roles.columns)  # an array was fitted: columns by their place
         elif roles is not None:
-            validation.check_same_names(names, roles.columns)
-        columns = [validation.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
+            check_same_names(names, roles.columns)
+        columns = [numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
         return Columns(dict(zip(names, columns, strict=True)), X.index, True)
-    values = validation.numeric_array(estimator, X, reset=reset)
+    values = numeric_array(estimator, X, reset=reset)
     own = getattr(estimator, "feature_names_in_", None)
     if roles is None:
         names = list(range(values.shape[1]) if own is None else own)
@@ -90,10 +96,10 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
     """
     columns = read_columns(estimator, X, reset=reset)
     for name, column in columns.values.items():
-        validation.check_finite(column, f"X (column {name!r})", nan=None)
+        check_finite(column, f"X (column {name!r})", nan=None)
     parts = list(columns.values.values())
-    values = np.column_stack(parts) if parts else np.empty((validation.count_rows(X), 0))
+    values = np.column_stack(parts) if parts else np.empty((count_rows(X), 0))
     time, series = None, None
     if columns.index is not None:
-        time, series = validation.time_labels(columns.index)
+        time, series = time_labels(columns.index)
     return LabelledRows(values, list(columns.values), columns.named, time, series)

@@ -9,69 +9,53 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.reading.columns import as_frame
 from skinformer.reading.targets import Truth, find_targets
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
-
-__all__ = ["LabelReader", "Labels", "NumberReader", "TruthReader", "read_labels"]
-
-
-class TruthReader(Protocol):
-    """What `BaseInformer` needs to know of truths: how they are read, and given back."""
-
-    def rows(self, X: Any, unseen: float = np.nan) -> Any:
-        """Give X with its targets as numbers."""
-
-    def truth(self, y: Any, unseen: float = np.nan) -> Any:
-        """Give y as numbers; None stays None."""
-
-    def spread(self, table: Table) -> Table:
-        """Give a table whose targets are the columns that are forecast."""
-
-    def scaled(self, scaler: Scaler) -> Scaler:
-        """Give the scale of these columns."""
-
-    def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give numbers of shape (n, n_targets) back as what they were read from."""
-
-    def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give the same as a frame."""
+from skinformer.validation.truth import (
+    check_class_weights,
+    check_target_count,
+    class_weights,
+    label_array,
+    raise_other_labels,
+    sorted_classes,
+    warn_of_unseen_labels,
+)
 
 
 @dataclass(frozen=True)
 class NumberReader:
-    """Numbers are read as they are."""
+    """How truths are read, and given back: numbers as they are."""
 
     def rows(self, X: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give X."""
+        """Give X with its targets as numbers."""
         return X
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:  # noqa: ARG002
-        """Give y."""
+        """Give y as numbers; None stays None."""
         return y
 
     def spread(self, table: Table) -> Table:
-        """Give the table."""
+        """Give a table whose targets are the columns that are forecast."""
         return table
 
     def scaled(self, scaler: Scaler) -> Scaler:
-        """Give the scaler."""
+        """Give the scale of these columns."""
         return scaler
 
     def given(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
-        """Give the values, of one target without an axis for targets."""
+        """Give numbers of shape (n, n_targets) back as what they were read from."""
         return values[:, 0] if one_dimensional else values
 
     def frame(self, values: Float64Array, index: pd.Index | None, names: pd.Index) -> pd.DataFrame:
-        """Give the values under their names."""
+        """Give the same as a frame."""
         return pd.DataFrame(values, index=index, columns=names)
 
 
@@ -114,7 +98,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class LabelReader:
+class LabelReader(NumberReader):
     """Read labels of one or several targets.
 
     names: columns of X that hold labels; numbers for an array, none where only y does.
@@ -152,7 +136,7 @@ class LabelReader:
         if y is None:
             return None
         columns = _truth_columns(y)
-        validation.check_target_count(len(self.targets), len(columns))
+        check_target_count(len(self.targets), len(columns))
         coded = [
             self._coded(column, target, "y", unseen)
             for column, target in zip(columns, self.targets, strict=True)
@@ -162,13 +146,13 @@ class LabelReader:
         values = np.column_stack(coded)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        return values[:, 0] if validation.label_array(y).ndim < 2 else values
+        return values[:, 0] if label_array(y).ndim < 2 else values
 
     def _coded(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
         codes = target.codes(column, -1.0)
         other = codes == -1
         if other.any() and np.isnan(unseen):
-            validation.warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
+            warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
         codes[other] = unseen
         return codes
 
@@ -249,7 +233,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     places = _places(X, names, by_name=by_name)
     own = [(_column(X, j), f"X (column {name!r})") for j, name in zip(places, names, strict=True)]
     columns = own if y is None else [(column, "y") for column in _truth_columns(y)]
-    weights = validation.check_class_weights(class_weight, len(columns))
+    weights = check_class_weights(class_weight, len(columns))
     reader = LabelReader(
         tuple(_classes(*column, weight) for column, weight in zip(columns, weights, strict=True)),
         names,
@@ -259,7 +243,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
             other = labels.codes(column, -1.0) == -1
             if other.any():
-                validation.raise_other_labels(name, column[other].iloc[0])
+                raise_other_labels(name, column[other].iloc[0])
     return reader
 
 
@@ -322,7 +306,7 @@ def _truth_columns(y: Any) -> list[pd.Series]:
         return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
         return [y if y.name is not None else y.rename("y")]
-    values = validation.label_array(y)
+    values = label_array(y)
     if values.ndim == 1:
         return [pd.Series(values, name="y")]
     return [pd.Series(values[:, j], name=f"y{j}") for j in range(values.shape[1])]
@@ -331,9 +315,9 @@ def _truth_columns(y: Any) -> list[pd.Series]:
 def _classes(column: pd.Series, where: str, class_weight: Any) -> Labels:
     """Find the classes of one target."""
     observed = _plain(column[column.notna()])
-    classes = validation.sorted_classes(observed, where)
+    classes = sorted_classes(observed, where)
     dtype = column.dtype if isinstance(column.dtype, pd.CategoricalDtype) else None
-    weight = validation.class_weights(class_weight, classes, observed)
+    weight = class_weights(class_weight, classes, observed)
     return Labels(classes, dtype, weight)
 
 

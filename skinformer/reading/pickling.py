@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     _Estimator = object
 
-__all__ = ["PlainPickles"]
-
 _CODEC = Codec([*LABEL_KINDS, *record_kinds(*CLOCKS, RowPlaces)])
 _TREE = "_fitted_tree"
 

@@ -9,12 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, clock_for, infer_step
 from skinformer.timeline.digest import content_digest
-
-__all__ = ["FoundRows", "GroupedRows", "RowPlaces", "group_rows", "sort_rows"]
+from skinformer.validation.index import (
+    check_distinct,
+    check_freq,
+    check_no_holes,
+    check_on_grid,
+    check_order,
+    check_series_named,
+    check_shared_grid,
+    raise_irregular,
+)
+from skinformer.validation.rows import check_panel, check_same_kind
 
 
 @dataclass(frozen=True)
@@ -49,14 +57,14 @@ class GroupedRows:
         longest = slice(None)
         if len(series) and series[-1]:
             longest = slice(*np.searchsorted(series, np.bincount(series).argmax() + np.arange(2)))
-        validation.check_freq(time, freq)
+        check_freq(time, freq)
         step = infer_step(time[longest], freq)
         if step is None:
-            validation.raise_irregular(time[longest], panel=panel)
+            raise_irregular(time[longest], panel=panel)
         clock = clock_for(time[longest], step).starting_at(time.min())
         steps = clock.steps(time)
-        validation.check_shared_grid(time, series, steps, clock, panel=panel)
-        validation.check_no_holes(time, series, steps, clock, freq, names=self.names)
+        check_shared_grid(time, series, steps, clock, panel=panel)
+        check_no_holes(time, series, steps, clock, freq, names=self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
@@ -72,14 +80,14 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
     """
     series, names = _number_series(labels, n_rows, by_name=True)
     if time is not None:
-        validation.check_distinct(time, labels)
+        check_distinct(time, labels)
     order: Any = slice(None)
     if not bool((np.diff(series) >= 0).all()):
         order = np.argsort(series, kind="stable")
     series = series[order]
     if time is not None:
         time = time[order]
-        validation.check_order(time, series)
+        check_order(time, series)
     return GroupedRows(order, series, names, time)
 
 
@@ -101,7 +109,7 @@ def _number_series(
     """
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
-    validation.check_series_named(labels)
+    check_series_named(labels)
     codes, keys = pd.factorize(labels)
     with suppress(TypeError):  # names that have no order among themselves stay as they came
         order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
@@ -156,21 +164,21 @@ class RowPlaces:
         grid of their step.
         """
         if time is None or isinstance(self.clock, RowClock):
-            validation.check_panel(self.names is not None, labels is not None)
+            check_panel(self.names is not None, labels is not None)
             seen = time is None and self.digest != b"" and content_digest(X) == self.digest
             steps = np.arange(n_rows) + (0 if seen else self.end)
             series = np.zeros(n_rows, dtype=np.int64)
             return FoundRows(series, steps, self.names, self.clock, False, not seen)
-        validation.check_same_kind(time, self.clock)
-        validation.check_distinct(time, labels)
-        validation.check_panel(self.names is not None, labels is not None)
+        check_same_kind(time, self.clock)
+        check_distinct(time, labels)
+        check_panel(self.names is not None, labels is not None)
         series, names = _find_series(self.names, labels, n_rows)
         clock, steps = self.clock, self.clock.steps(time)
         own = bool((steps == OFF_GRID).any())
         if own:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
-            validation.check_on_grid(steps, time, clock)
+            check_on_grid(steps, time, clock)
         return FoundRows(series, steps, names, clock, own, False)
 
 
@@ -180,7 +188,7 @@ def _find_series(
     """Give each row's series its fitted number, new ones the next; and the names of all."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known
-    validation.check_series_named(labels)
+    check_series_named(labels)
     codes = known.get_indexer(labels).astype(np.int64)
     unseen = codes < 0
     numbers, new = pd.factorize(labels[unseen])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.targets import read_truth
@@ -17,8 +16,26 @@ from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table
-
-__all__ = ["FittedRows", "read_prediction", "read_truth_of", "read_update"]
+from skinformer.validation.columns import (
+    check_finite,
+    check_score_columns,
+    check_some_columns,
+    check_update_columns,
+    count_rows,
+)
+from skinformer.validation.index import check_same_index, time_labels
+from skinformer.validation.rows import (
+    check_update_truth,
+    raise_unseen_series,
+    warn_of_lost_index,
+    warn_of_single_row,
+)
+from skinformer.validation.truth import (
+    check_same_length,
+    check_score_truth,
+    check_target_count,
+    truth_weight,
+)
 
 
 @dataclass(frozen=True)
@@ -44,20 +61,20 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     columns = _read_fitted_columns(estimator, X, roles)
     for name in roles.known:
         advice = None if fitted.may_miss or name in roles.static else COVARIATE_NAN
-        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+        check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
-        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=None)
+        check_finite(columns.values[name], f"X (column {name!r})", nan=None)
     ordered = _histories(columns, roles)
     ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
     time, labels = None, None
     if columns.index is not None and not isinstance(places.clock, RowClock):
-        time, labels = validation.time_labels(columns.index)
-    n_rows = validation.count_rows(X)
+        time, labels = time_labels(columns.index)
+    n_rows = count_rows(X)
     found = places.find(X, time, labels, n_rows)
     if found.assumed and places.clock.dated:
-        validation.warn_of_lost_index(places.clock, places.end)
+        warn_of_lost_index(places.clock, places.end)
     elif found.assumed and n_rows == 1:
-        validation.warn_of_single_row(places.clock, places.end)
+        warn_of_single_row(places.clock, places.end)
     n_targets = len(roles.targets)
     return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
 
@@ -68,38 +85,38 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
     roles, places = fitted.roles, fitted.places
-    validation.check_update_columns(X, roles, has_truth=y is not None)
+    check_update_columns(X, roles, has_truth=y is not None)
     table = read_prediction(estimator, X, fitted)
-    validation.check_same_index(X, y)
+    check_same_index(X, y)
     if roles.mode == "features":
-        validation.check_update_truth(y)
+        check_update_truth(y)
     if (table.series >= places.n_series).any():
-        validation.raise_unseen_series(places.names)
+        raise_unseen_series(places.names)
     advice = None if fitted.may_miss else COVARIATE_NAN
     covariates = (*roles.past, *roles.known)
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
-        validation.check_finite(column, f"X (column {name!r})", nan=advice)
+        check_finite(column, f"X (column {name!r})", nan=advice)
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values
-        validation.check_same_length(table.series, truth)
-        validation.check_target_count(table.n_targets, truth.shape[1])
+        check_same_length(table.series, truth)
+        check_target_count(table.n_targets, truth.shape[1])
         for j, given in enumerate(columns[: table.n_targets]):
             values = truth[:, j]
             columns[j] = values if given is None else np.where(np.isnan(values), given, values)
     observed = ~np.isnan(np.column_stack(columns[: table.n_targets]))
-    return replace(table, columns=columns, weight=validation.truth_weight(None, observed))
+    return replace(table, columns=columns, weight=truth_weight(None, observed))
 
 
 def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
     """Find the truth of rows to score, (n, n_targets): y, or else X's targets; NaN is missing."""
     if y is not None:
         truth = read_truth(y)
-        validation.check_same_length(X, truth.values)
-        validation.check_same_index(X, y)
+        check_same_length(X, truth.values)
+        check_same_index(X, y)
         return truth.values
-    validation.check_score_truth(roles.mode)
-    validation.check_score_columns(X, roles)
+    check_score_truth(roles.mode)
+    check_score_columns(X, roles)
     columns = _read_fitted_columns(estimator, X, roles).values
     links = roles.links or ((1.0, 0.0),) * len(roles.targets)
     pairs = zip(roles.targets, links, strict=True)
@@ -110,7 +127,7 @@ def _read_fitted_columns(estimator: object, X: Any, roles: Roles) -> Columns:
     """Read the fitted columns, those that rows may leave out as NaN."""
     X = _complete(as_frame(X), roles)
     if isinstance(X, pd.DataFrame):
-        validation.check_some_columns(X.shape[1], "X")
+        check_some_columns(X.shape[1], "X")
     return read_columns(estimator, X, reset=False, roles=roles)
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.calendar import is_calendar_column
-
-__all__ = ["Truth", "find_known", "find_targets", "read_truth"]
+from skinformer.validation.columns import check_target_exists
+from skinformer.validation.truth import numeric_truth
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Truth:
 def read_truth(y: Any) -> Truth:
     """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
     index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
-    values = validation.numeric_truth(y)
+    values = numeric_truth(y)
     one_dimensional = values.ndim == 1
     values = values.reshape(len(values), -1)
     names: tuple[Hashable, ...]
@@ -74,7 +73,7 @@ def find_targets(
         if named and not prefixed and not from_y:
             return ()
     for target in targets:
-        validation.check_target_exists(target, names, named=named)
+        check_target_exists(target, names, named=named)
     return targets
 
 

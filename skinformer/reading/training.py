@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skinformer import validation
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import group_rows
 from skinformer.reading.targets import Truth, find_known, find_targets, read_truth
@@ -18,9 +17,20 @@ from skinformer.timeline.digest import content_digest
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
-
-__all__ = ["COVARIATE_NAN", "ReadingSettings", "TrainingRows", "read_training"]
-
+from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
+from skinformer.validation.index import check_same_index, time_labels
+from skinformer.validation.parameters import check_enough_rows
+from skinformer.validation.truth import (
+    check_affine,
+    check_same_length,
+    check_some_truth,
+    check_target_count,
+    truth_weight,
+    warn_of_last_column,
+    warn_of_leaks,
+    warn_of_mixed_truth,
+    warn_of_scaled_targets,
+)
 
 #: What to do about a covariate's NaN.
 COVARIATE_NAN = (
@@ -76,7 +86,7 @@ def read_training(
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        validation.check_some_columns(X.shape[1], "X")
+        check_some_columns(X.shape[1], "X")
     columns = read_columns(estimator, X, reset=True)
     truth = None if y is None else read_truth(y)
     roles = _assign_roles(columns, truth, settings)
@@ -87,13 +97,13 @@ def read_training(
     names = (*roles.past, *roles.known)
     advice = None if settings.may_miss else COVARIATE_NAN
     for name in names:
-        validation.check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
-    validation.check_same_index(X, sample_weight, "sample_weight")
-    weight = validation.truth_weight(sample_weight, observed)
+        check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+    check_same_index(X, sample_weight, "sample_weight")
+    weight = truth_weight(sample_weight, observed)
     index = truth.index if columns.index is None and truth is not None else columns.index
-    time, labels = (None, None) if index is None else validation.time_labels(index)
+    time, labels = (None, None) if index is None else time_labels(index)
     rows = group_rows(time, labels, len(observed))
-    validation.check_enough_rows(
+    check_enough_rows(
         rows.longest,
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
@@ -118,7 +128,7 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
     if truth is not None and not targets:
         one = truth.one_dimensional
         return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
-    validation.check_known_future(settings.known_future, names, targets)
+    check_known_future(settings.known_future, names, targets)
     known = find_known(names, settings.known_future, targets)
     return Roles(
         mode="frame" if truth is None else "both",
@@ -134,9 +144,9 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
     """Warn of targets that were not named, and of those in a scaler's units."""
     if settings.target is None:
-        validation.warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
+        warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
     targets = {name: columns.values[name] for name in roles.targets}
-    validation.warn_of_scaled_targets(targets, named=columns.named)
+    warn_of_scaled_targets(targets, named=columns.named)
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
@@ -154,15 +164,15 @@ def _check_truth(
 ) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
     if roles.mode == "features":
-        validation.check_known_future(settings.known_future, roles.known, ())
-    validation.check_some_truth(truth.values)
-    validation.check_same_length(X, truth.values)
-    validation.check_same_index(X, y)
+        check_known_future(settings.known_future, roles.known, ())
+    check_some_truth(truth.values)
+    check_same_length(X, truth.values)
+    check_same_index(X, y)
     seen = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in seen}
-    validation.warn_of_leaks(features, truth.values)
+    warn_of_leaks(features, truth.values)
     if roles.mode == "features":
-        validation.warn_of_mixed_truth(list(features.values()), truth.values)
+        warn_of_mixed_truth(list(features.values()), truth.values)
 
 
 def _read_targets(
@@ -173,15 +183,15 @@ def _read_targets(
         return roles, list(truth.values.T), ~np.isnan(truth.values)
     history = [columns[name] for name in roles.targets]
     for name, column in zip(roles.targets, history, strict=True):
-        validation.check_finite(column, f"X (column {name!r})", nan=None)
+        check_finite(column, f"X (column {name!r})", nan=None)
     if truth is None:
         observed = ~np.isnan(np.column_stack(history))
-        validation.check_some_truth(np.where(observed, 0.0, np.nan))
+        check_some_truth(np.where(observed, 0.0, np.nan))
         return roles, history, observed
-    validation.check_target_count(len(roles.targets), truth.values.shape[1])
+    check_target_count(len(roles.targets), truth.values.shape[1])
     links, targets = [], []
     for name, column, values in zip(roles.targets, history, truth.values.T, strict=True):
-        slope, intercept = validation.check_affine(affine_link(column, values), name)
+        slope, intercept = check_affine(affine_link(column, values), name)
         links.append((slope, intercept))
         targets.append(np.where(np.isnan(values), slope * column + intercept, values))
     return replace(roles, links=tuple(links)), targets, ~np.isnan(truth.values)

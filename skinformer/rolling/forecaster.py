@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skinformer import validation
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import Head
@@ -30,6 +29,13 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between
+from skinformer.validation.rows import (
+    check_not_reset,
+    check_placement,
+    warn_of_held_values,
+    warn_of_new_values,
+    warn_of_other_static,
+)
 
 __all__ = ["StepForecaster"]
 
@@ -87,7 +93,7 @@ class StepForecaster:
         has_target = np.asarray(~missing.all(axis=1))
         reach = LONGEST_CHAIN * self.sizes.pred_len
         place, track = place_rows(table, self.history, observed=has_target, reach=reach)
-        validation.check_placement(
+        check_placement(
             place,
             track,
             table,
@@ -104,9 +110,9 @@ class StepForecaster:
         """Forecast steps in the truth's units: (n, n_targets, *outputs)."""
         values, held = self.rolled(asked)
         if held.past:
-            validation.warn_of_held_values("past-only columns", self.roles.past, held.past)
+            warn_of_held_values("past-only columns", self.roles.past, held.past)
         if held.known:
-            validation.warn_of_held_values("columns known ahead", self.roles.known, held.known)
+            warn_of_held_values("columns known ahead", self.roles.known, held.known)
         return values
 
     def rolled(self, asked: RequestedSteps) -> tuple[Float64Array, HeldValues]:
@@ -163,8 +169,8 @@ class StepForecaster:
         place = {name: j - len(self.roles.known) for j, name in enumerate(self.roles.known)}
         differs = np.abs(values[rows] - stored) > 1e-4 * (1 + np.abs(stored))  # NaN: no
         for names, warn in (
-            (self.roles.static, validation.warn_of_other_static),
-            (self.roles.unchanged, validation.warn_of_new_values),
+            (self.roles.static, warn_of_other_static),
+            (self.roles.unchanged, warn_of_new_values),
         ):
             new = [name for name in names if differs[:, place[name]].any()]
             if new:
@@ -184,7 +190,7 @@ class StepForecaster:
         if timeline.weight is not None:  # a missing truth was filled: any value is as good
             differs[:, : table.n_targets] &= timeline.weight[rows] > 0
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
-        validation.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
+        check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
     def _layout(self) -> Layout:
         sizes = self.sizes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from skinformer import validation
 from skinformer.ensemble.building import ModelSizes
 from skinformer.rolling.blocks import Observed
 from skinformer.rolling.placement import Placement, find_early
@@ -12,6 +11,7 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
+from skinformer.validation.rows import raise_unknown_ahead
 
 __all__ = [
     "after_observed",
@@ -84,4 +84,4 @@ def check_known_ahead(
         if missing[wanted].any():
             row, step = np.argwhere(missing[wanted])[0]
             label = clock.labels(place.anchor[wanted[[row]]] + step)[0]
-            validation.raise_unknown_ahead(name, int(missing[wanted].sum()), label)
+            raise_unknown_ahead(name, int(missing[wanted].sum()), label)

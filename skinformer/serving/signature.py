@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["METADATA_KEY", "Signature", "plain"]
-
 #: The entry of an ONNX file's metadata that holds the signature.
 METADATA_KEY = "skinformer"
 

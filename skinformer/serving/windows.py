@@ -13,8 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_dates
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
 
-__all__ = ["WindowInputs", "window_inputs"]
-
 
 class WindowInputs(NamedTuple):
     """

@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "BoolArray", "Float32Array", "Float64Array", "IntArray"]
-
 #: Whatever numbers the user's column held.
 AnyArray: TypeAlias = npt.NDArray[Any]
 #: One flag per row, step or series.

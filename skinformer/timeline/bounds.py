@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["find_bounds"]
-
 
 def find_bounds(
     values: npt.NDArray[np.floating], n_targets: int

@@ -11,16 +11,6 @@ import pandas as pd
 
 from skinformer.timeline.clock import is_dated, wall_times
 
-__all__ = [
-    "FIELDS",
-    "calendar_columns",
-    "calendar_dates",
-    "calendar_values",
-    "choose_fields",
-    "is_calendar_column",
-    "year_fields",
-]
-
 _HOUR = 1 / 24
 
 

@@ -17,39 +17,16 @@ import pandas as pd
 
 from skinformer.timeline.arrays import IntArray
 
-__all__ = [
-    "CLOCKS",
-    "OFF_GRID",
-    "Clock",
-    "RowClock",
-    "clock_for",
-    "infer_step",
-    "is_dated",
-    "join_series",
-    "row_labels",
-    "short_label",
-    "timestamps",
-    "wall_times",
-]
-
-
 #: The step of a label that lies between two ticks of the clock.
 OFF_GRID = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
 class Clock(ABC):
-    """
-    A regular grid of labels, counted in steps from `origin`.
+    """A regular grid of labels, counted in steps from `origin`, the label of step 0.
 
-    Parameters
-    ----------
-    origin : Any
-        The label of step 0.
-    freq : Any
-        The distance between two labels: an offset of pandas or an int.
-    name : Any
-        The name of the index, given back with the labels.
+    freq: the distance between two labels: an offset of pandas or an int.
+    name: of the index, given back with the labels.
     """
 
     origin: Any
@@ -58,35 +35,11 @@ class Clock(ABC):
 
     @abstractmethod
     def steps(self, index: pd.Index) -> IntArray:
-        """
-        Count the steps from the origin to each label.
-
-        Parameters
-        ----------
-        index : Index of shape (n,)
-            Labels of the clock's own type, in any order.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Steps; `OFF_GRID` where a label lies between two steps.
-        """
+        """Count the steps from the origin to each label; `OFF_GRID` between two steps."""
 
     @abstractmethod
     def labels(self, steps: IntArray) -> pd.Index:
-        """
-        Give the labels of steps; the inverse of `steps`.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin; negative ones lie before it.
-
-        Returns
-        -------
-        Index of shape (n,)
-            Labels, with the clock's name, time zone and (for consecutive steps) frequency.
-        """
+        """Give the labels of steps, the inverse of `steps`; consecutive ones have a frequency."""
 
     @property
     def dated(self) -> bool:
@@ -94,19 +47,7 @@ class Clock(ABC):
         return True
 
     def elapsed(self, steps: IntArray) -> IntArray:
-        """
-        Measure the time from the origin to steps.
-
-        Parameters
-        ----------
-        steps : ndarray of int64, shape (n,)
-            Steps from the origin.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Microseconds; steps where labels are no dates.
-        """
+        """Measure the time from the origin to steps: microseconds; steps without dates."""
         if not self.dated:
             return steps
         labels = timestamps(self.labels(np.append(steps, 0)))
@@ -120,19 +61,7 @@ class Clock(ABC):
         return str(getattr(self.freq, "freqstr", self.freq))
 
     def starting_at(self, label: Any) -> Clock:
-        """
-        Give the same clock, counted from another label.
-
-        Parameters
-        ----------
-        label : Any
-            The new origin.
-
-        Returns
-        -------
-        Clock
-            A clock of the same kind and frequency.
-        """
+        """Give the same clock, counted from another label."""
         return replace(self, origin=label)
 
 
@@ -211,14 +140,10 @@ class ElapsedClock(Clock):
 
 @dataclass(frozen=True)
 class WallClock(Clock):
-    """
-    Labels follow the calendar on the wall: days, business days, weeks, months, quarters.
+    """Labels follow the calendar on the wall: days, business days, weeks, months, quarters.
 
-    Parameters
-    ----------
-    wall : Any
-        What the wall shows at the origin; another time than the origin's own where daylight
-        saving skipped it, as midnight in some zones.
+    wall: what the wall shows at the origin; another time than the origin's own where daylight
+    saving skipped it, as midnight in some zones.
     """
 
     wall: Any
@@ -282,31 +207,14 @@ class WallClock(Clock):
 
 
 #: All kinds.
-CLOCKS: tuple[type[Clock], ...] = (
-    IntegerClock,
-    RowClock,
-    PeriodClock,
-    ElapsedClock,
-    WallClock,
-)
+CLOCKS: tuple[type[Clock], ...] = (IntegerClock, RowClock, PeriodClock, ElapsedClock, WallClock)
 
 
 def clock_for(index: pd.Index, freq: Any) -> Clock:
-    """
-    Make the clock that counts the labels of an index from its first one.
+    """Make the clock that counts the labels of an index, in time order, from its first one.
 
-    Parameters
-    ----------
-    index : DatetimeIndex, PeriodIndex or Index of int, shape (n,)
-        Labels in time order, n ≥ 1.
-    freq : offset or int
-        The step, as `infer_step` gives it.
-
-    Returns
-    -------
-    Clock
-        Counts from ``index[0]``. Labels that do not lie on it are for the caller to find:
-        ``clock.steps(index)`` marks them `OFF_GRID`.
+    freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
+    ``clock.steps(index) == OFF_GRID``.
     """
     kind: type[Clock]
     if isinstance(index, pd.PeriodIndex):
@@ -322,20 +230,10 @@ def clock_for(index: pd.Index, freq: Any) -> Clock:
 
 
 def infer_step(index: pd.Index, freq: Any) -> Any:
-    """
-    Find the step of an index: given, known, regular, or the commonest that divides all gaps.
+    """Find the step of an index: given, known, regular, or the commonest that divides all gaps.
 
-    Parameters
-    ----------
-    index : DatetimeIndex, PeriodIndex or Index of int, shape (n,)
-        Labels in time order without duplicates, n ≥ 1; some steps may be missing.
-    freq : str, offset, Timedelta, int or None
-        The step if the user named it.
-
-    Returns
-    -------
-    offset, int or None
-        None when the steps are irregular: no step divides all gaps.
+    Labels are in time order without duplicates; some may be missing. None is for irregular steps:
+    none divides all gaps.
     """
     if isinstance(index, pd.PeriodIndex):
         return index.freq

@@ -13,8 +13,6 @@ from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["CalendarEffect", "Cells", "RowCells", "calendar_cells", "row_cells"]
-
 #: More values than any calendar field has.
 _MOST_VALUES = 60
 #: Cells of a week at most, ten minutes each: with more of them each is seen too seldom.

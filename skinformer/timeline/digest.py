@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["content_digest"]
-
 
 def content_digest(X: Any) -> bytes:
     """Give a digest of the values of rows: equal for equal values, whatever their dtype."""

@@ -8,6 +8,7 @@ before them alone: whether a value is an outlier never depends on later ones.
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.leaps import Earlier, is_leap, judge_leaps, lags, n_phases, stored
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline
@@ -56,6 +58,9 @@ class Usual:
         Rows before a value that it may be like, too.
     pending : ndarray of shape (n_series, n_columns, 2)
         The last two values of the history as far as they are outliers, else NaN.
+    leaps : ndarray of shape (n_series, n_columns, n_phases, 3)
+        How far a value may leap at each phase of the season, or at any; the least and the greatest
+        size that it had there.
     """
 
     low: Float64Array
@@ -63,6 +68,7 @@ class Usual:
     reach: Float64Array
     season: int
     pending: Float64Array
+    leaps: Float64Array
 
     @np.errstate(over="ignore", invalid="ignore")
     def judge(
@@ -86,15 +92,20 @@ class Usual:
             judged.
         """
         fitted = table.series < len(self.reach)
-        owner = np.where(fitted, table.series, 0)
-        pending, found = self.pending.copy(), []
+        earlier = Earlier(table, history, scaler, fitted)
+        owner, pending, found = earlier.owner, self.pending.copy(), []
         pending[table.series[fitted]] = np.nan
         for j, column in enumerate(table.columns):
             if column is None:
                 continue
-            values, bounds = column.astype(np.float64), (self.low, self.high, self.reach)
-            far = fitted & _beyond(values, *(bound[owner, j] for bound in bounds))
-            for i in np.unique(table.series[far]):
+            values = column.astype(np.float64)
+            low, high, reach = (bound[owner, j] for bound in (self.low, self.high, self.reach))
+            leap = self.leaps[owner, j, table.steps % self.leaps.shape[2]]
+            leap = leap if table.clock == history.clock else np.full_like(leap, np.inf)
+            before = earlier.values(j, self.season)
+            far = _beyond(values, low, high, reach)
+            far |= is_leap(values, before, leap, np.maximum(np.abs(low), np.abs(high)))
+            for i in np.unique(table.series[fitted & far]):
                 rows = np.flatnonzero(table.series == i)
                 rows = rows[np.argsort(table.steps[rows], kind="stable")]
                 found += self._judge_series(table, rows, far, (i, j), history, scaler, pending)
@@ -111,36 +122,72 @@ class Usual:
         pending: Float64Array,
     ) -> list[tuple[Outlier, float]]:
         """Judge a column of a series, whose rows are given in time; note what is pending."""
-        (i, j), season = place, self.season
-        steps = table.steps[rows]
-        first = int(steps[0]) - season
-        every = np.arange(first, int(steps[-1]) + 1)
-        values, outliers = np.full(len(every), np.nan), {}
-        if table.clock == history.clock:
-            values = _stored(history, scaler, place, table.n_targets, every)
-            last = enumerate(self.pending[i, j], int(history.end_step[i]) - first - 2)
-            outliers = {at: value for at, value in last if not np.isnan(value)}
-        for at in steps - first:
-            outliers.pop(int(at), None)
-        values[steps - first] = table.columns[j][rows]
+        (i, j), first = place, int(table.steps[rows[0]]) - self.season - 1
+        values, outliers = self._course(table, rows, place, history, scaler)
+        row_at = dict(zip((table.steps[rows] - first).tolist(), rows.tolist(), strict=True))
+        leaps = self.leaps[place] if table.clock == history.clock else np.full((1, 3), np.inf)
         found = []
-        for row, at in zip(rows[far[rows]], steps[far[rows]] - first, strict=True):
-            value, recent = values[at], values[max(at - season, 0) : at]
-            bounds = self._bounds(place, recent[~np.isnan(recent)])
-            run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [value]
-            if not _beyond(value, *bounds) or (len(run) == _RUN and _agree(run, *bounds[:2])):
+        # In time: where an outlier is no more, the values after it are judged anew.
+        queue = [at for at, row in row_at.items() if far[row]]
+        while queue:
+            at = heapq.heappop(queue)
+            bounds = self._bounds(place, values[max(at - self.season, 0) : at])
+            leap = leaps[(first + at) % len(leaps)]
+            if np.isnan(values[at]) or not self._is_outlier(place, values, at, bounds, leap):
                 continue
-            outliers[int(at)] = value
-            values[at] = np.nan
+            run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [values[at]]
+            level = len(run) == _RUN and _agree(run, *bounds[:2])
+            if level and (j < table.n_targets or not _beyond(values[at], *bounds)):
+                continue
+            outlier, values[at] = Outlier(row_at[at], j, float(values[at])), np.nan
+            outliers[at] = outlier.value
             if j >= table.n_targets:
-                values[at] = _like(values, at, season, *bounds[:2])
-            found.append((Outlier(int(row), j, float(value)), float(values[at])))
+                values[at] = _like(values, at, self.season, *bounds[:2])
+            found.append((outlier, float(values[at])))
+            for later in {at + lag for lag in lags(self.season)} & row_at.keys() - set(queue):
+                heapq.heappush(queue, later)
         pending[i, j] = [outliers.get(len(values) - k, np.nan) for k in (2, 1)]
         return found
+
+    def _course(
+        self,
+        table: Table,
+        rows: IntArray,
+        place: tuple[int, int],
+        history: Timeline,
+        scaler: Scaler,
+    ) -> tuple[Float64Array, dict[int, float]]:
+        """Give a series' values, from a season before its rows on, and its last outliers."""
+        first, (i, j) = int(table.steps[rows[0]]) - self.season - 1, place
+        steps, outliers = np.arange(first, int(table.steps[rows[-1]]) + 1), {}
+        values = np.full(len(steps), np.nan)
+        if table.clock == history.clock:
+            series = np.full(len(steps), i)
+            values = stored(history, scaler, j, series, steps, n_targets=table.n_targets)
+            last = enumerate(self.pending[i, j], int(history.end_step[i]) - first - 2)
+            outliers = {at: value for at, value in last if not np.isnan(value)}
+        for at in (table.steps[rows] - first).tolist():
+            outliers.pop(at, None)
+        values[table.steps[rows] - first] = table.columns[j][rows]
+        return values, outliers
+
+    def _is_outlier(
+        self,
+        place: tuple[int, int],
+        values: Float64Array,
+        at: int,
+        bounds: tuple[float, float, float],
+        leap: Float64Array,
+    ) -> bool:
+        """Tell whether a value is out of reach, or out of that of the values before it."""
+        before = values[at - np.array(lags(self.season))]
+        leaps = is_leap(values[at], before, leap, np.abs([self.low[place], self.high[place]]).max())
+        return bool(leaps or _beyond(values[at], *bounds))
 
     def _bounds(self, place: tuple[int, int], recent: Float64Array) -> tuple[float, float, float]:
         """Give what is usual, recent values among it: after growth, or a step, others are."""
         low, high, reach = self.low[place], self.high[place], self.reach[place]
+        recent = recent[~np.isnan(recent)]
         if not len(recent):
             return low, high, reach
         least, most = recent.min(), recent.max()
@@ -171,6 +218,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
     low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
     pending, found = np.full((*shape, 2), np.nan), []
     season = max(likely_seasons(table.clock)[:1], default=4)
+    leaps = np.full((*shape, n_phases(np.diff(first_row), season), 3), np.inf)
     for j in range(0 if targets else table.n_targets, shape[1]):
         parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
         each = [_usual(values) for values in parts]
@@ -182,27 +230,30 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
             quiet = j >= table.n_targets and len(np.unique(values[~np.isnan(values)])) < 2
             if usual is None or quiet:  # a price that has not changed yet may change
                 continue
-            low[i, j], high[i, j], reach[i, j] = usual[:3]
-            for at in usual.outlying:
-                value, values[at] = values[at], np.nan
-                values[at] = _like(values, at, season, low[i, j], high[i, j])
-                found.append((Outlier(int(start + at), j, float(value)), float(values[at])))
+            raw, reach[i, j] = values.copy(), usual.reach
+            values[usual.outlying] = np.nan
+            if not usual.rare:
+                first_step, phases = int(table.steps[start]), leaps.shape[2]
+                leaps[i, j], new = judge_leaps(values, first_step, season, phases)
+                values[new] = np.nan
+            low[i, j], high[i, j] = _extremes(values, usual.rare)
+            for at in np.flatnonzero(np.isnan(values) & ~np.isnan(raw)).tolist():
+                values[at] = _stand_in(values, at, season, low[i, j], high[i, j])
+                found.append((Outlier(int(start + at), j, float(raw[at])), float(values[at])))
                 if at >= len(values) - 2:
-                    pending[i, j, at - len(values)] = value
+                    pending[i, j, at - len(values)] = raw[at]
     table = _weightless(_without(table, found), found)
-    return table, Usual(low, high, reach, season, pending), [outlier for outlier, _ in found]
+    return table, Usual(low, high, reach, season, pending, leaps), [outlier for outlier, _ in found]
 
 
 class _Found(NamedTuple):
-    low: float
-    high: float
     reach: float
     outlying: IntArray
     rare: bool  # whether most values are alike
 
 
 def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
-    """Give what is usual in a series, and its outliers; None where nothing can be told."""
+    """Give how far is far in a series, and its outliers; None where nothing can be told."""
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < _LEAST:
         return None
@@ -213,23 +264,24 @@ def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
         return None
     outlying = away > farthest
     rare = bool(np.median(away[known]) == 0)
-    low, high = _extremes(values[~outlying])
     few = (values <= 0) & ~outlying
-    if not rare and 0 < few.sum() <= max(_FEW, len(known) // 1000):
+    if not rare and 0 < few.sum() <= _n_few(known):
         lowest = np.min(values[~outlying & (values > 0)], initial=np.inf)
-        if _beyond(values[few], lowest, high, np.inf).all():
+        if _beyond(values[few], lowest, np.nanmax(values[~outlying]), np.inf).all():
             outlying |= few
     if outlying.any():
-        outlying = _without_levels(values, outlying, low, high)
-        low, high = _extremes(values[~outlying])
-    if rare:  # what is sold comes back
-        low, high = min(low, -high), max(high, -low)
-    return _Found(low, high, reach, np.flatnonzero(outlying), rare)
+        outlying = _without_levels(values, outlying, *_extremes(values[~outlying], rare))
+    return _Found(reach, np.flatnonzero(outlying), rare)
+
+
+def _n_few(values: npt.NDArray[Any]) -> int:
+    """Give how many values of a series may be outliers: what comes more often may come again."""
+    return max(_FEW, len(values) // 1000)
 
 
 def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, float]:
     """Give the distance of the farthest usual value from the median, and of outliers from it."""
-    n, few = len(away), max(_FEW, len(away) // 1000)
+    n, few = len(away), _n_few(away)
     at = [n // 2, n - 1 - n // 5, n - 1 - n // 20, n - 1 - few]
     parted = np.partition(away, at)
     half, fifth, twentieth = parted[at[:3]]
@@ -257,8 +309,9 @@ def _without_levels(
     return outlying
 
 
-def _extremes(values: Float64Array) -> tuple[float, float]:
-    return float(np.nanmin(values)), float(np.nanmax(values))
+def _extremes(values: Float64Array, rare: bool) -> tuple[float, float]:
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return (min(low, -high), max(high, -low)) if rare else (low, high)  # what is sold comes back
 
 
 def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
@@ -278,7 +331,7 @@ def _agree(run: npt.ArrayLike, low: float, high: float) -> bool:
 
 
 def _like(values: Float64Array, at: int, season: int, low: float, high: float) -> float:
-    """Give what stands in for a covariate: its value a season before, else its last one."""
+    """Give what stands in for an outlier: its value a season before, else its last one."""
     before = values[:at]
     known = before[~np.isnan(before)]
     if at >= season and not np.isnan(values[at - season]):
@@ -286,20 +339,14 @@ def _like(values: Float64Array, at: int, season: int, low: float, high: float) -
     return float(known[-1]) if len(known) else (low + high) / 2
 
 
-def _stored(
-    history: Timeline, scaler: Scaler, place: tuple[int, int], k: int, steps: IntArray
-) -> Float64Array:
-    """Read a column of the history in its units; NaN where nothing was known. k are targets."""
-    (i, j), out = place, np.full(len(steps), np.nan)
-    at = np.flatnonzero((steps >= history.first_step[i]) & (steps < history.end_step[i]))
-    rows = steps[at] - history.first_step[i] + history.first_row[i]
-    if j >= k:
-        out[at] = history.values[rows, j] * scaler.scale[i, j] + scaler.mean[i, j]
-        return out
-    out[at] = scaler.restored(history.values[rows, :k], np.full(len(rows), i))[:, j]
-    if history.weight is not None:
-        out[at[history.weight[rows, j] == 0]] = np.nan
-    return out
+def _stand_in(values: Float64Array, at: int, season: int, low: float, high: float) -> float:
+    """Give what stands in for an outlier of the fit: as `_like`, raised where its series rises."""
+    like = _like(values, at, season, low, high)
+    rises = values[season:] - values[:-season]
+    level = rises[at - season - 1] if at > season else np.nan
+    if np.isnan(level) or not np.nanmedian(np.abs(np.diff(rises))) < np.nanmedian(np.abs(rises)):
+        return like
+    return float(np.clip(like + level, low, high))
 
 
 def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:

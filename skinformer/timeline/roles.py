@@ -8,8 +8,6 @@ from typing import Literal
 
 import pandas as pd
 
-__all__ = ["Roles"]
-
 
 @dataclass(frozen=True)
 class Roles:

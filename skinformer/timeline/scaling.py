@@ -13,9 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Limits", "Scaler", "affine_link", "fit_scaler"]
-
-
 #: Rows that are handled in float64 at a time: bounds the temporary memory.
 _CHUNK = 1 << 17
 
@@ -27,14 +24,11 @@ _FARTHEST = 1e18
 
 
 class Limits(NamedTuple):
-    """
-    How high forecasts of each series may go, standardised; infinitely without logarithms.
+    """How high forecasts of each series may go, standardised; infinitely without logarithms.
 
-    Parameters
-    ----------
-    top, rise, width : ndarray of float32, shape (n_series, n_targets)
-        The largest value so far; how far beyond it, or beyond the largest of a window, forecasts go
-        freely; and how far beyond that they come at most.
+    top: the largest value so far, (n_series, n_targets).
+    rise, width: how far beyond it, or beyond the largest of a window, forecasts go freely, and how
+    far beyond that they come at most.
     """
 
     top: Float32Array
@@ -44,22 +38,9 @@ class Limits(NamedTuple):
     def apply(
         self, forecast: Float32Array, series: IntArray, seen: Callable[[IntArray], Float32Array]
     ) -> Float32Array:
-        """
-        Compress what goes beyond its limit.
+        """Compress what goes beyond its limit of forecasts, (n, n_steps, n_targets, …).
 
-        Parameters
-        ----------
-        forecast : ndarray of float32, shape (n, n_steps, n_targets, …)
-            Standardised; left as it is.
-        series : ndarray of int64, shape (n,)
-            The series of each.
-        seen : callable
-            Gives the largest values of the windows with the given numbers, (n_some, n_targets).
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_steps, n_targets, …)
-            The same array where nothing goes beyond.
+        seen: gives the largest values of windows by their numbers, (n_some, n_targets).
         """
         deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
         level, rise = self.top[series], self.rise[series]
@@ -79,17 +60,10 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Scaler:
-    """
-    Means and deviations of columns, one row of numbers per series.
+    """Means and deviations of columns, (n_series, n_columns), in their units once transformed.
 
-    Parameters
-    ----------
-    mean, scale : ndarray of shape (n_series, n_columns)
-        In the columns' units. A constant column has the size of its value as scale (1 for 0), so
-        that a later change weighs the same in every unit. Of targets that are transformed, in
-        these units.
-    targets : TargetScale or None
-        What is done to targets before, and undone after it; None for nothing.
+    A constant column has the size of its value as scale (1 for 0), so that a later change weighs
+    the same in every unit.
     """
 
     mean: Float64Array
@@ -99,26 +73,10 @@ class Scaler:
     def transform(
         self, columns: list[npt.NDArray[np.generic] | None], series: IntArray
     ) -> Float32Array:
-        """
-        Standardise columns.
+        """Standardise columns, None for missing ones: (n, n_columns), float32.
 
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,), or None
-            Raw values; None stands for a column of missing ones.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_columns)
-            In deviations from the mean. Values are centred in float64 before they are
-            rounded, so that 1e8 ± 1 keeps its digits.
-
-        Raises
-        ------
-        ValueError
-            If a value lies so far off that the network would answer NaN.
+        Values are centred in float64 before they are rounded, so that 1e8 ± 1 keeps its digits. It
+        is a ValueError if one lies so far off that the network would answer NaN.
         """
         out = np.empty((len(series), len(columns)), dtype=np.float32)
         for start in range(0, len(series), _CHUNK):
@@ -142,23 +100,7 @@ class Scaler:
     def forward(
         self, column: npt.NDArray[np.generic], series: IntArray, j: int
     ) -> npt.NDArray[np.generic]:
-        """
-        Transform a column as it is before it is standardised.
-
-        Parameters
-        ----------
-        column : ndarray of shape (n,)
-            Raw values.
-        series : ndarray of int64, shape (n,)
-            The series of each.
-        j : int
-            Which column.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The same array where nothing is transformed.
-        """
+        """Transform column j as it is before it is standardised."""
         return column if self.targets is None else self.targets.forward(column, series, j)
 
     def _check_reach(
@@ -176,21 +118,7 @@ class Scaler:
             )
 
     def inverse(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
-        """
-        Put forecasts of standardised targets (the first columns) into their units.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_targets)
-            In deviations from the mean.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets)
-            In the targets' units, and within their bounds.
-        """
+        """Put standardised forecasts, (n, n_targets), into their units, within their bounds."""
         k = values.shape[1]
         out: Float64Array = values.astype(np.float64)
         out *= self.scale[series, :k]
@@ -211,20 +139,9 @@ class Scaler:
         return Limits(*(table.astype(np.float32) for table in tables))
 
     def restored(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
-        """
-        Put standardised targets back into their units as they were, or their quantiles.
+        """Put standardised targets, or their quantiles, back into their units as they were.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_targets)
-            In deviations from the mean.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets)
-            As `inverse` gives, but for what makes means of exponentials: quantiles need none.
+        It is `inverse` but for what makes means of exponentials, which quantiles do not need.
         """
         if self.targets is None:
             return self.inverse(values, series)
@@ -232,20 +149,9 @@ class Scaler:
         return replace(self, targets=plain).inverse(values, series)
 
     def straight(self, series: IntArray, k: int) -> tuple[Float64Array, Float64Array]:
-        """
-        Give the means and deviations that put targets into units on a straight line.
+        """Give mean and deviation, (n, k), that put the first k columns into units on a line.
 
-        Parameters
-        ----------
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-        k : int
-            How many of the first columns.
-
-        Returns
-        -------
-        tuple of ndarray of shape (n, k)
-            0 and 1 where a target is transformed: no straight line leads to its units.
+        They are 0 and 1 where a target is transformed: no straight line leads to its units.
         """
         mean, scale = self.mean[series, :k], self.scale[series, :k]
         # In units in which neither sums nor squares of the greatest numbers run over.
@@ -257,50 +163,20 @@ class Scaler:
         return np.where(shaped, 0.0, mean), np.where(shaped, 1.0, scale)
 
     def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> Scaler:
-        """
-        Take notice of later rows: a series that has been below zero has no bound any more.
-
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            Raw values, the targets first.
-        first_row : ndarray of int64, shape (n_series + 1,)
-            Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, or none.
-
-        Returns
-        -------
-        Scaler
-            With the bounds that are left.
-        """
+        """Take notice of later rows: a series that has been below zero has no bound any more."""
         if self.targets is None:
             return self
         return replace(self, targets=self.targets.after(columns, first_row))
 
     def of_series(self, chosen: IntArray) -> Scaler:
-        """
-        Keep the numbers of some series.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (n,)
-            Which.
-
-        Returns
-        -------
-        Scaler
-            The series numbered anew.
-        """
+        """Keep the numbers of some series."""
         targets = None if self.targets is None else self.targets.of_series(chosen)
         return Scaler(self.mean[chosen], self.scale[chosen], targets)
 
     def with_unseen(self) -> Scaler:
-        """
-        Append the scale of a series that training did not hold: the mean over all series.
+        """Append the scale of a series that training did not hold: the mean over all series.
 
-        Returns
-        -------
-        Scaler
-            With one series more; of those alone that are transformed as it is.
+        It is over those alone that are transformed as it is.
         """
         targets = None if self.targets is None else self.targets.with_unseen()
         like = self._like_unseen(targets)
@@ -329,27 +205,15 @@ def fit_scaler(
     static: list[int],
     targets: TargetScale | None = None,
 ) -> Scaler:
-    """
-    Find the mean and deviation of each column on the training rows of each series.
+    """Find the mean and deviation of each column on the training rows of each series.
 
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n,)
-        Raw values; NaN is missing.
-    start, stop : ndarray of int64, shape (n_series,)
-        The training rows of series i are ``start[i]`` … ``stop[i] - 1``; rows that validation
-        or testing uses stay outside.
-    static : list of int
-        Columns that are constant in each series: standardised across the series, because
-        within one of them they say nothing.
-    targets : TargetScale or None, default=None
-        What is done to targets first.
+    columns: raw values; NaN is missing.
+    start, stop: of the training rows of each series; those that validation uses stay outside.
+    static: columns that are constant in each series: standardised across the series, as within one
+    they say nothing.
 
-    Returns
-    -------
-    Scaler
-        A column with one value only has no deviation; it gets the size of that value, and 1
-        for 0 or without any value.
+    A column with one value only has no deviation; it gets the size of that value, and 1 for 0 or
+    without any value.
     """
     mean = np.zeros((len(start), len(columns)))
     scale = np.ones((len(start), len(columns)))
@@ -463,19 +327,10 @@ def _sums(
 
 
 def affine_link(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
-    """
-    Find the two numbers that map a scaled column to its raw truth.
+    """Find slope and intercept that map a scaled column to its raw truth, (n,) each.
 
-    Parameters
-    ----------
-    source, truth : ndarray of float64, shape (n,)
-        The column of X (any affine scaling of the truth) and y; rows where either is NaN are
-        left out.
-
-    Returns
-    -------
-    tuple of float or None
-        Slope and intercept; None when the relation is not affine (to 1e-4 of y's range).
+    None where the relation is not affine, to 1e-4 of the truth's range; rows with a NaN are left
+    out.
     """
     source, truth = np.asarray(source, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     both = ~(np.isnan(source) | np.isnan(truth))

@@ -6,8 +6,6 @@ import numpy as np
 
 from skinformer.timeline.clock import Clock
 
-__all__ = ["likely_seasons"]
-
 _SECOND = 1_000_000  # microseconds
 _DAY = 86_400 * _SECOND
 #: Cycles that people and weather follow, in microseconds.

@@ -13,8 +13,6 @@ from sklearn.model_selection import TimeSeriesSplit
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table
 
-__all__ = ["PanelTimeSeriesSplit", "series_with_truth", "tail_rows"]
-
 
 def tail_rows(
     table: Table, *, seq_len: int, pred_len: int, fraction: float, n_forecasts: int = 1

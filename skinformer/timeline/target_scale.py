@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["FittedTransformer", "TargetScale", "observe_records", "observe_targets"]
-
 #: Share of a series' least value below which logarithms take no notice, so that a zero that comes
 #: later is far below all others, not infinitely far.
 _LOWEST = 0.01
@@ -25,15 +23,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class FittedTransformer:
-    """
-    A transformer of scikit-learn, fitted to the training rows of one target.
+    """A transformer of scikit-learn, fitted to the training rows of one target.
 
-    Parameters
-    ----------
-    transformer : transformer
-        With ``transform`` and ``inverse_transform`` of columns.
-    low, high : float
-        The range of its training values, transformed.
+    low, high: the range of its training values, transformed.
     """
 
     transformer: Any
@@ -41,24 +33,7 @@ class FittedTransformer:
     high: float
 
     def forward(self, values: Float64Array) -> Float64Array:
-        """
-        Transform values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            NaN is missing, and stays it.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Transformed.
-
-        Raises
-        ------
-        ValueError
-            If the transformer has no finite answer to a value.
-        """
+        """Transform values, NaN stays NaN; raise if the transformer has no finite answer to one."""
         there = ~np.isnan(values)
         given = values[there]
         out = np.full(len(values), np.nan)
@@ -85,20 +60,7 @@ class FittedTransformer:
         )
 
     def inverse(self, values: Float64Array) -> Float64Array:
-        """
-        Undo it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            Transformed.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            In units; where the inverse has no finite answer, that at the nearer end of the
-            training range.
-        """
+        """Undo it; without a finite answer give that at the nearer end of the training range."""
         out = apply(self.transformer.inverse_transform, values)
         lost = ~np.isfinite(out) & ~np.isnan(values)
         if lost.any():
@@ -108,23 +70,8 @@ class FittedTransformer:
 
 
 def apply(function: Any, values: Float64Array) -> Float64Array:
-    """
-    Call a method of a transformer on one column.
+    """Call ``transform`` or ``inverse_transform`` on one column, which may be empty; gives a copy.
 
-    Parameters
-    ----------
-    function : callable
-        ``transform`` or ``inverse_transform``.
-    values : ndarray of shape (n,)
-        The column.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        A copy; empty for an empty column, which transformers refuse.
-
-    Examples
-    --------
     >>> apply(np.log1p, np.array([0.0]))
     array([0.])
     """
@@ -137,24 +84,15 @@ def apply(function: Any, values: Float64Array) -> Float64Array:
 
 @dataclass(frozen=True)
 class TargetScale:
-    """
-    How targets were transformed, and what no forecast falls below.
+    """How targets were transformed, and what no forecast falls below; (n_series, n_targets) each.
 
-    Parameters
-    ----------
-    floor : ndarray of shape (n_series, n_targets)
-        0 where no value ever lay below it, else minus infinity; in the targets' units.
-    low : ndarray of shape (n_series, n_targets)
-        What smaller values count as where logarithms are taken.
-    logs : ndarray of bool, shape (n_series, n_targets)
-        Where logarithms are taken.
-    smear : ndarray of shape (n_series, n_targets)
-        What is added to forecasts of logarithms, so that their exponentials are means.
-    transformers : tuple of FittedTransformer
-        One for each target, which all series share; none for logarithms alone.
-    top, rise : ndarray of shape (n_series, n_targets), or None
-        The largest logarithm so far, and how far beyond it and a window's own largest one a
-        forecast goes freely; infinite without logarithms. None sets no limit.
+    floor: 0 where no value ever lay below it, else minus infinity; in the targets' units.
+    low: what smaller values count as where logarithms are taken.
+    logs: where logarithms are taken.
+    smear: added to forecasts of logarithms, so that their exponentials are means.
+    transformers: one for each target, which all series share; none for logarithms alone.
+    top, rise: the largest logarithm so far, and how far beyond it and a window's own largest one a
+    forecast goes freely; infinite without logarithms. None sets no limit.
     """
 
     floor: Float64Array
@@ -181,41 +119,13 @@ class TargetScale:
         return np.array([each.falls for each in self.transformers] or [False] * self.n_targets)
 
     def with_logs(self, logs: BoolArray) -> TargetScale:
-        """
-        Take logarithms.
-
-        Parameters
-        ----------
-        logs : ndarray of bool, shape (n_series, n_targets)
-            Where.
-
-        Returns
-        -------
-        TargetScale
-            With the same bounds.
-        """
+        """Take logarithms where told, (n_series, n_targets)."""
         return replace(self, logs=logs)
 
     def forward(
         self, values: npt.NDArray[np.generic], series: IntArray, j: int
     ) -> npt.NDArray[np.generic]:
-        """
-        Transform values of a column.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            Raw; NaN is missing, and stays it.
-        series : ndarray of int64, shape (n,)
-            The series of each.
-        j : int
-            The column; those that are no target stay as they are.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The same array where nothing is transformed.
-        """
+        """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
         if j >= self.n_targets or not self.shaped[:, j].any():
             return values
         raw: Float64Array = values.astype(np.float64)
@@ -226,21 +136,7 @@ class TargetScale:
         return raw
 
     def inverse(self, values: Float64Array, series: IntArray) -> Float64Array:
-        """
-        Put forecasts of transformed targets into units, and keep their bounds.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_targets)
-            Transformed; overwritten.
-        series : ndarray of int64, shape (n,)
-            The series of each row.
-
-        Returns
-        -------
-        ndarray of shape (n, n_targets)
-            In the targets' units.
-        """
+        """Put transformed forecasts, (n, n_targets), into units and bounds, in place."""
         for j in range(values.shape[1]):
             if self.transformers:
                 values[:, j] = self.transformers[j].inverse(values[:, j])
@@ -251,19 +147,7 @@ class TargetScale:
         return np.maximum(values, self.floor[series, : values.shape[1]])
 
     def of_series(self, chosen: IntArray) -> TargetScale:
-        """
-        Keep the numbers of some series.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (n,)
-            Which.
-
-        Returns
-        -------
-        TargetScale
-            The series numbered anew.
-        """
+        """Keep the numbers of some series."""
         return replace(
             self,
             floor=self.floor[chosen],
@@ -275,14 +159,10 @@ class TargetScale:
         )
 
     def with_unseen(self) -> TargetScale:
-        """
-        Append a series that training did not hold.
+        """Append a series that training did not hold.
 
-        Returns
-        -------
-        TargetScale
-            It takes logarithms where more than half of the series do and none lay below zero, has a
-            bound where all have, and the limits of the largest.
+        It takes logarithms where more than half of the series do and none lay below zero, has a
+        bound where all have, and the limits of the largest.
         """
         bounded = (self.floor == 0).all(axis=0)
         logs = bounded & (self.logs.mean(axis=0) > 0.5)
@@ -299,20 +179,9 @@ class TargetScale:
         )
 
     def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> TargetScale:
-        """
-        Take notice of later rows: a series that has been below zero has no bound any more.
+        """Take notice of later rows: a series that has been below zero has no bound any more.
 
-        Parameters
-        ----------
-        columns : list of ndarray of shape (n,)
-            Raw values, the targets first.
-        first_row : ndarray of int64, shape (n_series + 1,)
-            Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, or none.
-
-        Returns
-        -------
-        TargetScale
-            With the bounds that are left; exponentials keep theirs.
+        Where logarithms are taken bounds stay. A series may have no rows.
         """
         floor, top = self.floor.copy(), None if self.top is None else self.top.copy()
         some = np.flatnonzero(np.diff(first_row))
@@ -329,26 +198,11 @@ class TargetScale:
 def observe_targets(
     columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_targets: int
 ) -> tuple[TargetScale, Float64Array]:
-    """
-    Find the bounds of targets, and what decides whether logarithms can be taken.
+    """Find the bounds of targets, and the least value of each series, (n_series, n_targets).
 
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n,)
-        Raw values, the targets first; NaN is missing.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, one at least.
-    n_targets : int
-        Number of targets.
+    columns: raw values, the targets first; NaN is missing. Series i holds rows ``first_row[i]`` …
+    ``first_row[i + 1] - 1``, one at least; one without a value has the least of all.
 
-    Returns
-    -------
-    tuple of TargetScale and ndarray of shape (n_series, n_targets)
-        Without any transformation; and the least value of each series. A series without any has
-        the least of all.
-
-    Examples
-    --------
     >>> scale, least = observe_targets([np.array([1.0, 2.0, 0.0, -1.0])], np.array([0, 2, 4]), 1)
     >>> scale.floor.ravel(), least.ravel()
     (array([  0., -inf]), array([ 1., -1.]))
@@ -367,33 +221,13 @@ def observe_targets(
 
 
 def observe_records(
-    scale: TargetScale,
-    columns: list[npt.NDArray[np.generic]],
-    first_row: IntArray,
-    n_steps: int,
+    scale: TargetScale, columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_steps: int
 ) -> TargetScale:
-    """
-    Find how high logarithms came, and by how much they broke their records.
+    """Find how high logarithms came, and by how much they broke their records.
 
-    Parameters
-    ----------
-    scale : TargetScale
-        Which takes logarithms somewhere.
-    columns : list of ndarray of shape (n,)
-        Raw values, the targets first; NaN is missing.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``, one at least.
-    n_steps : int
-        Steps of a forecast.
+    Beyond a record lies what ``n_steps`` steps of the later half of the training rows added to it
+    at most, or to that of half of the panel's series; a quarter at least.
 
-    Returns
-    -------
-    TargetScale
-        With limits: beyond a record lies what so many steps of the later half of the training rows
-        added to it at most, or to that of half of the panel's series; a quarter at least.
-
-    Examples
-    --------
     >>> rows = np.array([0, 9]), 2
     >>> scale, _ = observe_targets([2.0 ** np.arange(9)], rows[0], 1)
     >>> grown = observe_records(scale.with_logs(scale.floor == 0), [2.0 ** np.arange(9)], *rows)

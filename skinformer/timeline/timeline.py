@@ -14,8 +14,6 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Table", "Timeline", "fill_forward", "runs"]
-
 
 @dataclass(frozen=True)
 class Table:
@@ -150,36 +148,32 @@ class Timeline:
 
     def head(self, end: IntArray) -> Timeline:
         """Keep a copy of the first rows of each series, before row ``end``, (n_series,)."""
-        rows = origins_between(self.first_row[:-1], end - 1)
-        first_row = np.concatenate([[0], np.cumsum(end - self.first_row[:-1])])
-        weight = None if self.weight is None else self.weight[rows]
-        return replace(self, values=self.values[rows], weight=weight, first_row=first_row)
+        return self._part(self.first_row[:-1], end)
 
     def recent(self, n_rows: int) -> Timeline:
         """Keep a copy of at most so many last rows of each series, whose steps stay as they are."""
-        length = np.minimum(np.diff(self.first_row), n_rows)
-        rows = origins_between(self.first_row[1:] - length, self.first_row[1:] - 1)
-        return replace(
-            self,
-            values=self.values[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            first_row=np.concatenate([[0], np.cumsum(length)]),
-            first_step=self.end_step - length,
-            forecast_from=self.end_step if self.forecast_from is None else self.forecast_from,
-        )
+        first, stop = self.first_row[:-1], self.first_row[1:]
+        first = np.maximum(first, stop - n_rows)
+        forecast_from = self.end_step if self.forecast_from is None else self.forecast_from
+        first_step = self.end_step - (stop - first)
+        return self._part(first, stop, first_step=first_step, forecast_from=forecast_from)
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
-        first, stop = self.first_row[chosen], self.first_row[chosen + 1]
-        rows = origins_between(first, stop - 1)
-        return replace(
-            self,
-            values=self.values[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            first_row=np.concatenate([[0], np.cumsum(stop - first)]),
+        return self._part(
+            self.first_row[chosen],
+            self.first_row[chosen + 1],
             first_step=self.first_step[chosen],
             forecast_from=None if self.forecast_from is None else self.forecast_from[chosen],
         )
+
+    def _part(self, first: IntArray, stop: IntArray, **changes: Any) -> Timeline:
+        """Keep a copy of the rows from first to before stop of each series."""
+        rows = origins_between(first, stop - 1)
+        weight = None if self.weight is None else self.weight[rows]
+        first_row = np.concatenate([[0], np.cumsum(stop - first)])
+        changes |= {"weight": weight, "first_row": first_row}
+        return replace(self, values=self.values[rows], **changes)
 
     def appended(self, other: Timeline) -> Timeline:
         """Continue each series with the rows of another timeline, which follow directly."""

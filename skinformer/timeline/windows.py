@@ -12,8 +12,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import IntArray
 
-__all__ = ["Origins", "origins_between", "spread_places", "window_rows"]
-
 
 def window_rows(first: IntArray, length: int) -> IntArray:
     """Give the consecutive row numbers of windows, (n_windows, length), from their first rows."""

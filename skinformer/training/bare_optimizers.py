@@ -6,8 +6,6 @@ from typing import Any
 from torch import no_grad
 from torch.optim import AdamW, Muon, Optimizer
 
-__all__ = ["BareAdamW", "BareMuon"]
-
 
 class _Bare(Optimizer):
     # PERF: torch wraps these so that its compiler leaves them alone, and the first call of one

@@ -23,27 +23,9 @@ _LARGEST = 1e9  # of weights, moments, losses and counts
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write a state so that `path` holds the old state or the new one, never a part.
 
-    Parameters
-    ----------
-    path : path-like
-        Target file; its folder must exist.
-    state : dict
-        Tensors and plain Python values.
+    The file begins with a digest of all the rest, by which `load` knows damage; it is taken from
+    the file, without a second copy of the state in memory.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written: a full disk, a folder that is gone.
-
-    Notes
-    -----
-    A temporary file in the same folder is flushed to the disk and renamed; a process that is
-    killed in between leaves the old state, and a hidden ``.tmp`` file. The file begins with a
-    digest of all the rest, by which `load` knows damage. The digest is taken from the file: it
-    needs no second copy of the state in memory.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "fit.pt")
@@ -60,33 +42,12 @@ def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dict[str, Any]:
-    """Read a state and check that it belongs to this fit.
+    """Read a state, on the CPU, and check that it belongs to this fit; no code of it runs.
 
-    Parameters
-    ----------
-    path : path-like
-        A file that `save` wrote.
-    fingerprint : mapping of str to str
-        What must be the same for the fit to continue (name of a part -> its hash), as stored
-        under the state's key "fingerprint".
+    fingerprint: what must be the same for the fit to continue (name of a part -> its hash), as
+    stored under the state's key "fingerprint". It is a ValueError if it differs, and of a damaged
+    file.
 
-    Returns
-    -------
-    dict
-        The state, on the CPU.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, of another format or another's. If the stored fingerprint
-        differs; the message names the parts.
-
-    Notes
-    -----
-    Read with ``weights_only=True``: a file from elsewhere cannot run code.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "fit.pt")
@@ -121,20 +82,6 @@ def load(path: str | os.PathLike[str], *, fingerprint: Mapping[str, str]) -> dic
 def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
     """Make the error of a file from which no fit can go on.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    fault : str
-        What is wrong with it.
-
-    Returns
-    -------
-    ValueError
-        To be raised; it says what to do.
-
-    Examples
-    --------
     >>> raise refusal("fit.pt", "it is empty")
     Traceback (most recent call last):
     ...
@@ -149,17 +96,7 @@ def refusal(path: str | os.PathLike[str], fault: str) -> ValueError:
 def check_alike(stored: Any, own: Any) -> None:
     """Raise unless what was stored has the keys, shapes and types of what it stands for.
 
-    Parameters
-    ----------
-    stored : Any
-        Of a file: tensors, numbers and text, in dicts.
-    own : Any
-        Of the fit that is to go on.
-
-    Raises
-    ------
-    ValueError
-        If it does not, or holds numbers that are none, or that no weight ever has.
+    Nor may they hold numbers that are none, or that no weight ever has.
     """
     if isinstance(own, dict) and isinstance(stored, dict) and stored.keys() == own.keys():
         for name, value in own.items():

@@ -18,8 +18,6 @@ from skinformer.model.dropout import draws_of_batch
 from skinformer.training.batch import Batch
 from skinformer.training.stopping import copy_state
 
-__all__ = ["add_up_gradients", "own_windows", "share_state"]
-
 
 @contextmanager
 def own_windows(module: nn.Module, batch: Batch) -> Iterator[Batch]:

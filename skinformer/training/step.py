@@ -70,12 +70,7 @@ def clip_and_step(
 
 @torch.no_grad()
 def mean_loss(
-    module: nn.Module,
-    batches: Iterable[Batch],
-    *,
-    loss: Loss,
-    precision: str,
-    device: torch.device,
+    module: nn.Module, batches: Iterable[Batch], *, loss: Loss, precision: str, device: torch.device
 ) -> float:
     """Return the weighted mean loss over all values of some batches; an error if there are none."""
     sums = []

@@ -172,9 +172,7 @@ class _Fit:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
         best = copy.copy(self.best)
         best.update(
-            self.module,
-            epoch=row.epoch,
-            loss=row.validation_loss if validated else row.loss,
+            self.module, epoch=row.epoch, loss=row.validation_loss if validated else row.loss
         )
         stopped = ""
         if validated and best.exhausted:

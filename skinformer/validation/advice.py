@@ -10,21 +10,6 @@ import pandas as pd
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock, is_dated, wall_times
 
-__all__ = [
-    "add_rows",
-    "make_times",
-    "name_zone",
-    "read_again",
-    "read_dates",
-    "reads_dates",
-    "regrid",
-    "repeats_an_hour",
-    "share_grid",
-    "skips_an_hour",
-    "written",
-]
-
-
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
 _DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:\D|$)"
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
@@ -189,22 +174,12 @@ _PERIODS |= {"QS": "Q", "QE": "Q", "YS": "Y", "YE": "Y"}
 
 
 def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
-    """
-    Write the call that puts series whose steps begin at other times onto one grid.
+    """Write the call that puts series whose steps begin at other times onto one grid.
 
-    Parameters
-    ----------
-    time : Index of shape (n,)
-        Labels, in time order within each series.
-    series : ndarray of int64, shape (n,)
-        The series of each row.
-    step : offset or int
-        The step that one of them keeps.
+    time, series: of each row, in time order within each series.
+    step: that one of them keeps.
 
-    Returns
-    -------
-    str or None
-        None where that would bring two rows of a series together.
+    None where that would bring two rows of a series together.
     """
     if not isinstance(time, pd.DatetimeIndex):
         return None

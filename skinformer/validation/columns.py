@@ -21,23 +21,6 @@ from skinformer.timeline.clock import is_dated
 from skinformer.timeline.roles import Roles
 from skinformer.validation import advice
 
-__all__ = [
-    "check_columns",
-    "check_finite",
-    "check_kind",
-    "check_known_future",
-    "check_rows",
-    "check_same_names",
-    "check_score_columns",
-    "check_some_columns",
-    "check_target_exists",
-    "check_update_columns",
-    "count_rows",
-    "feature_names_in",
-    "numeric_array",
-    "numeric_column",
-]
-
 
 def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
@@ -265,17 +248,9 @@ def check_known_future(
 
 
 def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> None:
-    """
-    Raise if a column holds infinity, or NaN where none may be.
+    """Raise if a column holds infinity, or NaN where none may be.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        One column.
-    name : str
-        What the message calls it.
-    nan : str or None
-        The advice given for a NaN; None allows NaN.
+    nan: the advice given for a NaN; None allows NaN.
     """
     if values.dtype.kind != "f":
         return

@@ -2,93 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
-import reprlib
-from collections.abc import Callable, Collection, Hashable, Sequence
-from functools import wraps
+from collections.abc import Collection, Hashable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from skinformer.timeline.arrays import BoolArray
-from skinformer.validation.warning import warn_user
-
-__all__ = [
-    "ATTENTION_CONSTRAINTS",
-    "BLOCK_CONSTRAINTS",
-    "CALENDAR_FEATURES_CONSTRAINTS",
-    "CLASSIFIER_CONSTRAINTS",
-    "CONSTRAINTS",
-    "MASK_FUTURE_CONSTRAINTS",
-    "MEMORY_SAVING_CONSTRAINTS",
-    "SEASONAL_NAIVE_CONSTRAINTS",
-    "SLIDING_WINDOW_CONSTRAINTS",
-    "TIME_INDEX_CONSTRAINTS",
-    "check_base",
-    "check_both_sides",
-    "check_calendar",
-    "check_count",
-    "check_device",
-    "check_dropout",
-    "check_embeddings",
-    "check_enough_rows",
-    "check_fitted",
-    "check_heads",
-    "check_horizon",
-    "check_label_len",
-    "check_micro_batches",
-    "check_part_name",
-    "check_resumable",
-    "check_same_on_ranks",
-    "check_same_weights",
-    "check_target",
-    "check_target_transform",
-    "first_names",
-    "part_constraint",
-    "warn_of_idle_network",
-    "warn_of_idle_series",
-    "warn_of_one_series",
-    "with_horizon",
-]
-
-Method = TypeVar("Method", bound=Callable[..., Any])
+from skinformer.validation.arguments import MOST, Whole
+from skinformer.validation.warning import first_names, warn_user
 
 #: Rows that the shortest training needs.
 _FEWEST_ROWS = 2
 
-#: Series named in a warning.
-_NAMED = 5
 
-#: The most that an argument counts: 114 years of hours.
-_MOST = 1_000_000
+_COUNT, _LENGTH = Whole(1, 2**31 - 1), Whole(1, MOST)
 
 
-class _Whole(Interval):
-    """A whole number that is no truth value, and that an array can be long."""
-
-    def __init__(self, least: int, most: int) -> None:
-        super().__init__(Integral, least, most, closed="both")
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        """Tell whether a value is such a number."""
-        return type(val) is not bool and bool(super().is_satisfied_by(val))
-
-
-_COUNT, _LENGTH = _Whole(1, 2**31 - 1), _Whole(1, _MOST)
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
-_WIDTH, _LAYERS = _Whole(1, 2**15), _Whole(1, 1000)
+_WIDTH, _LAYERS = Whole(1, 2**15), Whole(1, 1000)
+
 
 #: The parameters of the estimators, as scikit-learn validates them.
 CONSTRAINTS: dict[str, list[Any]] = {
     "target": [None, str, Integral, tuple, list],
     "seq_len": [_LENGTH],
-    "label_len": [None, _Whole(0, _MOST)],
+    "label_len": [None, Whole(0, MOST)],
     "pred_len": [_LENGTH],
     "target_transform": [
         None,
@@ -132,6 +75,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
+
+
 #: Those of a classifier: labels have no scale, and one loss.
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
@@ -144,12 +89,16 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     "z_loss": [Interval(Real, 0, None, closed="left")],
 }
+
+
 #: Those of their parts, see `estimators.parts`.
 ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
     "factor": [Interval(Real, 0, None, closed="neither")],
 }
+
+
 BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
     "norm": [StrOptions({"layer", "zc_rms", "post_layer"})],
     "qk_norm": ["boolean"],
@@ -157,6 +106,8 @@ BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
     "activation": [StrOptions({"gelu", "relu", "swiglu"})],
     "init": [StrOptions({"xavier", "normal", "scaled"})],
 }
+
+
 MEMORY_SAVING_CONSTRAINTS: dict[str, list[Any]] = {
     "micro_batch_size": [None, _COUNT],
     "gradient_checkpointing": ["boolean"],
@@ -181,24 +132,31 @@ def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -
 #: What `Dropout` rounds its probability to on a CPU.
 _DROPOUT_STEP = 2**-16
 
+
 #: What `embeddings` may hold.
 EMBEDDINGS = ("series", "missing", "mask")
 
+
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
-SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
-    "seq_len": [_LENGTH],
-    "lag": [_Whole(0, _MOST)],
-}
+
+
+SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {"seq_len": [_LENGTH], "lag": [Whole(0, MOST)]}
+
+
 TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
     "time": [Hashable],
     "series": [Hashable, None],
     "format": [str],
     "tz": [str, None],
 }
+
+
 SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
     "season": [_LENGTH],
     "target": CONSTRAINTS["target"],
 }
+
+
 MASK_FUTURE_CONSTRAINTS: dict[str, list[Any]] = {
     "target": CONSTRAINTS["target"],
     "pred_len": [_LENGTH],
@@ -285,17 +243,13 @@ def check_base(base: Any, *, classifies: bool) -> None:
     """Raise if what is to be fitted on features is a class, or forecasts something else."""
     if isinstance(base, type):
         raise ValueError(f"base={base.__name__} is a class: pass an instance, {base.__name__}().")
+    fits, what, kind = (is_regressor, "numbers", "regressor")
     if classifies:
-        if not (base is None or isinstance(base, str) or is_classifier(base)):
-            raise ValueError(
-                f"base={base!r} forecasts no classes: pass a classifier such as "
-                "HistGradientBoostingClassifier(), 'auto', 'linear' or None."
-            )
-        return
-    if not (base is None or isinstance(base, str) or is_regressor(base)):
+        fits, what, kind = (is_classifier, "classes", "classifier")
+    if not (base is None or isinstance(base, str) or fits(base)):
         raise ValueError(
-            f"base={base!r} forecasts no numbers: pass a regressor such as "
-            "HistGradientBoostingRegressor(), 'auto', 'linear' or None."
+            f"base={base!r} forecasts no {what}: pass a {kind} such as "
+            f"HistGradientBoosting{kind.title()}(), 'auto', 'linear' or None."
         )
 
 
@@ -339,42 +293,6 @@ def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -
             f"{parameter}={value!r} holds the unknown field {unknown[0]!r}: choose from "
             f"{list(calendar_fields)} or pass 'auto'."
         )
-
-
-def check_count(
-    name: str, value: Any, what: str, *, least: int = 1, most: int = _MOST, advice: str = ""
-) -> int:
-    """Give a whole number as Python's own, or raise if it is none, too small or too large."""
-    if not _Whole(least, most).is_satisfied_by(value):
-        shown = reprlib.repr(value)
-        raise ValueError(
-            f"{name}={shown} must be a whole number from {least} to {most:,}: {what}.{advice}"
-        )
-    return int(value)
-
-
-def with_horizon(method: Method) -> Method:
-    """Name the argument for a number of steps where a call names it otherwise."""
-    known = list(inspect.signature(method).parameters)
-
-    @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        """Call the method."""
-        for name in kwargs.keys() - {*known}:
-            fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
-            raise TypeError(
-                f"{method.__name__}() has no argument {name!r}, but {known[1:]}"
-                f"{fix if isinstance(kwargs[name], Integral) else ''}."
-            )
-        return method(*args, **kwargs)
-
-    return cast("Method", call)
-
-
-def check_horizon(horizon: Any) -> None:
-    """Raise if a horizon is not a positive whole number."""
-    advice = " Leave it None for pred_len steps."
-    check_count("horizon", horizon, "it counts the steps to forecast", advice=advice)
 
 
 def check_checkpoint(path: Any) -> None:
@@ -431,29 +349,14 @@ def warn_of_idle_series(
             f"series {first_names(names[~trained])} take no part in training: before "
             f"the validation rows they hold no window of seq_len={seq_len} + "
             f"pred_len={pred_len} = {seq_len + pred_len} rows with a truth to learn. They are "
-            "forecast by what the others teach.",
+            "forecast by what the others teach."
         )
 
 
-def first_names(names: pd.Index) -> str:
-    """Write a handful of names, and how many more there are."""
-    more = len(names) - _NAMED
-    return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
-
-
 def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
-    """
-    Check that ranks that share a fit have the same to fit.
+    """Raise if one of the ranks that share a fit has other rows or parameters than the first.
 
-    Parameters
-    ----------
-    fingerprints : sequence of dict of str to str
-        Of each rank: its rows and parameters, by name.
-
-    Raises
-    ------
-    ValueError
-        If one differs from the first; the message names what.
+    fingerprints: of each rank, by name of what is compared.
     """
     first = fingerprints[0]
     for rank, other in enumerate(fingerprints):
@@ -487,7 +390,7 @@ def warn_of_one_series(embeddings: Any) -> None:
     warn_user(
         f"embeddings={embeddings!r} asks for a vector of each series, but X holds one series: "
         "there is nothing to tell apart, and none is learnt. Label the rows of several series by "
-        "a MultiIndex (series, time), or leave 'series' out.",
+        "a MultiIndex (series, time), or leave 'series' out."
     )
 
 
@@ -501,6 +404,18 @@ def check_both_sides(some_truth: bool) -> None:
         )
 
 
-def check_fitted(estimator: Any) -> None:
-    """Raise scikit-learn's NotFittedError before `fit`."""
-    check_is_fitted(estimator)
+#: Seasons that rows have to hold before a longer look-back is advised.
+_SEASONS = 4
+
+
+def warn_of_better_naive(excess: float, season: int, *, seq_len: int, n_rows: int) -> None:
+    """Warn that repeating a season, or the last value, forecasts the validation rows better."""
+    naive = "the last value" if season == 1 else f"what came {season} rows before"
+    advice = "Pass more rows, columns that are known ahead (known_future), or a longer seq_len"
+    if seq_len < season <= n_rows // _SEASONS:
+        advice = f"seq_len={seq_len} does not reach back so far: pass seq_len={season} or more"
+    warn_user(
+        f"the validation rows are forecast with {excess:.0%} more mean absolute error than by "
+        f"repeating {naive}. {advice}; compare by backtest, and keep SeasonalNaive(season={season})"
+        " if it stays ahead."
+    )

@@ -6,27 +6,23 @@ import inspect
 import warnings
 from pathlib import Path
 
+import pandas as pd
 import sklearn
 
 import skinformer
 from skinformer import ranks
 
-__all__ = ["warn_user"]
-
 #: What lies between a user's line and a check; scikit-learn wraps fit, and calls it in searches.
 _INSIDE = tuple(str(Path(str(package.__file__)).parent) for package in (skinformer, sklearn))
 
+#: Series named in a warning.
+_NAMED = 5
+
 
 def warn_user(message: str) -> None:
-    """
-    Warn, naming the first line outside this library and scikit-learn.
+    """Warn, naming the first line outside this library and scikit-learn.
 
     Of ranks that share a fit the first warns for all.
-
-    Parameters
-    ----------
-    message : str
-        What happened, and what to type instead.
     """
     if not ranks.is_first():
         return
@@ -34,3 +30,9 @@ def warn_user(message: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def first_names(names: pd.Index) -> str:
+    """Write a handful of names, and how many more there are."""
+    more = len(names) - _NAMED
+    return f"{list(names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")

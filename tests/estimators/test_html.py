@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import estimator_html_repr
 
-from skinformer import InformerRegressor
-from skinformer.estimators import picture
+from skinformer import InformerRegressor, notebook
 
 SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "max_iter": 1, "random_state": 0}
 
@@ -113,7 +112,7 @@ def test_the_first_series_of_a_panel_is_shown(hours):
 def test_without_a_picture_the_rest_is_shown(hours, change, monkeypatch):
     """Whatever is wrong, the parameters are."""
     if change.pop("broken", False):
-        monkeypatch.setattr(picture, "_write", None)
+        monkeypatch.setattr(notebook, "_write", None)
     frame = hours.assign(h=np.arange(200.0) % 7)
     model = InformerRegressor("a<b", base="linear", **SMALL | change).fit(frame)
     assert drawn(model) is None
@@ -124,7 +123,7 @@ def test_without_a_picture_the_rest_is_shown(hours, change, monkeypatch):
 
 def test_long_forecasts_are_not_drawn(hours, monkeypatch):
     """A look has to be quick."""
-    monkeypatch.setattr(picture, "_LONGEST", 5)
+    monkeypatch.setattr(notebook, "_LONGEST", 5)
     assert drawn(InformerRegressor(base="linear", **SMALL).fit(hours)) is None
 
 

@@ -220,3 +220,25 @@ def test_a_new_level_is_believed_row_by_row():
     for i in range(len(later)):
         model.update(later[i : i + 1])
     assert model.forecast()["y"].between(20_000, 90_000).all()
+
+
+def test_rows_in_another_unit_are_brought_to_that_of_the_last_ones():
+    """Kilowatts, then watts: forecasts are in watts, as if all rows had been."""
+    watts = HOURS[:300].copy()
+    watts["y"] = 50 + watts["y"] - watts["y"].min()
+    mixed = watts.copy()
+    mixed.iloc[:180, 0] /= 1000
+    one = InformerRegressor("y", known_future=["x"], **LINEAR).fit(watts)
+    with pytest.warns(UserWarning, match=r"^'y' is 1000 times as large from 2026-01-08 12:00:00"):
+        other = InformerRegressor("y", known_future=["x"], **LINEAR).fit(mixed)
+    ahead = HOURS[300:306].assign(y=np.nan)
+    np.testing.assert_allclose(other.predict(ahead), one.predict(ahead), rtol=1e-6)
+
+
+def test_a_column_in_another_unit_ahead_is_not_believed(model):
+    """However long it lasts: nothing was learnt of such values."""
+    rows = HOURS[300:360].copy()
+    spoilt = rows.assign(x=rows["x"] * 1000)
+    clean, other = (model.predict(each)[:24] for each in (rows, spoilt))
+    errors = [np.abs(each - rows["y"][:24]).mean() for each in (clean, other)]
+    assert errors[1] < 10 * errors[0]

@@ -8,6 +8,7 @@ import pytest
 
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.timeline.clock import clock_for
+from skinformer.timeline.other_units import in_last_unit
 from skinformer.timeline.outliers import find_usual
 from skinformer.timeline.scaling import fit_scaler
 from skinformer.timeline.timeline import Table, build_timeline
@@ -113,6 +114,91 @@ def test_a_new_level_is_believed_at_its_third_row_however_it_comes():
         assert bool(found) == (i < 2), i
         new = build_timeline(row.without_wild(), scaler, fill_covariates=True)
         history = history.appended(new)
+
+
+def quiet_nights(n, seed=0):
+    """Give counts of 4 at night, and of 200 at noon."""
+    rng = np.random.default_rng(seed)
+    mean = 100 - 98 * np.cos(np.arange(n) * 2 * np.pi / 24)
+    return mean * np.exp(0.1 * rng.normal(size=n)) + 2
+
+
+@pytest.mark.parametrize(("hour", "value"), [(1, 120.0), (12, 4.0), (12, 0.0), (6, -20.0)])
+def test_what_is_usual_at_another_hour_is_an_outlier_at_its_own(hour, value):
+    """The last row before a forecast counts most."""
+    values = quiet_nights(1100)
+    n = 1008
+    usual, history, scaler = fitted(values[:n])
+    assert not usual.judge(later(values[n:], n), history, scaler)[2]
+    last = np.append(values[n : n + hour], value)
+    assert rows_of(usual.judge(later(last, n), history, scaler)[2]) == [hour]
+
+
+def test_leaps_are_judged_alike_row_by_row_and_at_once():
+    """What follows an outlier is not compared with it."""
+    values = quiet_nights(1100)
+    n = 1008
+    values[[n + 24, n + 25, n + 48, n + 60]] = 150, 160, 140, 2
+    usual, history, scaler = fitted(values[:n])
+    given, one_by_one = later(values[n:], n), []
+    at_once = rows_of(usual.judge(given, history, scaler)[2])
+    assert {24, 48, 60} <= set(at_once)
+    for i in range(len(values) - n):
+        row, usual, found = usual.judge(given.take(slice(i, i + 1)), history, scaler)
+        one_by_one += [i] * bool(found)
+        new = build_timeline(row.without_wild(), scaler, fill_covariates=True)
+        history = history.appended(new)
+    assert one_by_one == at_once
+
+
+def test_leaps_may_grow_with_their_series():
+    """Twice the size, twice the leaps."""
+    values = quiet_nights(2200)
+    values[1100:] *= np.linspace(1, 6, 1100)
+    usual, history, scaler = fitted(values[:1008])
+    assert not usual.judge(later(values[1008:], 1008), history, scaler)[2]
+
+
+def test_what_follows_a_gap_is_not_compared_with_the_day_before():
+    """Nobody knows how far it went meanwhile."""
+    values = quiet_nights(1009)
+    usual, history, scaler = fitted(values[:1009])
+    for n, found in ((1009, [0]), (1011, [])):
+        assert rows_of(usual.judge(later([120.0], n), history, scaler)[2]) == found
+
+
+def test_zeros_of_a_fit_are_outliers_where_nothing_else_comes_near():
+    """A series that began at zero, too; zeros that come again are believed."""
+    rise = np.append(np.zeros(20), np.arange(1.0, 300)) + 0.3 * np.sin(np.arange(319))
+    rise[:20] = 0
+    rise[[200, 201]] = 0
+    assert rows_of(find_usual(table(rise), targets=True)[2]) == [200, 201]
+    rise[[100, 150]] = 0
+    assert not find_usual(table(rise), targets=True)[2]
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3, 1e6])
+@pytest.mark.parametrize("last", [3, 7, 150])
+def test_a_series_is_brought_to_the_unit_of_its_last_rows(factor, last):
+    """Of the whole day, at once; one warning says so."""
+    values = quiet_nights(400)
+    spoilt = values.copy()
+    spoilt[-last:] *= factor
+    rows, changes = in_last_unit(table(spoilt), targets=True)
+    np.testing.assert_allclose(rows.columns[0], values * factor)
+    assert changes == [(400 - last, 0, pytest.approx(factor))]
+
+
+def test_what_grows_or_begins_is_in_one_unit():
+    """A hundred times as large at another hour, a launch, a new price, zeros before."""
+    launch = np.append(np.random.default_rng(0).poisson(2, 200), quiet_nights(200) * 10)
+    growth = np.exp(np.arange(400) / 20)
+    sales = np.where(np.arange(400) % 50 == 0, 500.0, 0.0)
+    for values in (quiet_nights(400), launch, growth, sales, quiet_nights(400) - 100):
+        rows = table(values)
+        same, changes = in_last_unit(rows, targets=True)
+        assert same is rows
+        assert not changes
 
 
 def test_judgements_depend_on_earlier_rows_alone():

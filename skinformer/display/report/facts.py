@@ -13,8 +13,6 @@ from skinformer.evaluation.comparison import compare, group_key, quantile_column
 from skinformer.evaluation.scores import wape
 from skinformer.timeline.clock import is_dated, timestamps
 
-__all__ = ["TargetFacts", "origin_errors", "split_targets"]
-
 _HOUR, _DAY = pd.Timedelta(hours=1), pd.Timedelta(days=1)
 
 

@@ -23,8 +23,6 @@ from skinformer.timeline.clock import short_label
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "pictures", "show"]
-
 #: Rows of the picture of latest forecasts: seven horizons, within these bounds.
 _LEAST, _MOST = 100, 400
 #: Rows of residuals at most, and series that are drawn at most.

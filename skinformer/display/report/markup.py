@@ -5,8 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-__all__ = ["Markup", "join", "tag"]
-
 #: Elements without an end.
 _VOID = ("br", "col", "link", "meta")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["as_number", "as_percent"]
-
 #: From here on numbers are written without fractions.
 _WHOLE = 1000
 

@@ -7,8 +7,6 @@ from typing import Any
 from skinformer.display.report.markup import Markup, join, tag
 from skinformer.display.report.vector import DARK, DARK_INK, LIGHT, LIGHT_INK, Palette
 
-__all__ = ["write_page"]
-
 _LIGHT = f"--ground:#f4f5f7;--card:{LIGHT};--ink:{LIGHT_INK};--soft:#5a6470;--line:#d9dde2;"
 _LIGHT += "--mark:#b45309;"
 _DARK = f"--ground:#111418;--card:{DARK};--ink:{DARK_INK};--soft:#a3acb6;--line:#343b44;"

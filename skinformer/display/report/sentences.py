@@ -9,8 +9,6 @@ from skinformer.display.report.facts import TargetFacts
 from skinformer.display.report.markup import Markup, join, tag
 from skinformer.display.report.numbers import as_number, as_percent
 
-__all__ = ["group_word", "say_summary", "say_what", "tiles"]
-
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

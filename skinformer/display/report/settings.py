@@ -18,8 +18,6 @@ from skinformer.display.report.tables import write_table
 from skinformer.evaluation.comparison import quantile_columns
 from skinformer.timeline.clock import short_label
 
-__all__ = ["code_to_paste", "rows_table", "steps_between", "versions_table"]
-
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "torch", "matplotlib")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -14,8 +14,6 @@ from skinformer.display.report.markup import Markup, tag
 from skinformer.display.report.numbers import as_number, as_percent
 from skinformer.display.report.sentences import group_word
 
-__all__ = ["comparison_table", "group_table", "series_table", "write_table"]
-
 #: Rows of a table at most; of more groups some are shown, evenly chosen, or the worst.
 _MOST = 48
 _SHARES = ("wape", "skill", "coverage")

@@ -13,8 +13,6 @@ from skinformer.display.report.markup import Markup, tag
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DARK", "DARK_INK", "LIGHT", "LIGHT_INK", "Palette", "draw_vector"]
-
 #: What pictures lie on, and of what colour their texts are; not black, which files leave out.
 LIGHT, DARK = "#ffffff", "#1b1f24"
 LIGHT_INK, DARK_INK = "#1a1d21", "#e8eaed"

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from skinformer import validation
 from skinformer.display.axes import load_pyplot
 from skinformer.display.report.facts import TargetFacts, split_targets
 from skinformer.display.report.figures import pictures, show
@@ -22,8 +21,7 @@ from skinformer.display.report.vector import Palette
 from skinformer.evaluation.comparison import aligned
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
-
-__all__ = ["write_report"]
+from skinformer.validation.evaluation import named_results
 
 #: Targets of which pictures and tables are shown; the summary tells of all.
 _DETAILED = 8
@@ -98,14 +96,18 @@ def write_report(
     """
     load_pyplot("write_report")
     columns = ("origin", "time", "ahead", "target", "actual", "forecast")
-    tables = validation.named_results(results, *columns)
+    tables = named_results(results, *columns)
     estimators = _by_name(estimator, list(tables))
     if "" in tables:
         tables = {next(iter(estimators), "The model"): tables[""]}
     reference = list(tables)[-1] if reference is None and len(tables) > 1 else reference
     tables = aligned(tables, next(iter(tables)) if reference is None else reference)
     targets = split_targets(tables, unit, reference)
-    validation.check_any_pair(len(targets))
+    if not targets:
+        raise ValueError(
+            "results hold no row whose truth and whose forecasts are all known: there is nothing "
+            "to report. Pass results without the forecaster that gives NaN."
+        )
     palette = Palette()
     body = join(
         tag("h1", title),

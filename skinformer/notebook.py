@@ -7,7 +7,7 @@ follows the colours of the notebook.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,10 +20,6 @@ from skinformer.timeline.clock import short_label
 if TYPE_CHECKING:
     from torch import nn
 
-    from skinformer.estimators.regressor import InformerRegressor
-
-__all__ = ["forecast_picture"]
-
 #: Steps of a forecast at most, and of history beside it: what a glance takes in, in 30 kB.
 _LONGEST, _LEAST_BEFORE = 400, 48
 #: Of the picture, and of the room of its lines.
@@ -33,7 +29,7 @@ _TWO_LABELS = 170  # room for both labels of time
 _DRAWN: WeakKeyDictionary[nn.Module, tuple[bytes, str]] = WeakKeyDictionary()
 
 
-def forecast_picture(model: InformerRegressor) -> str:
+def forecast_picture(model: Any) -> str:
     """Draw the forecast after the history, of the first series and target, as HTML.
 
     It is empty where there is nothing to draw at once: before `fit`, if columns known ahead are
@@ -51,7 +47,7 @@ def forecast_picture(model: InformerRegressor) -> str:
         return ""
 
 
-def _draw(model: InformerRegressor) -> str:
+def _draw(model: Any) -> str:
     pred_len = model.sizes_.pred_len
     if pred_len > _LONGEST or (model.head_.level is not None and "_intervals_" not in vars(model)):
         return ""
@@ -68,7 +64,7 @@ def _draw(model: InformerRegressor) -> str:
     return _write(history, forecast, times, said)
 
 
-def _last_steps(model: InformerRegressor, n: int) -> tuple[IntArray, Float64Array]:
+def _last_steps(model: Any, n: int) -> tuple[IntArray, Float64Array]:
     """Give the last steps of the first series, and its first target there; NaN was missing."""
     timeline = model.timeline_
     stop = int(timeline.first_row[1])

@@ -9,39 +9,15 @@ import numpy as np
 import pandas as pd
 
 from skinformer.timeline.clock import is_dated
+from skinformer.validation.arguments import check_coverage, check_levels, check_range_levels
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
-from skinformer.validation.scores import check_coverage, check_levels, check_range_levels
-
-__all__ = [
-    "check_drawn_once",
-    "check_drawn_target",
-    "check_one_series",
-    "check_same_axis",
-    "drawn_levels",
-    "drawn_line",
-    "drawn_quantiles",
-    "labelled_quantiles",
-]
 
 
 def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
-    """
-    Give values as one line of numbers in time order.
+    """Give values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
 
-    Parameters
-    ----------
-    values : Series, DataFrame of one column, or array-like of shape (n,) or (n, 1)
-        What to draw.
-    name : str
-        What the messages call it.
-    index : Index of shape (n,) or None
-        Labels of values that bring none; None numbers them.
-
-    Returns
-    -------
-    Series
-        Floating-point numbers with labels of time.
+    index: labels of values that bring none; None numbers them.
     """
     if isinstance(values, pd.DataFrame):
         if values.shape[1] != 1:
@@ -83,7 +59,7 @@ def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
 
 def check_one_series(index: Any, name: str) -> None:
     """Raise if rows belong to several series."""
-    if isinstance(index, pd.MultiIndex) and len(index.unique(0)) > 1:
+    if getattr(index, "nlevels", 1) > 1 and len(index.unique(0)) > 1:
         raise ValueError(f"{name} holds several series: draw one of them, {name}.loc[[series]].")
 
 
@@ -102,22 +78,6 @@ def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
             "of actual and forecast one is time-zone aware and one naive: the hours cannot be "
             "matched. Use tz_localize(zone) on the naive one."
         )
-
-
-def check_drawn_once(options: dict[str, Any]) -> None:
-    """Raise if a picture of overlapping forecasts is asked for."""
-    if "step" in options:
-        raise ValueError(
-            f"step={options['step']!r} is no option of a picture, where each time is drawn once. "
-            "Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
-            "from_predictions."
-        )
-
-
-def check_drawn_target(target: Any, names: list[Any]) -> None:
-    """Raise if a target to draw is not forecast."""
-    if target not in names:
-        raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
 
 
 def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
@@ -162,18 +122,9 @@ def _fitting(quantiles: pd.DataFrame, levels: list[float]) -> list[float]:
 
 
 def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
-    """
-    Give quantiles as numbers in time order, by ascending level.
+    """Give quantiles of one series as numbers in time order; columns are levels, ascending.
 
-    Parameters
-    ----------
-    quantiles : DataFrame of shape (n, n_levels)
-        Of one series; each column is a level, or ends in one.
-
-    Returns
-    -------
-    DataFrame
-        Columns are the levels.
+    Names of columns are levels, or end in one.
     """
     lines = {}
     for place, name in enumerate(quantiles.columns):

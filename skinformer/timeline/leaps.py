@@ -1,0 +1,181 @@
+"""Leaps: how far values lie from what the rows before them lead to expect, each at its hour.
+
+A value may be usual at another hour, and a leap at its own. The last row before a forecast counts
+most, and nothing after it tells what it is: it is judged by its neighbours and by its season.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Table, Timeline
+
+__all__ = ["Earlier", "is_leap", "judge_leaps", "lags", "n_phases", "stored"]
+
+#: So many times as far as ever before is a leap: at its own hour, or in series of few seasons,
+#: whose hours are not told apart (docs/robustness.md).
+_OWN, _ALL = 2.0, 10.0
+_NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before
+_FEW = 2  # such values of a series that may be outliers; more may come again
+_SEASONS = 40  # rows of each hour, or phase, that tell how far it leaps
+_HEAVIEST = 3.0  # where some leaps are so far beyond most, as of prices, none is too far
+
+
+def lags(season: int) -> tuple[int, int, int, int]:
+    """Give how many rows before lie what a value might be like."""
+    return 1, 2, season, season + 1
+
+
+def _distances(values: npt.ArrayLike, before: Float64Array) -> Float64Array:
+    """Give the distance to the nearest of what might be expected; NaN after gaps.
+
+    before: (4, n), the values of so many `lags` before; NaN is unknown.
+    """
+    last, second, same, earlier = before
+    expected = np.stack([last, second, same, last + same - earlier])
+    nearest: Float64Array = np.fmin.reduce(np.abs(np.asarray(values) - expected))
+    return np.where(np.isnan(last) & np.isnan(second), np.nan, nearest)
+
+
+def n_phases(length: IntArray, season: int) -> int:
+    """Give the number of phases that are told apart in series of such lengths."""
+    return season if length.min() >= _SEASONS * season else 1
+
+
+def judge_leaps(
+    values: Float64Array, first_step: int, season: int, phases: int
+) -> tuple[Float64Array, IntArray]:
+    """Give how far a series leaps, see `_farthest`, and the rows of outliers among its values.
+
+    Those are zeros and negative values that leap: few in a series that has none but at its start.
+    """
+    positive = np.flatnonzero(values > 0)
+    new = np.flatnonzero(values <= 0)
+    new = new[new > np.append(positive, len(values))[0]]
+    if not 0 < len(new) <= _FEW:
+        return _farthest(values, first_step, season, phases), new[:0]
+    rest = values.copy()
+    rest[new] = np.nan
+    leaps = _farthest(rest, first_step, season, phases)
+    new = new[new > season]
+    before = np.stack([rest[new - lag] for lag in lags(season)])
+    far = is_leap(values[new], before, leaps[(first_step + new) % phases], np.nanmax(rest))
+    if not far.any():
+        return _farthest(values, first_step, season, phases), new[:0]
+    return leaps, new[far]
+
+
+def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -> Float64Array:
+    """Give how far a value may leap, the least and the greatest size: of each phase, (phases, 3).
+
+    Infinitely far where it never leaps. The greatest leap in units of its hour's mean leap may
+    come at any hour. Values before the first one that is not zero count for nothing.
+    """
+    begin = int(np.argmax(values != 0))
+    at = begin + season + 1 + np.flatnonzero(~np.isnan(values[begin + season : -1]))
+    leaps = _distances(values[at], np.stack([values[at - lag] for lag in lags(season)]))
+    at, leaps = at[~np.isnan(leaps)], leaps[~np.isnan(leaps)]
+    phase = (first_step + at) % phases
+    mean = np.bincount(phase, leaps, phases) / np.maximum(np.bincount(phase, minlength=phases), 1)
+    found = np.tile([np.inf, np.inf, 0.0], (phases, 1))
+    np.minimum.at(found[:, 1], phase, values[at])
+    np.maximum.at(found[:, 2], phase, np.abs(values[at]))
+    if np.nanmin(values, initial=0.0) < 0:
+        found[:, 1] = -np.inf
+    known = mean[phase] > 0
+    times = leaps[known] / mean[phase[known]]
+    most, many = (times.max(), 4 * np.quantile(times, 0.95)) if len(times) else (0.0, 0.0)
+    if most < _HEAVIEST * many:
+        factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
+        found[:, 0] = np.where(mean > 0, factor * mean, np.inf)
+    return found
+
+
+def is_leap(
+    values: npt.ArrayLike, before: Float64Array, leaps: Float64Array, size: npt.ArrayLike
+) -> BoolArray:
+    """Tell what leaps further than ever before, by far; or to zero, or below, where nothing was.
+
+    leaps: (n, 3), how far is usual, the least and the greatest value; see `_farthest`.
+    size: of the greatest value of all. Where a series has grown, leaps have grown with it.
+    """
+    values, (leap, least, most) = np.asarray(values), np.moveaxis(leaps, -1, 0)
+    new = ((values == 0) & (least > 0)) | ((values < 0) & (least >= 0))
+    last, _, same, _ = np.abs(before)
+    growth = (
+        known / np.where(np.greater(of, 0), of, np.inf)
+        for known, of in ((last, size), (same, most))
+    )
+    times = np.where(new, _NEW, 1.0) * np.fmax(np.fmax(*growth), 1.0)
+    return np.asarray(_distances(values, before) > times * leap)
+
+
+class Earlier:
+    """Values of the rows before those of a table: its own, else those of the history.
+
+    usable: (n,), the rows of series that the history holds; those of others have none.
+    """
+
+    def __init__(self, table: Table, history: Timeline, scaler: Scaler, usable: BoolArray) -> None:
+        self.table, self.history, self.scaler = table, history, scaler
+        self.owner = np.where(usable, table.series, 0)
+        self._stored = usable if table.clock == history.clock else np.zeros_like(usable)
+        self._steps = np.unique(table.steps)
+        key = self._key(table.steps)[0]
+        self._order = np.argsort(key, kind="stable")
+        self._keys = key[self._order]
+        self._places: dict[int, tuple[BoolArray, IntArray]] = {}
+
+    def values(self, j: int, season: int) -> Float64Array:
+        """Give the values of a column 1, 2, a season, and a season and 1 rows before: (4, n)."""
+        return np.stack([self._before(j, lag) for lag in lags(season)])
+
+    def _before(self, j: int, lag: int) -> Float64Array:
+        if lag not in self._places:
+            self._places[lag] = self._find(lag)
+        own, place = self._places[lag]
+        found = np.full(len(own), np.nan)
+        found[own] = self.table.columns[j][place[own]]
+        rest = np.flatnonzero(~own & self._stored)
+        series, steps = self.owner[rest], self.table.steps[rest] - lag
+        found[rest] = stored(
+            self.history, self.scaler, j, series, steps, n_targets=self.table.n_targets
+        )
+        return found
+
+    def _find(self, lag: int) -> tuple[BoolArray, IntArray]:
+        """Tell which rows have one so many steps before in the table, and where it is."""
+        key, known = self._key(self.table.steps - lag)
+        at = np.minimum(np.searchsorted(self._keys, key), len(key) - 1)
+        return known & (self._keys[at] == key), self._order[at]
+
+    def _key(self, steps: IntArray) -> tuple[IntArray, BoolArray]:
+        """Give numbers to pairs of a series and a step; and tell which steps the table has."""
+        at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
+        return self.table.series * len(self._steps) + at, self._steps[at] == steps
+
+
+def stored(
+    history: Timeline,
+    scaler: Scaler,
+    j: int,
+    series: IntArray,
+    steps: IntArray,
+    *,
+    n_targets: int,
+) -> Float64Array:
+    """Read a column of the history in its units, (n,); NaN where nothing was known."""
+    out = np.full(len(steps), np.nan)
+    at = np.flatnonzero((steps >= history.first_step[series]) & (steps < history.end_step[series]))
+    series = series[at]
+    rows = steps[at] - history.first_step[series] + history.first_row[series]
+    if j >= n_targets:
+        out[at] = history.values[rows, j] * scaler.scale[series, j] + scaler.mean[series, j]
+        return out
+    out[at] = scaler.restored(history.values[rows, :n_targets], series)[:, j]
+    if history.weight is not None:
+        out[at[history.weight[rows, j] == 0]] = np.nan
+    return out

@@ -1,0 +1,79 @@
+"""Series whose unit changes: from some row on every value is a power of ten as large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.timeline import Table
+
+__all__ = ["UnitChange", "in_last_unit"]
+
+#: Powers of ten that a change of unit makes at least; that most values of an hour differ by; and
+#: that half of them exceed, or fall short of.
+_LEAST, _APART, _MIDDLE = 3, 0.7, 0.3
+_FEWEST = 3  # rows in the new unit
+_MOST = 3  # changes of a series
+
+
+class UnitChange(NamedTuple):
+    """The first row in another unit, the column, and how many times as large values are there."""
+
+    row: int
+    column: int
+    factor: float
+
+
+def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange]]:
+    """Give every series the unit that its last rows have, and say where it changed.
+
+    table: rows of a fit, sorted by series and step. The same one where nothing changes.
+    targets: whether targets may change theirs, too.
+    """
+    columns, found = list(table.columns), []
+    season = max(likely_seasons(table.clock)[:1], default=4)
+    for j in range(0 if targets else table.n_targets, len(columns)):
+        for start, stop in zip(table.first_row[:-1], table.first_row[1:], strict=True):
+            for _ in range(_MOST):
+                values = columns[j][start:stop].astype(np.float64)
+                change = _find(values, season)
+                if change is None:
+                    break
+                at, factor = change
+                if columns[j] is table.columns[j]:
+                    columns[j] = columns[j].astype(np.float64)
+                columns[j][start : start + at] *= factor
+                found.append(UnitChange(int(start) + at, j, factor))
+    return (replace(table, columns=columns) if found else table), found
+
+
+def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
+    """Find the first row in another unit and the factor: each value against a season before."""
+    size = np.log10(values, out=np.full(len(values), np.nan), where=values > 0)
+    change = size[season:] - size[:-season]  # of the rows from `season` on
+    far = np.abs(change) > _LEAST - _APART
+    for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
+        before, new, after = (
+            part[~np.isnan(part)]
+            for part in (
+                change[max(i - season, 0) : i],
+                change[i : i + season],
+                change[i + season :],
+            )
+        )
+        if len(new) < _FEWEST or 2 * len(new) < min(season, len(change) - i):
+            continue
+        power = round(float(np.median(new)))
+        if (
+            abs(power) >= _LEAST
+            and np.abs(np.median(new) - power) < _MIDDLE
+            and np.quantile(np.abs(new - power), 0.9) < _APART
+            and np.abs(np.median(np.append(before, 0.0))) < 1
+            and np.abs(np.median(np.append(after[:season], 0.0))) < 1
+        ):
+            return i + season, 10.0**power
+    return None

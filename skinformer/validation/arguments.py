@@ -1,0 +1,162 @@
+"""Arguments of methods and functions: counts, choices, levels of quantiles."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections.abc import Callable, Collection
+from functools import wraps
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skinformer.timeline.arrays import Float64Array
+
+#: The most that an argument counts: 114 years of hours.
+MOST = 1_000_000
+
+
+class Whole(Interval):
+    """A whole number that is no truth value, and that an array can be long."""
+
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(Integral, least, most, closed="both")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether a value is such a number."""
+        return type(val) is not bool and bool(super().is_satisfied_by(val))
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+T = TypeVar("T")
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise scikit-learn's NotFittedError before `fit`."""
+    check_is_fitted(estimator)
+
+
+def check_count(
+    name: str, value: Any, what: str, *, least: int = 1, most: int = MOST, advice: str = ""
+) -> int:
+    """Give a whole number as Python's own, or raise if it is none, too small or too large."""
+    if not Whole(least, most).is_satisfied_by(value):
+        shown = reprlib.repr(value)
+        raise ValueError(
+            f"{name}={shown} must be a whole number from {least} to {most:,}: {what}.{advice}"
+        )
+    return int(value)
+
+
+def check_horizon(horizon: Any) -> None:
+    """Raise if a horizon is not a positive whole number."""
+    advice = " Leave it None for pred_len steps."
+    check_count("horizon", horizon, "it counts the steps to forecast", advice=advice)
+
+
+def with_horizon(method: Method) -> Method:
+    """Name the argument for a number of steps where a call names it otherwise."""
+    known = list(inspect.signature(method).parameters)
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        for name in kwargs.keys() - {*known}:
+            fix = f"; for a number of steps pass horizon={kwargs[name]!r}"
+            raise TypeError(
+                f"{method.__name__}() has no argument {name!r}, but {known[1:]}"
+                f"{fix if isinstance(kwargs[name], Integral) else ''}."
+            )
+        return method(*args, **kwargs)
+
+    return cast("Method", call)
+
+
+def check_choice(name: str, value: Any, known: Collection[str]) -> None:
+    """Raise if a value is none of those that there are."""
+    if value not in [*known]:  # which asks for no hash
+        raise ValueError(f"{name}={value!r} must be one of {sorted(known)}.")
+
+
+def check_blocks(blocks: Any) -> list[int]:
+    """Give the oldest lag of each block, or raise if they are none."""
+    several = isinstance(blocks, Collection) and not isinstance(blocks, str)
+    found: list[Any] = list(blocks) if several else [None]
+    whole = all(type(lag) is not bool and isinstance(lag, Integral) for lag in found)
+    if not whole or any(low >= high for low, high in pairwise([0, *found])):
+        raise ValueError(
+            f"blocks={blocks!r} must be whole numbers above 0 that rise: the oldest lag of each "
+            "block, as in blocks=[1, 24, 168]; blocks=[] makes one block of each column."
+        )
+    return [int(lag) for lag in found]
+
+
+def check_row_count(name: str, value: Any) -> int:
+    """Give a number of rows, or raise if it is none."""
+    if value is None:
+        raise ValueError(f"{name}=None needs an estimator with pred_len. Pass a number of rows.")
+    return check_count(name, value, "it counts rows")
+
+
+def check_levels(levels: Any, *, name: str = "levels") -> Float64Array:
+    """Give the levels of quantiles, or raise if they are none."""
+    try:
+        values = np.asarray(levels, dtype=np.float64)
+    except (TypeError, ValueError):  # what is no number
+        values = np.empty(0)
+    if values.ndim != 1 or not len(values) or not ((values > 0) & (values < 1)).all():
+        raise ValueError(
+            f"{name}={levels!r} must be a list of numbers between 0 and 1, such as [0.1, 0.5, 0.9]."
+        )
+    if len(np.unique(values)) < len(values):
+        raise ValueError(f"{name}={levels!r} holds one of them twice: name each once.")
+    return values
+
+
+def requested_levels(levels: Any, listed: tuple[float, ...] | None) -> Float64Array:
+    """Give the levels that are asked for, those that `loss` lists where none are."""
+    if levels is None and listed is None:
+        raise ValueError(
+            "levels=None needs an estimator whose `loss` lists levels: pass some, such as "
+            "levels=[0.1, 0.5, 0.9]."
+        )
+    return check_levels(listed if levels is None else levels)
+
+
+def check_coverage(coverage: Any) -> float:
+    """Give the share that an interval is to cover, or raise if it is none."""
+    if type(coverage) is bool or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise ValueError(
+            f"coverage={coverage!r} must be a number between 0 and 1: the share of the truth that "
+            "is to lie within, such as 0.9."
+        )
+    return float(coverage)
+
+
+def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
+    """Give the levels that are asked for, None for none; raise if they are asked for twice."""
+    if coverage is not None and levels is not None:
+        raise ValueError(
+            f"coverage={coverage!r} and levels={levels!r} ask for quantiles twice: pass one of "
+            "them; a coverage of 0.9 is levels=[0.05, 0.95]."
+        )
+    if coverage is not None:
+        tail = (1 - check_coverage(coverage)) / 2
+        return np.array([tail, 1 - tail])
+    return None if levels is None else check_levels(levels)
+
+
+def check_ranges(ranges: T | None) -> T:
+    """Give what is known of errors, or raise if nothing is."""
+    if ranges is None:
+        raise ValueError(
+            "ranges need errors of earlier forecasts, and no row of the fit could be forecast from "
+            "rows before it. Fit on more rows: two forecasts long, at least."
+        )
+    return ranges
