@@ -100,9 +100,8 @@ def served_module(model: FittedState) -> ServedForecast:
 
 def _check(model: FittedState) -> None:
     validation.check_exported_head(model, model.head_)
-    members = model.ensemble_.members.items()
-    others = [name for name, member in members if not member.exportable]
-    validation.check_exported_forecasters(others)
+    members = model.ensemble_.members.values()
+    validation.check_exported_forecasters([m.name for m in members if not m.exportable])
     validation.check_exported_scale(model.scaler_.targets)
 
 
