@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -158,14 +159,6 @@ def _draw_bars(ax: Axes, shares: pd.DataFrame) -> None:
     show_percent(ax.xaxis)
 
 
-def _by_step(model: Any) -> pd.DataFrame:
-    return _who_counts(model.ensemble_.by_step(model.sizes_.pred_len))
-
-
-def _by_series(model: Any) -> pd.DataFrame:
-    return _who_counts(model.ensemble_.by_series(model.series_, model.roles_.target_labels))
-
-
 def _by_candidate(model: Any) -> pd.DataFrame:
     blend = model.base_blend_ or {"network": 1.0}
     table = pd.Series(blend, name="share").sort_values(ascending=False).to_frame()
@@ -180,4 +173,8 @@ def _who_counts(shares: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-_TABLES = {"ahead": _by_step, "series": _by_series, "candidate": _by_candidate}
+_TABLES: dict[str, Callable[[Any], pd.DataFrame]] = {
+    "ahead": lambda m: _who_counts(m.ensemble_.by_step(m.sizes_.pred_len)),
+    "series": lambda m: _who_counts(m.ensemble_.by_series(m.series_, m.roles_.target_labels)),
+    "candidate": _by_candidate,
+}

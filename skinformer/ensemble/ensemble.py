@@ -97,18 +97,22 @@ class Ensemble:
                 blend[candidate] = round(blend.get(candidate, 0.0) + share * weight, 4)
         return blend
 
-    def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Give weights of all who count, by (series, target), or the one that there are many of.
+    def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
+        """Give mean weights of members by series and target, or the one that there are many of."""
+        # Classes have several columns of a target, with the same weights.
+        columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
+        weights = self.weights[:-1].mean(axis=1)[:, columns].swapaxes(0, 1)
+        table = weights.reshape(-1, len(self.members))
+        return pd.DataFrame(table, index=_label_rows(series, targets), columns=[*self.members])
 
-        Members that weigh candidates for each series are told by these.
-        """
-        table = pd.DataFrame(index=_label_rows(series, targets))
-        for name, member in self.members.items():
-            weight = self.weights_of(name)[:-1].mean(axis=1).T.ravel()
-            if not weight.any():
-                continue
-            names, each = member.series_blend or ([name], np.ones((1, 1), dtype=np.float32))
-            table[names] = weight[:, None] * each
+    def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
+        """Give the same of all who count, of candidates where each series weighs its own."""
+        whole = self.by_series(series, targets)
+        table = pd.DataFrame(index=whole.index)
+        for name in whole.columns[whole.any()]:
+            even = [name], np.ones((1, 1), dtype=np.float32)
+            names, each = self.members[name].series_blend or even
+            table[names] = whole[[name]].to_numpy() * each
         return table
 
     def by_step(self, n_steps: int) -> pd.DataFrame:
@@ -118,11 +122,6 @@ class Ensemble:
         return pd.DataFrame(
             np.broadcast_to(means, (n_steps, means.shape[1])), index=steps, columns=[*self.members]
         )
-
-    def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Give weights of members by series and target, as `series_blend` has them."""
-        weights = self.weights[:-1].mean(axis=1).swapaxes(0, 1).reshape(-1, len(self.members))
-        return pd.DataFrame(weights, index=_label_rows(series, targets), columns=[*self.members])
 
     def without(self, *names: str) -> Ensemble:
         """Take members out: what they count is left to all others."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -83,7 +82,7 @@ class EnsembleFit:
         #: Members that were weighed beside ridges, each by its share in what those before it leave.
         self.challengers: list[tuple[Member, Float64Array]] = []
         self.class_fit: ClassFit | None = None
-        self.start = self._of([self.network], {NETWORK: 1.0})
+        self.start = self._of([], {NETWORK: 1.0})
 
     def challenge(self) -> float:
         """Fit who competes with the network before it is trained; tell what is left to this.
@@ -171,7 +170,7 @@ class EnsembleFit:
         kinds = [kind for kind in self._kinds if kind.forecasts_short]
         members = [kind.of_rows(self.rows, self.settings, before_tail=False) for kind in kinds]
         names = [member.name for member in members] + [RIDGES] * (self.ridges is not None)
-        even = self._of([*members, self.network], dict.fromkeys(names, 1 / len(names)))
+        even = self._of(members, dict.fromkeys(names, 1 / len(names)))
         return replace(even, members=even.members | self._final_ridges())
 
     def _by_series(self) -> Ensemble:
@@ -191,9 +190,7 @@ class EnsembleFit:
         of_new = [member.forecasts_new for member in members]
         weights[-1, :, : len(members)] *= of_new
         weights = without_negligible(weights / weights.sum(axis=-1, keepdims=True))
-        return self._of(
-            [*members, self.network], {name: weights[:, None, :, i] for i, name in enumerate(said)}
-        )
+        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
@@ -207,17 +204,15 @@ class EnsembleFit:
             weights[member.name] = left * share[:, None]
             left = left * (1 - share[:, None])
         weights |= {RIDGES: left * (1 - trust), NETWORK: left * trust}
-        found = self._of([*(member for member, _ in self.challengers), self.network], weights)
+        found = self._of([member for member, _ in self.challengers], weights)
         self._compare(found)
         return found
 
-    def _of(self, members: Iterable[Member], weights: dict[str, Any]) -> Ensemble:
-        """Put members before the network, ridges among them."""
-        *others, network = members
-        ridges = [] if self.ridges is None else [self.ridges]
+    def _of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
+        """Put members before ridges and network."""
+        members = [*others, *([] if self.ridges is None else [self.ridges]), self.network]
         n_series, n_targets = self.rows.timeline.n_series, self.rows.sizes.n_targets
-        ordered = [*others, *ridges, network]
-        return Ensemble.of(ordered, weights, n_series=n_series, n_targets=n_targets)
+        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
 
     def _final_ridges(self) -> dict[str, Member]:
         if self.linear is None or self.linear.before is self.linear.final:

@@ -105,9 +105,8 @@ def served_module(model: FittedState) -> ServedForecast:
 
 def _check(model: FittedState) -> None:
     check_exported_head(model, model.head_)
-    members = model.ensemble_.members.items()
-    others = [name for name, member in members if not member.exportable]
-    check_exported_forecasters(others)
+    members = model.ensemble_.members.values()
+    check_exported_forecasters([m.name for m in members if not m.exportable])
     check_exported_scale(model.scaler_.targets)
 
 

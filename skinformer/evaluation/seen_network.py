@@ -49,9 +49,8 @@ class SeenNetwork:
     @property
     def shares(self) -> Float64Array:
         """What the network's word counts in the points, (n, pred_len, n_targets), in [0, 1]."""
-        sizes = self.forecaster.sizes
-        shape = len(self.windows), sizes.pred_len, sizes.n_targets
-        return np.broadcast_to(self._joint.weights(self._at)[NETWORK], shape)
+        sizes, weights = self.forecaster.sizes, self._joint.weights(self._at)[NETWORK]
+        return np.broadcast_to(weights, (len(weights), sizes.pred_len, sizes.n_targets))
 
     def points(self, *, n_dropped: int = 0, seed: int = 0) -> Float32Array:
         """Forecast with the network, (n, draws, pred_len, n_targets), standardised.

@@ -117,3 +117,14 @@ def test_weights_are_told_by_step_by_series_and_by_candidate(trio):
     assert mixed.trust == pytest.approx(0.15)
     assert mixed.base_blend == {"other": 0.25, "ridges": 0.75}
     assert mixed.without("other").weights[0, 0, 0] == pytest.approx([0.0, 0.8, 0.2])
+
+
+def test_of_classes_each_target_has_a_row():
+    """However many classes it has: their columns have one weight."""
+    members = [Says("classes", 0.0), Says("network", 0.0)]
+    ensemble = Ensemble.of(members, {"classes": 0.25, "network": 0.75}, n_series=1, n_targets=5)
+    table = ensemble.series_blend(None, pd.Index(["light", "door"]))
+    assert table.to_dict("index") == {
+        "light": {"classes": 0.25, "network": 0.75},
+        "door": {"classes": 0.25, "network": 0.75},
+    }
