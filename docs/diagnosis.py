@@ -19,7 +19,6 @@ from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import needs_steps, window_source
 from skinformer.ensemble.predicting import predict_windows
-from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
@@ -89,8 +88,8 @@ def measure(name, horizon, seed, folder):
     )  # fmt: skip
     with Watched() as watched:
         model.fit(table[:first])
-    tail, path = int(model.calibration_.tail[0]), LinearPath(model.calibration_.path)
-    final = model.module_.path
+    tail, path = int(model.calibration_.tail[0]), model.ensemble_.held_out["ridges"].path
+    final, network = model.module_.path, model.module_.network
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_
     steps = rows.steps if needs_steps(sizes) else None
@@ -101,31 +100,24 @@ def measure(name, horizon, seed, folder):
         origins = np.unique(np.linspace(low, high - horizon, WINDOWS[part]).astype(int))
         here = final if part == "later" else path
         ahead = window_rows(origins, horizon)
-        out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - predict_windows(
-            lambda *inputs, here=here: here(*inputs[:4]), source, origins
-        )
-        model.module_.path = here  # the network reads what it corrects
+        base = predict_windows(here, source, origins)
+        out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - base
         weight = np.ones(1) if rows.weight is None else rows.weight[ahead]
         out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
         out[f"{part}_correction"] = np.array(
             [
-                [forecast(model.module_, weights, source, origins) for weights in epoch]
+                [correction(network, weights, source, origins, base) for weights in epoch]
                 for epoch in watched.epochs[:N_EPOCHS]
             ]
         )
     return out
 
 
-def forecast(module, weights, source, origins):
-    """Forecast the corrections of windows with some weights."""
-    for parameter, value in zip(module.network.parameters(), weights, strict=True):
+def correction(network, weights, source, origins, base):
+    """Correct forecasts of windows, which the network reads, with some weights."""
+    for parameter, value in zip(network.parameters(), weights, strict=True):
         parameter.data.copy_(value)
-
-    def correct(past, future, *times):
-        found = module.path(past, future, *times[:2])
-        return module.network(past, module.guide(future, found), *times)
-
-    return predict_windows(correct, source, origins).astype(np.float16)
+    return (predict_windows(network, source, origins, base) - base).astype(np.float16)
 
 
 # --- draw -------------------------------------------------------------------------------------

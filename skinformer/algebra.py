@@ -24,7 +24,7 @@ _SELDOM = 16
 
 
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
-    """Multiply matrices, (…, n, m) and (…, m, k), one or several, of their type.
+    """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
     >>> product(np.ones((1, 2)), np.ones((2, 1)))
     array([[2.]])
@@ -35,7 +35,7 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
 
 def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Give the eigenvalues of symmetric matrices, (…, n), ascending, and eigenvectors as columns.
+    """Give eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
 
     >>> eigenvectors(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
@@ -45,8 +45,9 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
-    """Solve symmetric equations, (…, n, n), without negative eigenvalues, of any rank; (…, n, k).
+    """Solve linear equations, (…, n, k): `symmetric` times the result is `right`.
 
+    Matrices, (…, n, n), have no negative eigenvalues, and any rank.
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
+from skinformer.ensemble.members import network_of
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import short_label
 
@@ -37,9 +38,10 @@ def forecast_picture(model: Any) -> str:
     """
     try:
         end = model.timeline_.end_step.tobytes()
-        drawn = _DRAWN.get(model.module_)
+        network = network_of(model.module_)
+        drawn = _DRAWN.get(network)
         if drawn is None or drawn[0] != end:
-            drawn = _DRAWN[model.module_] = (end, _draw(model))
+            drawn = _DRAWN[network] = (end, _draw(model))
         return drawn[1]
     except Exception:  # a notebook shows the parameters, whatever may be wrong with the rest
         return ""
@@ -47,7 +49,7 @@ def forecast_picture(model: Any) -> str:
 
 def _draw(model: Any) -> str:
     pred_len = model.sizes_.pred_len
-    if pred_len > _LONGEST or (model.head_.level is not None and "_ranges_" not in vars(model)):
+    if pred_len > _LONGEST or (model.head_.level is not None and "_intervals_" not in vars(model)):
         return ""
     asked = model._asked_ahead(None, None)
     first = asked.track == 0

@@ -30,13 +30,10 @@ _PLACE: ContextVar[_Place] = ContextVar("_PLACE", default=_ALONE)
 
 @contextmanager
 def together() -> Iterator[None]:
-    """
-    Let the ranks of torch.distributed's default group share what is done inside.
+    """Let the ranks of torch.distributed's default group share what is done inside.
 
     Every rank has to get there with the same work. Without a group nothing is shared.
 
-    Examples
-    --------
     >>> with together():
     ...     size()
     1
@@ -54,20 +51,19 @@ def together() -> Iterator[None]:
 
 
 def size() -> int:
-    """Count the ranks that share the present fit; 1 outside one."""
+    """Count the ranks that share the present fit; 1 outside a fit."""
     return _PLACE.get().size
 
 
 def is_first() -> bool:
-    """Tell whether this rank speaks for all: it warns, shows progress and writes files."""
+    """Tell whether this rank speaks for all, as outside a fit: it warns and writes files."""
     return _PLACE.get().rank == 0
 
 
 def own_part(n: int) -> tuple[int, int]:
-    """Give this rank's part of a batch of n windows: the first and the one after the last.
+    """Give this rank's part of a batch of n windows: the first, and the one after the last.
 
     Parts differ by one window at most, and are empty where there are more ranks than windows.
-
     >>> own_part(32)
     (0, 32)
     """
@@ -76,7 +72,10 @@ def own_part(n: int) -> tuple[int, int]:
 
 
 def add_up(tensors: Sequence[Tensor]) -> None:
-    """Replace tensors of one type and device by their sums over all ranks, the same on each."""
+    """Replace tensors by their sums over all ranks, the same bits on each.
+
+    tensors: of one type and device; of the same shapes on all ranks.
+    """
     if size() == 1:
         return
     import torch
@@ -91,8 +90,9 @@ def add_up(tensors: Sequence[Tensor]) -> None:
 
 
 def from_first(make: Callable[[], Made]) -> Made:
-    """Let the first rank do something, and give all what it got; what it raises is raised on all.
+    """Let the first rank do something, and give all what it got.
 
+    make: gives values that can be pickled, on the CPU; if it raises, all ranks do.
     >>> from_first(lambda: 3)
     3
     """

@@ -32,16 +32,17 @@ class Stopwatch:
         self._part, self._since = _OTHER, _now()
 
     def turn(self, part: str) -> str:
-        """End a part, which is given, and begin another."""
+        """End a part, which comes back, and begin another."""
         ended, now = self._part, _now()
         self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
         self._part, self._since = part, now
         return ended
 
     def table(self) -> pd.DataFrame:
-        """Tell what has been measured of each part, in the order of their beginnings, "other" last.
+        """Tell what has been measured so far.
 
-        ``seconds`` are those of the clock, and ``cpu_seconds`` of all threads of the process.
+        ``part``, in the order in which they began and "other" last; ``seconds`` by the clock, and
+        ``cpu_seconds`` of all threads of the process.
         """
         self.turn(self._part)
         parts = sorted(self._spent, key=lambda part: part == _OTHER)
@@ -54,16 +55,8 @@ _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
-    """
-    Measure what this thread does.
+    """Measure what this thread does; `times_so_far` asks it inside.
 
-    Yields
-    ------
-    Stopwatch
-        What `times_so_far` asks inside.
-
-    Examples
-    --------
     >>> with stopwatch():
     ...     with timed("reading"), timed("sorting"):
     ...         pass
@@ -79,12 +72,14 @@ def stopwatch() -> Iterator[Stopwatch]:
 
 
 def times_so_far() -> pd.DataFrame:
-    """Tell what this thread's watch has measured, as `Stopwatch.table`; nothing where none runs."""
+    """Tell what this thread's watch has measured; where none runs, nothing."""
     return (_running.get() or Stopwatch()).table()
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
     """Count what is done inside, or in a function that is decorated, as a part.
+
+    part: its name.
 
     The decorators of contextlib would stand between a warning and the user's line, to which it
     points past all frames of this package.

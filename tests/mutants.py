@@ -34,6 +34,8 @@ SETTINGS = "skinformer/estimators/settings.py"
 PARTS = "skinformer/estimators/parts.py"
 HEAD = "skinformer/ensemble/head.py"
 FITTING = "skinformer/ensemble/fitting.py"
+MEMBERS = "skinformer/ensemble/members.py"
+ENSEMBLE = "skinformer/ensemble/ensemble.py"
 HYBRID = "skinformer/ensemble/ridges.py"
 BASE = "skinformer/estimators/base.py"
 TARGET_SCALE = "skinformer/estimators/target_scale.py"
@@ -157,15 +159,15 @@ LINKS = [
     Mutant(
         "reads: not handed over",
         "skinformer/model/corrected.py",
-        "self.guide(future, found), *times",
-        "self.guide(future, 0 * found), *times",
+        "found.to(future.dtype), future[..., found.shape[-1] :]",
+        "0 * found.to(future.dtype), future[..., found.shape[-1] :]",
         tests=("tests/model/test_linear_path.py",),
     ),
     Mutant(
         "reads: always",
         "skinformer/model/corrected.py",
-        "if not self.network.reads_forecast:",
-        "if False:",
+        "if network.reads_forecast:",
+        "if True:",
         tests=("tests/model/test_linear_path.py",),
     ),
     Mutant(
@@ -185,15 +187,15 @@ LINKS = [
     Mutant(
         "reads: not when dropout is on",
         "skinformer/evaluation/seen_network.py",
-        "network(past, module.guide(future, found), *times)",
-        "network(past, future, *times)",
+        "network=network).forecast(self._at.take(some), base)",
+        "network=network).forecast(self._at.take(some), base * 0)",
         tests=("tests/evaluation/test_dropout_samples.py",),
     ),
     Mutant(
         "reads: not for attention maps",
         "skinformer/evaluation/seen_network.py",
-        "predict_windows(self._guided(recorder), self._source, some)",
-        "predict_windows(recorder, self._source, some)",
+        "network=network).forecast(self._at.take(some), base)",
+        "network=network).forecast(self._at.take(some), None)",
         tests=("tests/evaluation/test_attention_maps.py",),
     ),
     Mutant(
@@ -205,24 +207,52 @@ LINKS = [
     ),
     Mutant(
         "trees: prove themselves by few long forecasts",
-        "skinformer/ensemble/tabular.py",
+        MEMBERS,
         "sees_more or stretches.max() + 1 == MOST_STRETCHES",
         "True",
-        tests=("tests/tabular/test_proof.py",),
+        tests=("tests/ensemble/test_proof.py",),
     ),
     Mutant(
         "trees: with drivers, too, need every stretch",
-        "skinformer/ensemble/tabular.py",
+        MEMBERS,
         "sees_more = rows.sizes.n_known > 0 or",
         "sees_more =",
-        tests=("tests/tabular/test_proof.py",),
+        tests=("tests/ensemble/test_proof.py",),
     ),
     Mutant(
         "trees: so does a regressor of the user's",
-        "skinformer/ensemble/tabular.py",
+        MEMBERS,
         " or not isinstance(settings.regressor, str)",
         "",
-        tests=("tests/tabular/test_proof.py",),
+        tests=("tests/ensemble/test_proof.py",),
+    ),
+    Mutant(
+        "weights: everybody is asked for every window",
+        ENSEMBLE,
+        "some, base = np.flatnonzero(needed[name]), None",
+        "some, base = np.arange(len(at)), None",
+        tests=("tests/ensemble/test_ensemble.py",),
+    ),
+    Mutant(
+        "weights: short windows by all",
+        ENSEMBLE,
+        "able = np.where(short, weights[part], 0.0)",
+        "able = weights[part]",
+        tests=("tests/ensemble/test_ensemble.py",),
+    ),
+    Mutant(
+        "weights: trees for new series",
+        MEMBERS,
+        "weights[-1, :, : len(members)] *= of_new",
+        "del of_new",
+        tests=("tests/ensemble/test_weighing.py",),
+    ),
+    Mutant(
+        "weights: challengers count beside each other",
+        MEMBERS,
+        "left = left * (1 - share[:, None])",
+        "pass",
+        tests=("tests/ensemble/test_weighing.py", "tests/ensemble/test_member.py"),
     ),
     Mutant(
         "epochs of a correction",
@@ -249,7 +279,7 @@ LINKS = [
     Mutant(
         "no linear path",
         BUILDING,
-        "return network if path is None else Corrected(path, network, middle=settings.head.middle)",
+        "return network if path is None else Corrected(path, network)",
         "return network",
     ),
     Mutant(
@@ -328,8 +358,8 @@ LINKS = [
     Mutant(
         "order unseeded",
         FITTING,
-        "make(inside, seed=seed, honest=honest)",
-        "make(inside, seed=0, honest=honest)",
+        "make(inside, seed=seed, out_of_fold=out_of_fold)",
+        "make(inside, seed=0, out_of_fold=out_of_fold)",
     ),
     Mutant(
         "validation shuffled", FITTING, "make(held_out, seed=None)", "make(held_out, seed=seed)"
@@ -384,15 +414,15 @@ EFFECTS = [
     Mutant(
         "calendar: chance is no doubt",
         RIDGE_FIT,
-        "gain = _sure_gain(gains) - doubt if doubt else float(gains.mean())",
+        "gain = sure_gain(gains) - doubt if doubt else float(gains.mean())",
         "gain = float(gains.mean()) - doubt",
         tests=("tests/ridge/test_fit.py",),
     ),
     Mutant(
         "calendar: columns have to be sure",
         RIDGE_FIT,
-        "gain = _sure_gain(gains) - doubt if doubt else float(gains.mean())",
-        "gain = _sure_gain(gains) - doubt",
+        "gain = sure_gain(gains) - doubt if doubt else float(gains.mean())",
+        "gain = sure_gain(gains) - doubt",
         tests=("tests/ridge/test_fit.py",),
     ),
     Mutant(
@@ -474,9 +504,9 @@ EFFECTS = [
     ),
     Mutant(
         "calendar: judged without the hours",
-        "skinformer/ensemble/tabular.py",
-        "path(*inputs[:4])",
-        "path(*inputs[:2])",
+        PREDICTING,
+        "inputs = source.path_inputs(rows) if",
+        "inputs = source.path_inputs(rows)[:2] if",
         tests=("tests/estimators/test_calendar_path.py",),
     ),
     Mutant(
@@ -506,8 +536,8 @@ YEARS = [
     Mutant(
         "year: no gain asked for",
         RIDGE_FIT,
-        "_sure_gain(before - after) < _EFFECT_GAIN",
-        "_sure_gain(before - after) < 0.0",
+        "sure_gain(before - after) < _EFFECT_GAIN",
+        "sure_gain(before - after) < 0.0",
         tests=("tests/ridge/test_year.py",),
     ),
     Mutant(
@@ -565,15 +595,15 @@ PHASES = [
     Mutant(
         "phases: the hour of the last row",
         "skinformer/ridge/phases.py",
-        "of_row[origins]",
-        "of_row[origins - 1]",
+        "of_row[time.origins[part]]",
+        "of_row[time.origins[part] - 1]",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
         "phases: all that follows is learnt",
         "skinformer/ridge/phases.py",
-        "rest = windows.future - time.fit.blended(windows)",
-        "rest = windows.future",
+        "seen, windows.future - time.fit.blended(windows)",
+        "seen, windows.future",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -628,8 +658,8 @@ PHASES = [
     Mutant(
         "phases: weights of truths do not count",
         "skinformer/ridge/phases.py",
-        "past=seen, future=rest)",
-        "past=seen, future=rest, weight=1 + 0 * rest)",
+        "past=seen.transpose(1, 2, 0), future=rest)",
+        "past=seen.transpose(1, 2, 0), future=rest, weight=1 + 0 * rest)",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -693,10 +723,10 @@ COSTS = [
     ),
     Mutant(
         "cost: no doubt of trees",
-        "skinformer/ensemble/tabular.py",
+        MEMBERS,
         "doubt=doubt",
         "doubt=0.0",
-        tests=("tests/estimators/test_joining.py",),
+        tests=("tests/ensemble/test_weighing.py",),
     ),
     Mutant(
         "cost: MKL keeps its threads",

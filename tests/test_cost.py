@@ -158,7 +158,7 @@ def test_a_step_of_a_recursion_by_the_path_alone_is_one_product(wave):
     model = InformerRegressor(
         seq_len=24, pred_len=1, d_model=8, n_heads=1, max_iter=1, base="linear", random_state=0
     ).fit(wave)
-    model.module_.trust.fill_(0.0)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
     operations = []
     for horizon in (10, 60):
         with Count() as counter:

@@ -163,7 +163,7 @@ class Machine(RuleBasedStateMachine):
 
     def quantiles(self, ask):
         """Ask for quantiles, which the fewest rows cannot tell of."""
-        if self.model.ranges_ is not None:
+        if self.model.intervals_ is not None:
             return ask()
         with pytest.raises(ValueError, match=r"^ranges need errors of earlier forecasts"):
             ask()
@@ -292,7 +292,7 @@ class Machine(RuleBasedStateMachine):
         load[generator.random(len(X)) < missing] = np.nan
         since = int(generator.integers(12))
         other = np.where(place >= since, generator.choice([np.nan, 7.0], size=len(X)), load)
-        levels = LEVELS if self.model.ranges_ is not None else None
+        levels = LEVELS if self.model.intervals_ is not None else None
         ask = partial(backtest, self.model, horizon=horizon, step=step, levels=levels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

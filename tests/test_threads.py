@@ -168,7 +168,7 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         forward, side_effect=lambda m, i: asked.append(torch.get_num_threads()) or m(*i)
     ):
         model = InformerRegressor(random_state=0, **P).fit(y)
-        model.module_.trust.fill_(1.0)
+        model.ensemble_ = model.ensemble_.trusting(1.0)
         model.predict(y[-6:])
     assert set(seen) == set(asked) == {1}
     assert torch.get_num_threads() == 4
@@ -224,7 +224,7 @@ def fit_and_forecast(seed):
         base=HistGradientBoostingRegressor(max_iter=4, max_features=0.5) if seed % 2 else "linear",
         random_state=seed,
     ).fit(y)
-    model.module_.trust.fill_(1.0)
+    model.ensemble_ = model.ensemble_.trusting(1.0)
     return np.concatenate([model.history_["loss"], model.forecast().to_numpy().ravel()])
 
 

@@ -13,7 +13,6 @@ import copy
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +21,9 @@ from sklearn.base import clone
 
 from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
 from skinformer.benchmark.series import load_series
+from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
-from skinformer.model.corrected import Corrected
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
 
@@ -146,32 +145,29 @@ def _errors_of_parts(
 
 def _parts(model: InformerRegressor) -> dict[str, InformerRegressor]:
     """Take members out of a fitted ensemble: those that are left keep their weights."""
-    judged, found = model.judged_, {}
-    for name, phases, trees, network in (
-        ("ridges alone", False, 0.0, 0.0),
-        ("ridges by the hour", True, 0.0, 0.0),
-        ("ridges and trees", True, 1.0, 0.0),
-        ("ridges and network", True, 0.0, 1.0),
+    ensemble, found = model.ensemble_, {}
+    others = [name for name in ensemble.members if name not in (RIDGES, NETWORK)]
+    for name, phases, left_out, network in (
+        ("ridges alone", False, others, False),
+        ("ridges by the hour", True, others, False),
+        ("ridges and trees", True, [], False),
+        ("ridges and network", True, others, True),
     ):
-        part, shares = copy.copy(model), judged.shares
-        if shares is not None:
-            own = {"tabular": trees * shares.tabular, "trust": network * shares.trust}
-            shares = replace(shares, **own)
-        part.judged_ = replace(judged, trust=network * judged.trust, shares=shares)
-        part.module_ = copy.deepcopy(model.module_)
-        if isinstance(part.module_, Corrected):
-            part.module_.trust.mul_(network)
-            part.module_.path.phases = part.module_.path.phases if phases else None
+        kept = ensemble.without(*left_out)
+        part = copy.copy(model)
+        part.ensemble_ = (kept if network else kept.trusting(0.0)).on_device(model.device_)
+        path = getattr(part.module_, "path", None)
+        if path is not None and not phases:
+            path.phases = None
         found[name] = part
     return found
 
 
-def _speakers(model: InformerRegressor) -> tuple[bool, ...]:
-    """Tell whether phase maps, trees and the network take part in forecasts."""
-    shares, module = model.judged_.shares, model.module_
-    phases = isinstance(module, Corrected) and module.path.phases is not None
-    trees = shares is not None and bool(shares.tabular.any())
-    return phases, trees, model.judged_.trust > 0
+def _speakers(model: InformerRegressor) -> tuple[Any, ...]:
+    """Tell who takes part in forecasts, and whether phase maps do."""
+    ensemble, path = model.ensemble_, getattr(model.module_, "path", None)
+    who = [name for name in ensemble.members if ensemble.weights_of(name).any()]
+    return path is not None and path.phases is not None, *who
 
 
 def rows_of_a_day(index: pd.Index) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skinformer.selection import nearby_steps, shrinkage
 from skinformer.timeline.arrays import Float64Array
 
 __all__ = ["TEMPERATURES", "mixture_weights", "temperature_losses"]
@@ -11,8 +12,6 @@ __all__ = ["TEMPERATURES", "mixture_weights", "temperature_losses"]
 #: What is believed before counts as so many truths.
 _PRIOR = 200.0
 _ROUNDS = 100
-#: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
-_WIDTH = 0.5
 #: Temperatures that compete, from none on.
 TEMPERATURES = np.exp(
     np.log(2) * np.array([0, *(s * k / 20 for k in range(1, 21) for s in (1, -1))])
@@ -32,14 +31,14 @@ def mixture_weights(
     believed: the weights without any truth, of sum 1; they count as two hundred truths.
     """
     pred_len = likelihood.shape[2]
-    nearby = _nearby(pred_len)
+    nearby = nearby_steps(pred_len)
     total = np.maximum(nearby @ weight.sum(axis=0), 1e-12)[:, None]
     share = np.tile(believed, (pred_len, 1))
     for _ in range(_ROUNDS):
         each = likelihood * share.T[:, None]
         each /= each.sum(axis=0)
         proved = nearby @ (each * weight).sum(axis=1).T / total
-        share = (n_truths * proved + _PRIOR * believed) / (n_truths + _PRIOR)
+        share = believed + shrinkage(n_truths, _PRIOR) * (proved - believed)
         share /= share.sum(axis=1, keepdims=True)
     return share
 
@@ -59,10 +58,3 @@ def temperature_losses(
             loss = np.log(np.exp(np.minimum(own / temperature, 500)).sum(axis=-1))
             losses[:, i] += (weight[..., group.start] * loss).sum(axis=1)
     return losses
-
-
-def _nearby(pred_len: int) -> Float64Array:
-    """Weigh steps by how near they are: neighbours far ahead are alike, the first few are not."""
-    place = np.log2(np.arange(pred_len) + 1.0)
-    weights: Float64Array = np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2)
-    return weights

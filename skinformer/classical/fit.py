@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
 from skinformer.classical.judging import Ledger, judging_offsets
-from skinformer.classical.own import OwnRidges, fit_own_ridges, own_names
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
 from skinformer.classical.windows import futures, padded, pasts, unit_of
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -22,19 +20,12 @@ _BATCH = 256  # windows at a time: the states of all candidates then stay in the
 _BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 
 
-class Learnt(NamedTuple):
-    """The candidates that learn from the panel's windows."""
-
-    shared: SharedRidges
-    own: OwnRidges
-
-
 @dataclass(frozen=True)
 class ClassicalFit:
     """Candidates and how much each counts for each series.
 
     period: rows of a season, 1 for none.
-    learnt: the candidates that learn.
+    ridges: the candidates that learn from the panel's windows.
     weights: (n_series, n_candidates), rows of sum 1.
     panel_weights: (n_candidates,), those of a series that the fit did not hold.
     never_negative: (n_series,), whether no row of the series lies below zero; then no forecast
@@ -44,7 +35,7 @@ class ClassicalFit:
     seq_len: int
     pred_len: int
     period: int
-    learnt: Learnt = field(repr=False)
+    ridges: SharedRidges = field(repr=False)
     weights: Float32Array = field(repr=False)
     panel_weights: Float32Array = field(repr=False)
     never_negative: BoolArray = field(repr=False)
@@ -66,7 +57,7 @@ class ClassicalFit:
         place = np.where(known, series, 0)
         never = np.where(known, self.never_negative[place], self.never_negative.all())
         floor = never & (past.min(axis=1) >= 0)  # later rows may be below zero
-        for rows, forecast in _forecasts(past, length, series, floor, self.learnt):
+        for rows, forecast in _forecasts(past, length, floor, self.ridges):
             weights = np.where(known[rows, None], self.weights[place[rows]], self.panel_weights)
             out[rows] = np.einsum("nch,nc->nh", forecast, weights)
         return out
@@ -103,16 +94,16 @@ def fit_classical(
         judged = np.flatnonzero(offset)
         if len(judged):
             origin = end - offset
-            learnt = _learn(values, begin, origin, **sizes)
+            ridges = fit_ridges(values, begin, origin, **sizes)
             past, length = pasts(values, begin[judged], origin[judged], seq_len)
-            for rows, forecast in _forecasts(past, length, judged, floor[judged], learnt):
+            for rows, forecast in _forecasts(past, length, floor[judged], ridges):
                 series = judged[rows]
                 truth = futures(values, origin[series], end[series], pred_len)
                 unit = unit_of(past[rows], length[rows], period)
                 ledger.enter(series, forecast, truth, unit)
     return ClassicalFit(
         **sizes,
-        learnt=_learn(values, begin, end, **sizes),
+        ridges=fit_ridges(values, begin, end, **sizes),
         weights=ledger.weights(),
         panel_weights=ledger.panel_weights().astype(np.float32),
         never_negative=floor,
@@ -121,38 +112,23 @@ def fit_classical(
 
 def _names(seq_len: int, period: int) -> list[str]:
     plain = candidate_names(period)
-    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period), *own_names()]
-
-
-def _learn(
-    values: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-    *,
-    seq_len: int,
-    pred_len: int,
-    period: int,
-) -> Learnt:
-    shared = fit_ridges(values, begin, end, seq_len=seq_len, pred_len=pred_len, period=period)
-    return Learnt(shared, fit_own_ridges(values, begin, end, shared))
+    return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period)]
 
 
 def _forecasts(
-    past: Float64Array, length: IntArray, series: IntArray, floor: BoolArray, learnt: Learnt
+    past: Float64Array, length: IntArray, floor: BoolArray, ridges: SharedRidges
 ) -> Iterator[tuple[IntArray, Float64Array]]:
     """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
-    shared, own = learnt
     order = np.argsort(-length, kind="stable")
-    fallback = candidate_names(shared.period).index(_fallback(shared.period))
-    n_values = len(_names(shared.seq_len, shared.period)) * shared.pred_len
+    fallback = candidate_names(ridges.period).index(_fallback(ridges.period))
+    n_values = len(_names(ridges.seq_len, ridges.period)) * ridges.pred_len
     size = min(_BATCH, max(1, _BATCH_VALUES // n_values))
     for start in range(0, len(order), size):
         rows = order[start : start + size]
         x, n = past[rows], length[rows]
-        classical = forecast_candidates(x, n, shared.pred_len, shared.period)
-        simple = classical[:, fallback]
-        parts = shared.forecast(x, n, simple), own.forecast(shared, x, n, series[rows], simple)
-        everything = np.concatenate([classical, *(bounded(part, x, n) for part in parts)], axis=1)
+        classical = forecast_candidates(x, n, ridges.pred_len, ridges.period)
+        learnt = bounded(ridges.forecast(x, n, classical[:, fallback]), x, n)
+        everything = np.concatenate([classical, learnt], axis=1)
         lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]
         yield rows, np.maximum(everything, lowest, out=everything)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.classical.windows import Truths
+from skinformer.selection import shrinkage, softmax
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-__all__ = ["Ledger", "judging_offsets", "softmax"]
+__all__ = ["Ledger", "judging_offsets"]
 
 
 _N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
@@ -89,7 +90,7 @@ class Ledger:
         total = np.zeros(self.errors.shape[1])
         for start in range(0, len(self.counts), _BATCH):
             total += self.log_errors(slice(start, start + _BATCH)).sum(axis=0)
-        return total / n_judged, n_judged / (n_judged + _PANEL_PRIOR)
+        return total / n_judged, shrinkage(n_judged, _PANEL_PRIOR)
 
     def panel_weights(self) -> Float64Array:
         """Weigh the candidates for a series that was never seen."""
@@ -104,13 +105,6 @@ class Ledger:
         for start in range(0, len(out), _BATCH):
             rows = slice(start, start + _BATCH)
             counts = self.counts[rows, None]
-            own = counts / (counts + _PRIOR) * (self.log_errors(rows) - panel)
+            own = shrinkage(counts, _PRIOR) * (self.log_errors(rows) - panel)
             out[rows] = softmax(-belief * panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
         return out
-
-
-def softmax(scores: Float64Array) -> Float64Array:
-    """Turn scores, (…, n), the higher the better, into weights of sum 1."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights: Float64Array = raised / raised.sum(axis=-1, keepdims=True)
-    return weights

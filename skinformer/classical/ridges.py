@@ -84,14 +84,12 @@ class SharedRidges:
     seq_len, pred_len, period: rows of a window, of a forecast and of a season.
     maps: of each scale ("" or "log "), anchor and look-back, (n_strengths, rows - 1, pred_len); one
     that had too few windows is left out.
-    grams: of each scale and look-back the mean products of distances, (rows - 1, rows - 1).
     """
 
     seq_len: int
     pred_len: int
     period: int
     maps: dict[tuple[str, str, int], Float64Array]
-    grams: dict[tuple[str, int], Float64Array]
 
     def forecast(
         self, past: Float64Array, length: IntArray, fallback: Float64Array
@@ -142,7 +140,7 @@ def fit_ridges(
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared = SharedRidges(seq_len, pred_len, period, {}, {})
+    shared = SharedRidges(seq_len, pred_len, period, {})
     for rows in look_backs(seq_len, period):
         origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
         if len(origin) < _FEWEST_WINDOWS:
@@ -199,9 +197,9 @@ def _learn(
         left = (future - forecast) / scaled.unit[:, None] * real[:, None]
         weight = _robust_weights(left)
         for _ in range(_ROUNDS):
-            gram, maps = _ridge(distance, left, weight)
+            maps = _ridge(distance, left, weight)
             weight = _robust_weights(left - distance @ maps[len(maps) // 2])
-        shared.maps[scale, anchor, rows], shared.grams[scale, rows] = maps, gram
+        shared.maps[scale, anchor, rows] = maps
 
 
 def _robust_weights(left: Float64Array) -> Float64Array:
@@ -212,15 +210,12 @@ def _robust_weights(left: Float64Array) -> Float64Array:
     return scaled
 
 
-def _ridge(
-    features: Float64Array, left: Float64Array, weight: Float64Array
-) -> tuple[Float64Array, Float64Array]:
-    """Give the mean products of features, and the maps of all strengths."""
+def _ridge(features: Float64Array, left: Float64Array, weight: Float64Array) -> Float64Array:
+    """Give the maps of all strengths, (n_strengths, n_features, pred_len)."""
     weighted = features * weight[:, None]
-    gram = product(weighted.T, features)
-    values, vectors = eigenvectors(gram)
+    values, vectors = eigenvectors(product(weighted.T, features))
     values = np.maximum(values, 0)
     cross = product(vectors.T, product(weighted.T, left))
     mean = values.mean() + 1e-12
     maps = [product(vectors, cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
-    return gram, np.stack(maps)
+    return np.stack(maps)

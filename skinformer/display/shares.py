@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -50,8 +51,8 @@ class SharesDisplay:
 
     Notes
     -----
-    "ridges" forecast in closed form; the network corrects them. "ridges and network" are
-    corrected forecasts, by as much as held-out rows proved.
+    "ridges" forecast in closed form; "network" is what they forecast as the network corrects it,
+    where there are any.
 
     Examples
     --------
@@ -158,46 +159,6 @@ def _draw_bars(ax: Axes, shares: pd.DataFrame) -> None:
     show_percent(ax.xaxis)
 
 
-def _by_step(model: Any) -> pd.DataFrame:
-    judged, n_steps = model.judged_, model.sizes_.pred_len
-    steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
-    shares = judged.shares
-    if shares is None:
-        return pd.DataFrame(_without_shares(model), index=steps)
-    trust, ridges = shares.trust[:-1, None], shares.ridges[:-1]
-    each = {
-        "classical": np.broadcast_to(shares.classical[:-1, None], ridges.shape),
-        "trees" if judged.tabular is None else judged.tabular.name: shares.tabular[:-1],
-        "ridges": ridges * (1 - trust),
-        "ridges and network": ridges * trust,
-    }
-    means = {name: np.broadcast_to(s.mean(axis=(0, 2)), n_steps) for name, s in each.items()}
-    return _who_counts(pd.DataFrame(means, index=steps))
-
-
-def _without_shares(model: Any) -> dict[str, float]:
-    """Tell the members where all series and steps have the same weights."""
-    if not model.base_blend_:
-        return {"network": 1.0}
-    if model.judged_.simple is not None:
-        return {"classical": 1.0}
-    shares = {"ridges": 1 - model.trust_, "ridges and network": model.trust_}
-    return {name: share for name, share in shares.items() if share}
-
-
-def _by_series(model: Any) -> pd.DataFrame:
-    """Put classical forecasters together: there are up to twenty, some too small to be listed."""
-    table = model.series_blend_
-    if table is None:
-        return pd.DataFrame(_without_shares(model), index=["all"])
-    tabular = model.judged_.tabular
-    apart = ["" if tabular is None else tabular.name, "ridges", "ridges and network"]
-    apart = [name for name in apart if name in table]
-    table = table[apart]
-    table.insert(0, "classical", 1 - table.sum(axis=1))
-    return _who_counts(table)
-
-
 def _by_candidate(model: Any) -> pd.DataFrame:
     blend = model.base_blend_ or {"network": 1.0}
     table = pd.Series(blend, name="share").sort_values(ascending=False).to_frame()
@@ -212,4 +173,8 @@ def _who_counts(shares: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-_TABLES = {"ahead": _by_step, "series": _by_series, "candidate": _by_candidate}
+_TABLES: dict[str, Callable[[Any], pd.DataFrame]] = {
+    "ahead": lambda m: _who_counts(m.ensemble_.by_step(m.sizes_.pred_len)),
+    "series": lambda m: _who_counts(m.ensemble_.by_series(m.series_, m.roles_.target_labels)),
+    "candidate": _by_candidate,
+}

@@ -190,7 +190,7 @@ class WindowBatches:
     max_windows: windows of a pass at most: one is drawn from each of so many equal runs of windows.
     None takes all.
     seed: of the draw and the shuffling; None keeps the order.
-    honest: what forecasts the windows in place of the module's own path, see `HonestPath`.
+    out_of_fold: what forecasts the windows in place of the module's own path, see `OutOfFoldPath`.
     """
 
     def __init__(
@@ -203,9 +203,9 @@ class WindowBatches:
         batch_size: int,
         max_windows: int | None,
         seed: int | None,
-        honest: PathOfWindows | None = None,
+        out_of_fold: PathOfWindows | None = None,
     ) -> None:
-        self.source, self.honest = source, honest
+        self.source, self.out_of_fold = source, out_of_fold
         self.max_windows = max_windows
         self.n_drawn = min(origins.count, max_windows or origins.count)
         self.origins = origins
@@ -235,9 +235,9 @@ class WindowBatches:
         for chunk in torch.split(origins.to(self.source.values.device), self.batch_size):
             weight = None if self.weight is None else self.source.future(self.weight, chunk)
             inputs = self.source.inputs(chunk)
-            found: tuple[Tensor | None, ...] = ()  # its trust, and what it corrects
-            if self.honest is not None:
-                found = (None, self.honest.forecast(inputs[:4], chunk))
+            found: tuple[Tensor | None, ...] = ()  # what the network corrects
+            if self.out_of_fold is not None:
+                found = (self.out_of_fold.forecast(inputs[:4], chunk),)
             yield Batch((*inputs, *found), self.source.future(self.truth, chunk), weight)
 
     def draw(self) -> IntArray:

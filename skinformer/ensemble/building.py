@@ -121,4 +121,4 @@ def build_module(
         **vars(settings.network),
     }
     network = Informer.of(built_from)
-    return network if path is None else Corrected(path, network, middle=settings.head.middle)
+    return network if path is None else Corrected(path, network)

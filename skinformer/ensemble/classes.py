@@ -1,256 +1,175 @@
-"""What forecasts classes beside the network: judged on the validation tail, joined, calibrated."""
+"""What forecasts classes beside the network: weighed on the validation split, and calibrated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from skinformer.classes.blend import TEMPERATURES, mixture_weights, temperature_losses
 from skinformer.classes.fit import ClassFit, default_classifier, fit_classes
-from skinformer.classes.logistic import log_softmax
-from skinformer.ensemble.batches import WindowSource
-from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import ClassHead
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.member import NETWORK, Member
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import Rows
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
-from skinformer.ridge.proof import best_share, cut_stretches
+from skinformer.ensemble.tabular import columns_of, last_pair
+from skinformer.ensemble.weighing import truths_of
+from skinformer.ensemble.windows import Windows
+from skinformer.selection import best_share, cut_stretches, stretch_sums
 from skinformer.stopwatch import timed
-from skinformer.tabular.features import Columns
-from skinformer.tabular.fit import first_known
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.clock import Clock
+from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["ClassChallenger", "ClassForecaster", "JudgedClasses", "challenge", "join_classes"]
+__all__ = ["Classes", "fit_class_base", "held_out_origins", "weigh_classes"]
 
-#: Values that are forecast to judge.
+#: Values that are forecast to weigh.
 _MOST_VALUES = 40_000
-#: Shares of the network in the logits that compete.
+#: Weights of the network in the logits that compete.
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: Share that a network is trained for beside what is forecast without it: see `WindowBatches.ease`.
-_EXPECTED = 0.5
-
-#: The network: forecasts windows.
-ModuleForecaster: TypeAlias = Callable[[Rows, IntArray, Float64Array | None], Float32Array]
-
-
-class ClassChallenger(NamedTuple):
-    """What forecasts without the network, fitted before the tail, and its part in the training."""
-
-    fit: ClassFit
-    share: Float64Array
 
 
 @dataclass(frozen=True)
-class JudgedClasses(Judged):
-    """Who forecasts classes, and with what share; what forecasts numbers has no part.
+class Classes(Member):
+    """Forecasters of classes, mixed by probability: frequencies, transitions, and fitted ones.
 
-    trust: share of the network in the logits.
-    temperature: what logits are divided by.
-    fit: what forecasts without the network; None for the network alone.
-    weights: (pred_len, n_forecasters), of each of these.
+    weights: (pred_len, n_forecasters), at each step ahead.
     """
 
-    temperature: float = 1.0
-    fit: ClassFit | None = None
-    weights: Float64Array = field(default_factory=lambda: np.empty((0, 0)))
+    fit: ClassFit
+    weights: Float64Array
+
+    name = "classes"
 
     @property
     def look_back(self) -> int:
         """Rows before an origin that are read beside a window's own."""
-        return 0 if self.fit is None else self.fit.look_back
+        return self.fit.look_back
 
-    def blend(self, ridges: dict[str, float]) -> dict[str, float]:  # noqa: ARG002
-        """Give mean weights of what is fitted without the network; ridges have no part here."""
-        if self.fit is None:
-            return {}
+    @property
+    def blend(self) -> dict[str, float]:
+        """Mean weights of the forecasters."""
         means = self.weights.mean(axis=0)
         return {n: round(float(w), 4) for n, w in zip(self.fit.names, means, strict=True)}
 
-    def logits(self, each: Float64Array, network: Float32Array, head: ClassHead) -> Float64Array:
-        """Join forecasts to logits, (n, pred_len, n_columns).
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+        """Forecast logs of probabilities of the classes, (n, pred_len, n_columns)."""
+        return self.logs(self.each(at)).astype(np.float32)
 
-        each: (n_forecasters, n, pred_len, n_columns), probabilities without the network.
-        network: (n, pred_len, n_columns), its logits.
-        """
-        out = np.zeros(each.shape[1:] if len(each) else network.shape)
-        if len(each):
-            for number, probabilities in enumerate(each):
-                out += self.weights[:, number, None] * probabilities
-            out = np.log(out)
-        if self.trust:
-            logs = np.concatenate(
-                [log_softmax(network[..., g].astype(np.float64)) for g in head.groups], axis=-1
-            )
-            out = (1 - self.trust) * out + self.trust * logs
-        scaled: Float64Array = out / self.temperature
-        return scaled
+    def logs(self, each: Float64Array) -> Float64Array:
+        """Mix probabilities of all forecasters, (n_forecasters, n, pred_len, n_columns)."""
+        mixed: Float64Array = np.einsum("snpc,ps->npc", each, self.weights)
+        return np.log(mixed)
 
+    def each(self, at: Windows) -> Float64Array:
+        """Give the probabilities of each forecaster."""
+        place = at.begin, at.series, at.origins, at.steps
+        return self.fit.forecast(at.values, *place, at.canvas.clock)
 
-def challenge(rows: FitRows, settings: FitSettings) -> ClassChallenger | None:
-    """Fit what forecasts classes without the network, before the validation tail and training.
-
-    It is None without a tail, or without a base.
-    """
-    if rows.tail is None or not settings.class_path:
-        return None
-    share = _EXPECTED if settings.regressor is not None else 0.0
-    return ClassChallenger(_fit(rows, settings, before_tail=True), np.array([share]))
-
-
-def join_classes(
-    module: Informer | Corrected,
-    batches: FitBatches,
-    rows: FitRows,
-    settings: FitSettings,
-    fit: ClassFit | None,
-) -> JudgedClasses:
-    """Let everything that was fitted before the validation tail forecast it, and choose shares.
-
-    module: the network, in evaluation mode.
-    fit: without the tail, from `challenge`.
-
-    There are mixture weights by step ahead, the network's share by stretches of the tail, and a
-    temperature. Without a tail nothing is known of anybody: all but the network count as they do
-    before, and it has no say unless it is alone.
-    """
-    if rows.tail is None or batches.validation is None:
-        if not settings.class_path:
-            return JudgedClasses(1.0)
-        final = _fit(rows, settings)
-        weights = np.tile(final.believed, (settings.pred_len, 1))
-        return JudgedClasses(0.0, fit=final, weights=weights)
-    judged = _judge(module, batches.validation.source, rows, settings, fit)
-    if fit is not None and settings.early_stopping is not True:
-        judged = replace(judged, fit=_fit(rows, settings))
-    return judged
-
-
-def _judge(
-    module: Informer | Corrected,
-    source: WindowSource,
-    rows: FitRows,
-    settings: FitSettings,
-    fit: ClassFit | None,
-) -> JudgedClasses:
-    head = _class_head(settings)
-    timeline, n_columns = rows.timeline, rows.sizes.n_targets
-    origins = rows.tails.thinned(max(_MOST_VALUES // source.pred_len, 32))
-    ahead = window_rows(origins, source.pred_len)
-    truth = timeline.values[ahead, :n_columns].astype(np.float64)
-    weight = np.ones_like(truth) if timeline.weight is None else timeline.weight[ahead]
-    weight = weight.astype(np.float64)
-    n_truths = float((np.unique(ahead).size) * (weight > 0).mean())
-    network = predict_windows(module, source, origins)
-    judged, each = JudgedClasses(1.0), np.empty(0)
-    if fit is not None:
-        steps, series = timeline.steps_of(origins), timeline.series_of(origins)
-        begin = first_known(timeline, rows.missing)[series]
-        each = fit.forecast(timeline.values, begin, series, origins, steps, timeline.clock)
-        came = [(each[..., g] * truth[..., g]).sum(axis=-1) for g in head.groups]
-        own = np.concatenate(came, axis=1)  # targets are as good as more windows
-        of_truths = np.concatenate([weight[..., g.start] for g in head.groups])
-        own[:, of_truths == 0] = 1.0  # what came is not known
-        weights = mixture_weights(own, of_truths, n_truths, fit.believed)
-        judged = JudgedClasses(0.0, fit=fit, weights=weights)
-        judged = replace(
-            judged, trust=_trust(judged, each, network, truth, weight, origins, rows, head)
-        )
-    stretches = cut_stretches(timeline.steps_of(origins), source.pred_len)
-    if stretches is None:
-        return judged
-    losses = temperature_losses(judged.logits(each, network, head), truth, weight, head.groups)
-    total = np.zeros((int(stretches.max()) + 1, losses.shape[1]))
-    np.add.at(total, stretches, losses)
-    # Half of the way: how sure one time may be, another may not.
-    return replace(judged, temperature=float(np.sqrt(TEMPERATURES[best_share(total)])))
-
-
-def _trust(
-    judged: JudgedClasses,
-    each: Float64Array,
-    network: Float32Array,
-    truth: Float64Array,
-    weight: Float64Array,
-    origins: IntArray,
-    rows: FitRows,
-    head: ClassHead,
-) -> float:
-    """Find the network's share that helps on all stretches of the tail."""
-    stretches = cut_stretches(rows.timeline.steps_of(origins), rows.sizes.pred_len)
-    if stretches is None:
-        return 0.0
-    total = np.zeros((int(stretches.max()) + 1, len(_SHARES)))
-    plain = replace(head, label_smoothing=0.0, z_loss=0.0)
-    for j, share in enumerate(_SHARES):
-        logits = replace(judged, trust=share).logits(each, network, head)
-        error = plain.error(torch.from_numpy(logits), torch.from_numpy(truth)).numpy()
-        np.add.at(total[:, j], stretches, (error * weight).sum(axis=(1, 2)))
-    return _SHARES[best_share(total)]
+    def probe(self, timeline: Timeline) -> list[AnyArray]:
+        """Forecast the last step."""
+        pair = last_pair(timeline)
+        rows = timeline.values, 0 * pair.origin, pair, timeline.clock
+        return [made for target in self.fit.targets for made in target.probabilities(*rows)]
 
 
 @timed("classes")
-def _fit(rows: FitRows, settings: FitSettings, *, before_tail: bool = False) -> ClassFit:
+def fit_class_base(rows: FitRows, settings: FitSettings, *, before_tail: bool) -> ClassFit:
+    """Fit all that forecasts classes without the network."""
     classifier: Any = settings.regressor
-    if isinstance(classifier, str):
-        classifier = default_classifier()
-    sizes = rows.sizes
     return fit_classes(
         rows.timeline,
-        Columns(sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len),
-        _class_head(settings).groups,
+        columns_of(rows.sizes),
+        settings.head.groups,
         missing=rows.missing,
         stop=rows.tail if before_tail else None,
-        classifier=classifier,
+        classifier=default_classifier() if isinstance(classifier, str) else classifier,
         random_state=rows.seed,
     )
 
 
-def _class_head(settings: FitSettings) -> ClassHead:
-    if not isinstance(settings.head, ClassHead):
-        raise TypeError("classes have a head of classes")
-    return settings.head
+def weigh_classes(
+    network: Member,
+    logits: Float32Array | None,
+    fit: ClassFit | None,
+    at: Windows | None,
+    rows: FitRows,
+    settings: FitSettings,
+) -> Ensemble:
+    """Let everything that was fitted before the validation split forecast it, and weigh all.
 
+    logits: of the network, for the windows.
+    fit: without the split; None for the network alone.
+    at: windows of the split, see `held_out_origins`; None without one.
 
-@dataclass(frozen=True)
-class ClassForecaster:
-    """Forecast windows of classes.
-
-    series: that of each track.
-    module: the network.
-    head: which columns are one target's.
+    There are mixture weights by step ahead, the network's share by stretches of the split, and a
+    temperature. Without a split nothing is known of anybody: all but the network count as they do
+    before, and it has no say unless it is alone.
     """
+    sizes = {"n_series": rows.timeline.n_series, "n_targets": rows.sizes.n_targets}
+    if at is None and settings.class_base:
+        final = fit_class_base(rows, settings, before_tail=False)
+        base = Classes(final, np.tile(final.believed, (settings.pred_len, 1)))
+        return Ensemble.of([base, network], {base.name: 1.0}, **sizes)
+    alone = Ensemble.of([network], {NETWORK: 1.0}, **sizes)
+    if at is None or logits is None:
+        return alone
+    head, pred_len = cast(ClassHead, settings.head), settings.pred_len
+    truth, weight = (part.astype(np.float64) for part in truths_of(rows, at.origins))
+    stretches = cut_stretches(at.steps, pred_len)
+    found, ensemble = logits.astype(np.float64), alone
+    if fit is not None:
+        each = Classes(fit, np.empty((0, 0))).each(at)
+        n_truths = float(np.unique(window_rows(at.origins, pred_len)).size * (weight > 0).mean())
+        base = Classes(fit, _mixture(fit, each, truth, weight, n_truths, head))
+        mixed = [(1 - share) * base.logs(each) + share * found for share in _SHARES]
+        place = 0 if stretches is None else _surest(mixed, truth, weight, stretches, head)
+        share, found = _SHARES[place], mixed[place]
+        if settings.early_stopping is not True:
+            base = replace(base, fit=fit_class_base(rows, settings, before_tail=False))
+        weights = {base.name: 1 - share, NETWORK: share}
+        ensemble = Ensemble.of([base, network], weights, **sizes)
+    if stretches is None:
+        return ensemble
+    losses = temperature_losses(found, truth, weight, head.groups)
+    best = best_share(stretch_sums(losses, stretches))
+    # Half of the way: how sure one time may be, another may not.
+    return replace(ensemble, temperature=float(np.sqrt(TEMPERATURES[best])))
 
-    judged: JudgedClasses
-    sizes: ModelSizes
-    series: IntArray
-    clock: Clock
-    module: ModuleForecaster
-    head: ClassHead
 
-    def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        """Forecast logits, (n, pred_len, n_columns), of windows; whoever has no share is not asked.
+def held_out_origins(rows: FitRows) -> IntArray:
+    """Choose windows to weigh by."""
+    return rows.tails.thinned(max(_MOST_VALUES // rows.sizes.pred_len, 32))
 
-        rows: consecutive rows of every track.
-        origins: the row of each window's first step.
-        """
-        fit, track = self.judged.fit, rows.track[origins]
-        each = np.empty(0)
-        if fit is not None and self.judged.trust < 1:
-            series, steps = self.series[track], rows.steps[origins]
-            begin = rows.begin[track]
-            each = fit.forecast(rows.values, begin, series, origins, steps, self.clock)
-        shape = (len(origins), self.sizes.pred_len, self.sizes.n_targets)
-        network = np.zeros(shape, dtype=np.float32)
-        if self.judged.trust:
-            network = self.module(rows, origins, None)
-        return self.judged.logits(each, network, self.head).astype(np.float32)
+
+def _mixture(
+    fit: ClassFit,
+    each: Float64Array,
+    truth: Float64Array,
+    weight: Float64Array,
+    n_truths: float,
+    head: ClassHead,
+) -> Float64Array:
+    """Weigh the forecasters by the probability of what came: (pred_len, n_forecasters)."""
+    came = [(each[..., g] * truth[..., g]).sum(axis=-1) for g in head.groups]
+    own = np.concatenate(came, axis=1)  # targets are as good as more windows
+    of_truths = np.concatenate([weight[..., g.start] for g in head.groups])
+    own[:, of_truths == 0] = 1.0  # what came is not known
+    return mixture_weights(own, of_truths, n_truths, fit.believed)
+
+
+def _surest(
+    mixed: list[Float64Array],
+    truth: Float64Array,
+    weight: Float64Array,
+    stretches: IntArray,
+    head: ClassHead,
+) -> int:
+    """Choose the logits that help on all stretches of the split."""
+    plain, came = replace(head, label_smoothing=0.0, z_loss=0.0), torch.from_numpy(truth)
+    errors = (plain.error(torch.from_numpy(logits), came).numpy() for logits in mixed)
+    losses = np.stack([(error * weight).sum(axis=(1, 2)) for error in errors], axis=1)
+    return best_share(stretch_sums(losses, stretches))

@@ -1,4 +1,4 @@
-"""Classical forecasters as the path: for panels of short series, and for what is shorter still.
+"""Classical forecasters: for panels of short series, and for what is shorter still.
 
 Where rows are too few for ridges over whole windows, each series is forecast by the blend of
 smoothing, drift, seasons and small ridges that proved itself at the ends of its panel's series, and
@@ -10,22 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Windows
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.sums import Problem
+from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.clock import join_series
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["SimplePath", "fit_simple_path", "for_rows", "label_rows"]
+__all__ = ["Classical", "for_rows"]
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
@@ -46,26 +48,18 @@ _CHUNK = 4096
 def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     """Decide by the rows which of classical forecasters, trees, ridges and network take part.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        What the user decides.
-    first_row : ndarray of int64, shape (n_series + 1,)
-        Where each series begins.
+    first_row: (n_series + 1,), where each series begins.
 
-    Returns
-    -------
-    FitSettings
-        Classical forecasters alone for the shortest series, all of them for longer ones, and for
-        long ones the two that learn from windows.
+    Classical forecasters alone for the shortest series, all of them for longer ones, and for long
+    ones those that learn from windows.
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
-    if not settings.simple_path or median >= _LONG[panel] * size:
-        return replace(settings, simple_path=False)
+    if not settings.classical or median >= _LONG[panel] * size:
+        return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:
         return settings
@@ -74,7 +68,7 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
 
 
 @dataclass(frozen=True)
-class SimplePath:
+class Classical(Member):
     """Classical forecasts of a timeline's targets.
 
     fit: of each target of each series, in its own units, series by series for the first target,
@@ -89,26 +83,66 @@ class SimplePath:
     effect: Float64Array
     scaler: Scaler
 
+    name = "classical"
+    forecasts_short = fits_again = True
+
     @property
     def n_targets(self) -> int:
         """Number of first columns that are forecast."""
         return int(self.effect.shape[1])
 
-    def forecast(
-        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
-    ) -> Float32Array:
-        """Forecast windows, standardised: (n, pred_len, n_targets).
+    @classmethod
+    def takes_part(cls, settings: FitSettings) -> bool:
+        """Tell whether series are short enough."""
+        return settings.classical
 
-        begin: the first row of each window's series.
-        series: that of each window; those from ``n_series`` on are new.
-        origins: the row of each window's first forecast step; the training mean where nothing is
-        known before it.
-        """
-        out = np.zeros((len(origins), self.fit.pred_len, self.n_targets), dtype=np.float32)
-        for start in range(0, len(origins), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            out[part] = self._forecast(values, begin[part], series[part], origins[part])
-        return out
+    @classmethod
+    @timed("classical")
+    def of_rows(
+        cls,
+        rows: FitRows,
+        settings: FitSettings,  # noqa: ARG003
+        *,
+        before_tail: bool,
+        earlier: Classical | None = None,  # noqa: ARG003
+    ) -> Classical:
+        """Let classical forecasters compete at the end of each series, see `fit_classical`."""
+        timeline = rows.timeline
+        if before_tail and rows.tail is not None:
+            timeline = timeline.head(rows.tail)
+        return cls.of_timeline(timeline, rows.sizes, rows.scaler)
+
+    @classmethod
+    def of_timeline(cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Classical:
+        """Fit them to the rows of a timeline, standardised by this scaler."""
+        k, series = sizes.n_targets, timeline.series
+        effect = np.zeros((sizes.n_known, k))
+        if sizes.n_known:
+            problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
+            ends = timeline.first_row[1:] - sizes.pred_len
+            effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
+        units = scaler.straight(series, k)
+        values = timeline.values[:, :k].astype(np.float64)
+        if sizes.n_known:
+            values -= (
+                np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
+            )
+        start, stop = _known_span(timeline, k)
+        rows = origins_between(start, stop - 1)
+        flat = _in_units(values, *units).T.ravel()[rows]
+        first_row = np.concatenate([[0], np.cumsum(stop - start)])
+        fit = fit_classical(
+            flat,
+            first_row,
+            seq_len=sizes.seq_len,
+            pred_len=sizes.pred_len,
+            period=find_period(flat, first_row, likely_seasons(timeline.clock)),
+        )
+        return cls(fit, effect, scaler.with_unseen())
+
+    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Classical:
+        """Let them compete anew, on other rows."""
+        return type(self).of_timeline(timeline, sizes, scaler)
 
     @property
     def blend(self) -> dict[str, float]:
@@ -118,73 +152,59 @@ class SimplePath:
         names = self.fit.names
         return {names[i]: round(float(mean[i]), 4) for i in order if mean[i] >= 0.01}
 
-    def weights(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
-        """Tell how much each candidate counts for each series: (n_series * n_targets, n).
+    @property
+    def series_blend(self) -> tuple[list[str], Float32Array]:
+        """Weights of candidates; those that count for less than a hundredth everywhere are none."""
+        counts = np.flatnonzero((self.fit.weights >= 0.01).any(axis=0))
+        return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
 
-        Sums of rows are 1, but for candidates that count for less than a hundredth everywhere,
-        which are left out. Rows are labelled by `label_rows`.
-        """
-        table = pd.DataFrame(self.fit.weights, columns=self.fit.names)
-        table = table.loc[:, (table >= 0.01).any()]
-        return table.set_index(label_rows(series, targets))
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+        """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
+        out = np.zeros((len(at), self.fit.pred_len, self.n_targets), dtype=np.float32)
+        for start in range(0, len(at), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            some = at.begin[part], at.series[part], at.origins[part]
+            out[part] = self._forecast(at.values, *some)
+        return out
 
     def _forecast(
         self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
     ) -> Float64Array:
-        seq_len, pred_len, n_series = self.fit.seq_len, self.fit.pred_len, self._n_series
+        seq_len, pred_len, k = self.fit.seq_len, self.fit.pred_len, self.n_targets
         rows = np.maximum(origins[:, None] + np.arange(-seq_len, 0), begin[:, None])
+        past = values[:, :k][rows] - self._effect(values, rows)
         length = np.minimum(origins - begin, seq_len)
-        out = np.zeros((len(origins), pred_len, self.n_targets))
-        there = np.flatnonzero(length > 0)
-        scale, known = np.minimum(series, n_series)[there], series[there] < n_series
-        ahead = origins[there, None] + np.arange(pred_len)
-        means, deviations = self.scaler.straight(scale, self.n_targets)
-        for j in range(self.n_targets):
+        some, like = _distinct(past, length, series)
+        some = some[length[some] > 0]
+        n_series = len(self.scaler.mean) - 1
+        means, deviations = self.scaler.straight(np.minimum(series, n_series)[some], k)
+        found = np.zeros((len(origins), pred_len, k))
+        for j in range(k):
             mean, deviation = means[:, j, None], deviations[:, j, None]
-            past = values[rows[there], j] - self._effect(values, rows[there], j)
-            past = _in_units(past, mean, deviation)
-            place = np.where(known, j * n_series + series[there], -1)
-            forecast = self.fit.forecast(past, length[there], place)
-            out[there, :, j] = (forecast - mean) / deviation + self._effect(values, ahead, j)
-        return out
+            raw = _in_units(past[some, :, j], mean, deviation)
+            place = np.where(series[some] < n_series, j * n_series + series[some], -1)
+            found[some, :, j] = (self.fit.forecast(raw, length[some], place) - mean) / deviation
+        known: Float64Array = found[like]
+        ahead = self._effect(values, origins[:, None] + np.arange(pred_len))
+        return np.where((length > 0)[:, None, None], known + ahead, 0.0)
 
-    @property
-    def _n_series(self) -> int:
-        return len(self.scaler.mean) - 1
-
-    def _effect(self, values: Float32Array, rows: IntArray, j: int) -> Float64Array | float:
+    def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
         if not len(self.effect):
             return 0.0
         rows = np.minimum(rows, len(values) - 1)
         known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
-        effect: Float64Array = known @ self.effect[:, j]
+        effect: Float64Array = known @ self.effect
         return effect
 
 
-def fit_simple_path(timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> SimplePath:
-    """Let classical forecasters compete at the end of each series, see `fit_classical`."""
-    k, series = sizes.n_targets, timeline.series
-    effect = np.zeros((sizes.n_known, k))
-    if sizes.n_known:
-        problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
-        ends = timeline.first_row[1:] - sizes.pred_len
-        effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
-    units = scaler.straight(series, k)
-    values = timeline.values[:, :k].astype(np.float64)
-    if sizes.n_known:
-        values -= np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
-    start, stop = _known_span(timeline, k)
-    rows = origins_between(start, stop - 1)
-    flat = _in_units(values, *units).T.ravel()[rows]
-    first_row = np.concatenate([[0], np.cumsum(stop - start)])
-    fit = fit_classical(
-        flat,
-        first_row,
-        seq_len=sizes.seq_len,
-        pred_len=sizes.pred_len,
-        period=find_period(flat, first_row, likely_seasons(timeline.clock)),
-    )
-    return SimplePath(fit, effect, scaler.with_unseen())
+def _distinct(past: Float64Array, length: IntArray, series: IntArray) -> tuple[IntArray, IntArray]:
+    """Choose windows that differ from one another, and tell which of them each window is like.
+
+    PERF: who explains forecasts asks for many that differ in columns that nobody reads here.
+    """
+    keys = [(*key, row.tobytes()) for *key, row in zip(length, series, past, strict=True)]
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    return np.array(sorted(first.values())), np.array([first[key] for key in keys])
 
 
 def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
@@ -200,19 +220,6 @@ def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
         start[j, some], stop[j, some] = known[low[some]], known[high[some] - 1] + 1
     offset = n_rows * np.arange(k)[:, None]
     return (start + offset).ravel(), (stop + offset).ravel()
-
-
-def label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
-    """Label one row for each target of each series, series by series for the first target.
-
-    Labels are (series, target), or the one of them of which there are several.
-    """
-    if series is None:
-        return targets
-    if len(targets) == 1:
-        return series
-    codes = np.tile(np.arange(len(series)), len(targets))
-    return join_series(series, codes, targets.repeat(len(series)))
 
 
 def _in_units(values: Float64Array, mean: Float64Array, deviation: Float64Array) -> Float64Array:

@@ -39,7 +39,7 @@ def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> In
             table,
             **sizes,
             fraction=settings.validation_fraction,
-            n_forecasts=2 if settings.simple_path else 1,
+            n_forecasts=2 if settings.classical else 1,
         )
     trained, watched = series_with_truth(table, tail, **sizes)
     if not (tail is not None and trained.any() and watched.any()):
@@ -93,11 +93,11 @@ def window_batches(
     windows: tuple[Origins, Origins],
     *,
     seed: int,
-    honest: PathOfWindows | None = None,
+    out_of_fold: PathOfWindows | None = None,
 ) -> FitBatches:
     """Make batches of training and validation windows, on the device of the settings.
 
-    honest: what the network corrects in training windows, where this is not the module's own path.
+    out_of_fold: what the network corrects in training windows, if not the module's own path.
     """
     source = window_source(
         timeline.values,
@@ -121,7 +121,7 @@ def window_batches(
     )
     inside, held_out = windows
     watched = make(held_out, seed=None) if held_out.count else None
-    return FitBatches(make(inside, seed=seed, honest=honest), watched)
+    return FitBatches(make(inside, seed=seed, out_of_fold=out_of_fold), watched)
 
 
 @dataclass(frozen=True)

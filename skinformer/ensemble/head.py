@@ -54,6 +54,10 @@ class Head(Protocol):
         """
 
     @property
+    def groups(self) -> list[slice]:
+        """The columns of the classes of each target; none where numbers are forecast."""
+
+    @property
     def level(self) -> float | None:
         """Level of the quantile that `predict` gives, from calibrated ranges; None for `point`."""
 
@@ -100,6 +104,7 @@ class PointHead:
     outputs: ClassVar[tuple[int, ...]] = ()
     middle: ClassVar[int | None] = None
     level: ClassVar[float | None] = None
+    groups: ClassVar[list[slice]] = []
     in_units: ClassVar[bool] = True
     score_name: ClassVar[str] = "r2"
 
@@ -151,6 +156,7 @@ class QuantileHead:
 
     levels: tuple[float, ...]
 
+    groups: ClassVar[list[slice]] = []
     in_units: ClassVar[bool] = True
     score_name: ClassVar[str] = "r2"
     on_path: ClassVar[bool] = True

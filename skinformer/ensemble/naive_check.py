@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ensemble.shares import FARTHEST, SMALL, mean_errors
+from skinformer.ensemble.fitting import FitRows
+from skinformer.selection import FARTHEST, SMALL, mean_errors, shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
@@ -43,20 +44,19 @@ def some_of_tail(tails: Origins) -> IntArray:
     return tails.thinned(_WINDOWS)
 
 
-def compare_with_naive(
-    forecast: Float32Array, origins: IntArray, timeline: Timeline, tail: IntArray, *, seq_len: int
-) -> None:
-    """Warn if repeating a season forecasts the validation tail clearly better.
+def compare_with_naive(forecast: Float32Array, origins: IntArray, rows: FitRows) -> None:
+    """Warn if repeating a season forecasts the validation tail, which there is, clearly better.
 
     forecast: (n_windows, pred_len, n_targets), standardised, of all that will forecast, fitted
     before the tail.
     origins: windows of the tail.
-    seq_len: how far the forecasts look back.
 
     It warns if the mean absolute error is more than 5 % greater, on the mean of series and targets,
     or 16 % where two forecasts fill the tail, and greater in either half of it, too: one bad day
     proves nothing.
     """
+    timeline, tail = rows.timeline, rows.tail
+    assert tail is not None
     pred_len, n_targets = forecast.shape[1:]
     tested = _windows(timeline, origins, pred_len, n_targets)
     season = _season(timeline, tail, pred_len, n_targets)
@@ -69,10 +69,10 @@ def compare_with_naive(
     ]
     length = (timeline.first_row[1:] - tail)[np.unique(tested.series)]
     n_forecasts = (length // pred_len).sum()
-    if excess[0] * n_forecasts / (n_forecasts + _DOUBT) > _MARGIN and min(excess) > 0:
+    if excess[0] * shrinkage(n_forecasts, _DOUBT) > _MARGIN and min(excess) > 0:
         n_rows = int(np.median(np.diff(timeline.first_row)))
         worse = float(np.expm1(excess[0]))
-        warn_of_better_naive(worse, season, seq_len=seq_len, n_rows=n_rows)
+        warn_of_better_naive(worse, season, seq_len=rows.sizes.seq_len, n_rows=n_rows)
 
 
 def _windows(timeline: Timeline, origins: IntArray, pred_len: int, n_targets: int) -> _Windows:

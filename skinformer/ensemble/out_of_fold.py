@@ -15,13 +15,13 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["N_APART", "HonestPath", "honest_path"]
+__all__ = ["N_APART", "OutOfFoldPath", "out_of_fold_path"]
 
 #: Times that the path is fitted without, one after the other.
 N_APART = 3
 
 
-class HonestPath:
+class OutOfFoldPath:
     """Forecast training windows as the path does that has not learnt their time.
 
     fits: of the path, some of them `apart`.
@@ -58,17 +58,17 @@ class HonestPath:
         return torch.cat(found)[order.argsort()]
 
 
-def honest_path(
+def out_of_fold_path(
     linear: LinearFits | None,
     timeline: Timeline,
     tail: IntArray | None,
     *,
     device: torch.device | str,
-) -> HonestPath | None:
+) -> OutOfFoldPath | None:
     """Make what the network of a fit corrects in training, from `linear_fit`.
 
     It is None where there is no path, or too little to fit it to apart.
     """
     if linear is None or not linear.apart:
         return None
-    return HonestPath(linear, partial(times_of, timeline, tail), device)
+    return OutOfFoldPath(linear, partial(times_of, timeline, tail), device)

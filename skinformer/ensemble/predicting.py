@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,10 +12,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
 from skinformer.ensemble.batches import WindowSource
-from skinformer.model.corrected import Corrected
+from skinformer.model.corrected import correct
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.threads import threads_for
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.windows import window_rows
 
 __all__ = ["PREDICTION_CHUNK", "WindowPredictor", "predict_windows", "prediction_threads"]
@@ -34,36 +35,32 @@ def predict_windows(
     module: Callable[..., Tensor],
     source: WindowSource,
     origins: IntArray,
-    *,
-    trust: Float64Array | None = None,
+    base: Float32Array | None = None,
 ) -> Float32Array:
     """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
 
     module: in evaluation mode, on the source's device.
-    trust: (n_windows, n_targets), how far each window trusts the network; None takes the module's
-    share.
+    base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
 
     Each forecast is the same whatever others are asked for.
     """
     linear = source.seq_len * source.pred_len * source.values.shape[1]
-    with prediction_threads(module, linear):
-        return WindowPredictor(module, source)(origins, trust)
+    with prediction_threads(getattr(module, "largest_product", 0), linear):
+        return WindowPredictor(module, source)(origins, base)
 
 
-def prediction_threads(
-    module: Callable[..., Tensor], n_linear: int
-) -> AbstractContextManager[object]:
+def prediction_threads(largest_product: int, n_linear: int) -> AbstractContextManager[object]:
     """Let predictions be split over threads, as `threads_for` does, where a chunk repays it.
 
-    n_linear: products of two numbers in the linear path's product for one window.
+    Products of two numbers for one window: in the largest product, and in the linear path's.
     """
-    return threads_for(PREDICTION_CHUNK * max(n_linear, getattr(module, "largest_product", 0)))
+    return threads_for(PREDICTION_CHUNK * max(n_linear, largest_product))
 
 
 class WindowPredictor:
     """Forecast windows of one source, call by call.
 
-    module: in evaluation mode, on the source's device. Its trust is read once.
+    module: in evaluation mode, on the source's device.
     source: where windows are gathered from. Its values may change between calls.
 
     PERF: a recursion calls it once for each of its steps. Whoever calls often asks for
@@ -72,32 +69,30 @@ class WindowPredictor:
 
     def __init__(self, module: Callable[..., Tensor], source: WindowSource) -> None:
         self.module, self.source = module, source
-        self._path, self._maps, self._trusted = None, None, True
-        if isinstance(module, Corrected) and not module.training and module.middle is None:
-            self._path, self._trusted = module.path, bool(module.trust)
-            self._maps = _OwnMaps.of(module.path, source)
+        self._is_path = isinstance(module, LinearPath)
+        self._maps = _OwnMaps.of(module, source) if isinstance(module, LinearPath) else None
 
-    def __call__(self, origins: IntArray, trust: Float64Array | None = None) -> Float32Array:
+    def __call__(self, origins: IntArray, base: Float32Array | None = None) -> Float32Array:
         """Forecast windows as `predict_windows` does."""
         out = []
         for start in range(0, len(origins), PREDICTION_CHUNK):
             chunk = slice(start, start + PREDICTION_CHUNK)
-            out.append(self._chunk(origins[chunk], None if trust is None else trust[chunk]))
+            out.append(self._chunk(origins[chunk], None if base is None else base[chunk]))
         return np.concatenate(out)
 
-    def _chunk(self, origins: IntArray, trust: Float64Array | None) -> Float32Array:
-        """Forecast a chunk; a network that has no say in it is not asked."""
-        silent = not (self._trusted if trust is None else trust.any())
-        if silent and self._maps is not None:
+    def _chunk(self, origins: IntArray, base: Float32Array | None) -> Float32Array:
+        if self._maps is not None:
             return self._maps(origins)
         source, whole = self.source, np.minimum(_PLACES, len(origins) - 1)
         rows = torch.from_numpy(origins[whole]).to(source.values.device)
         with torch.inference_mode():
-            if silent and self._path is not None:
-                output = _forward(self._path, source.path_inputs(rows))
+            inputs: tuple[Tensor | None, ...]
+            inputs = source.path_inputs(rows) if self._is_path else source.inputs(rows)
+            if base is None:
+                output = _forward(self.module, inputs)
             else:
-                own = () if trust is None else (torch.from_numpy(trust[whole]).to(source.values),)
-                output = _forward(self.module, (*source.inputs(rows), *own))
+                found = torch.from_numpy(base[whole]).to(source.values)
+                output = _forward(partial(correct, self.module), (found, *inputs))  # type: ignore[arg-type]
             forecast: Float32Array = output[: len(origins)].cpu().numpy()
         return forecast
 

@@ -1,35 +1,33 @@
-"""The linear path of an estimator: fitted before the network, then trusted with its share."""
+"""Ridges: the linear path of an estimator, fitted before the network."""
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.building import ModelSizes, build_module
+from skinformer.ensemble.member import RIDGES, Member
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.windows import Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.fit import fit_linear_path
-from skinformer.ridge.linear_fit import LinearFits
+from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.linear_path import LinearPath
-from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import Problem
-from skinformer.threads import threads_for
-from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.cycle import RowCells, row_cells
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
-from skinformer.training.batch import Batch
-from skinformer.training.losses import Loss
 from skinformer.validation.parameters import check_same_weights
 
 __all__ = [
-    "choose_trust",
+    "Ridges",
     "linear_fit",
     "start_module",
     "times_of",
@@ -113,56 +111,39 @@ def start_module(
     path = None if linear is None else LinearPath(linear.before)
     module = build_module(settings, sizes, path=path, seed=seed)
     if earlier is not None:
-        # The path and what of the network is trusted are found anew.
+        # The path is found anew.
         weights, own = (
             {name: x for name, x in each.state_dict().items() if not name.startswith("path.")}
             for each in (earlier, module)
         )
         check_same_weights(weights, own)
         module.load_state_dict(module.state_dict() | weights)
-        if isinstance(module, Corrected):
-            module.trust.fill_(1.0)
     return module
 
 
-def choose_trust(
-    module: Corrected,
-    held_out: WindowBatches,
-    *,
-    steps: IntArray,
-    error: Loss,
-) -> float:
-    """Find the share of the network's correction that is sure to help on later rows.
+@dataclass(frozen=True)
+class Ridges(Member):
+    """The blend of ridges, as one linear map."""
 
-    module: trained, in evaluation mode, with trust 1.
-    steps: the time of each validation window.
+    path: LinearPath
 
-    See `surest_share`, with losses relative to those of the linear path alone on stretches of time;
-    0 if the rows are too few for two stretches that hold a forecast each.
-    """
-    cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
-    if cut is None:
-        return 0.0
-    stretches = torch.from_numpy(cut)
-    total = torch.zeros(MOST_STRETCHES, len(SHARES), dtype=torch.float64)
-    parts = torch.split(stretches, held_out.batch_size)
-    with threads_for(held_out.batch_size * module.largest_product):
-        for stretch, forecasts in zip(parts, _forecasts(module, held_out), strict=True):
-            batch, alone, together = forecasts
-            weight = 1.0 if batch.weight is None else batch.weight
-            for j, share in enumerate(SHARES):
-                losses = error(torch.lerp(alone, together, share), batch.target) * weight
-                total[:, j].index_add_(0, stretch, losses.sum(dim=(1, 2)).cpu().double())
-    return SHARES[surest_share(total.numpy())]
+    name = RIDGES
+    exportable = linear = True
 
+    @classmethod
+    def of(cls, fit: LinearFit, device: torch.device | str) -> Ridges:
+        """Put a fit on a device."""
+        return cls(LinearPath(fit).to(device).eval())
 
-def _forecasts(
-    module: Corrected, held_out: WindowBatches
-) -> Iterator[tuple[Batch, Tensor, Tensor]]:
-    """Forecast each batch without the network and with it."""
-    with torch.inference_mode():
-        for batch in held_out:
-            together = module(*batch.inputs)
-            if module.middle is not None:
-                together = together[..., module.middle]
-            yield batch, module.path(*batch.inputs[:4]), together
+    @property
+    def blend(self) -> dict[str, float]:
+        """Weights of the ridges."""
+        return self.path.fit.blend
+
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
+        """Forecast windows, see `Member.forecast`."""
+        return at.predict(self.path)
+
+    def on_device(self, device: torch.device | str) -> Ridges:
+        """Copy the map."""
+        return replace(self, path=copy.deepcopy(self.path).to(device))

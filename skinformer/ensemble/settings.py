@@ -60,10 +60,12 @@ class FitSettings:
     embeddings: tuple[str, ...]
     target_transform: Any
     linear_path: bool
-    simple_path: bool
+    classical: bool
     """Whether classical forecasters take part, as far as series are short enough for them."""
-    class_path: bool
-    """Whether forecasts of classes start from frequencies, transitions and a logistic map."""
+    classifies: bool
+    """Whether classes are forecast."""
+    class_base: bool
+    """Whether their forecasts start from frequencies, transitions and a logistic map."""
     regressor: Any
     """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
     train_network: bool = True

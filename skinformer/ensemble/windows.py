@@ -1,13 +1,22 @@
-"""Rows that forecasts are made on."""
+"""Rows that forecasts are made on, and windows of them as members see these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from skinformer.timeline.arrays import Float32Array, IntArray
+import torch
+from torch import Tensor
 
-__all__ = ["Forecaster", "Rows"]
+from skinformer.ensemble.batches import WindowSource, window_source
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.predicting import WindowPredictor
+from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.clock import Clock
+
+__all__ = ["Canvas", "Forecaster", "Rows", "Windows"]
 
 
 class Rows(NamedTuple):
@@ -28,3 +37,86 @@ class Rows(NamedTuple):
 #: Forecasts windows, which begin at the given rows: outputs of shape
 #: (n, pred_len, n_targets, *head.outputs).
 Forecaster = Callable[[Rows, IntArray], Float32Array]
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """Rows, and what tensors and modules are made of them once, however often they forecast.
+
+    series: that of each track; those from the last fitted one on are new.
+    clock: what the steps count.
+    """
+
+    rows: Rows
+    series: IntArray
+    clock: Clock
+    sizes: ModelSizes
+    device: torch.device | str
+    given: WindowSource | None = None
+    """The rows as tensors, where they are such already."""
+    predictors: dict[int, WindowPredictor] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> WindowSource:
+        """The rows as tensors; on the CPU in the same memory."""
+        if self.given is not None:
+            return self.given
+        values, track, steps, _ = self.rows
+        series = self.series[track]
+        return window_source(
+            values, steps, series, self.clock, sizes=self.sizes, device=self.device
+        )
+
+    def refreshed(self) -> Canvas:
+        """Copy the rows to the device again: forecasts were put in."""
+        if self.source.values.device.type != "cpu":
+            self.source.values.copy_(torch.from_numpy(self.rows.values))
+        return self
+
+    def predictor(self, module: Callable[..., Tensor]) -> WindowPredictor:
+        """Give what forecasts windows by a module."""
+        if id(module) not in self.predictors:
+            self.predictors[id(module)] = WindowPredictor(module, self.source)
+        return self.predictors[id(module)]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a canvas, by the rows where their forecasts begin."""
+
+    canvas: Canvas
+    origins: IntArray
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.origins)
+
+    def take(self, some: IntArray) -> Windows:
+        """Choose windows by number."""
+        return replace(self, origins=self.origins[some])
+
+    @property
+    def values(self) -> Float32Array:
+        """All rows, standardised."""
+        return self.canvas.rows.values
+
+    @property
+    def begin(self) -> IntArray:
+        """The first row of each window's series with a known target."""
+        return self.canvas.rows.begin[self.canvas.rows.track[self.origins]]
+
+    @property
+    def series(self) -> IntArray:
+        """The series of each window."""
+        return self.canvas.series[self.canvas.rows.track[self.origins]]
+
+    @property
+    def steps(self) -> IntArray:
+        """The step of each origin."""
+        return self.canvas.rows.steps[self.origins]
+
+    def predict(
+        self, module: Callable[..., Tensor], base: Float32Array | None = None
+    ) -> Float32Array:
+        """Forecast by a torch module, as `predict_windows` does."""
+        return self.canvas.predictor(module)(self.origins, base)

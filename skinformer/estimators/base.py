@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,35 +19,23 @@ from skinformer.ensemble.fitting import (
     window_batches,
 )
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.jury import find_challenger, join
-from skinformer.ensemble.out_of_fold import N_APART, honest_path
+from skinformer.ensemble.members import EnsembleFit, module_of, network_of
+from skinformer.ensemble.out_of_fold import N_APART, out_of_fold_path
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
-from skinformer.estimators.calibration import Calibration
 from skinformer.estimators.callbacks import EpochTasks, training_course
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.future import (
-    after_observed,
-    check_known_ahead,
-    nothing_observed,
-    steps_of_rows,
-    without_early,
-    without_later,
-)
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
-from skinformer.estimators.placement import after_history
-from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import changed_network, read_settings
 from skinformer.estimators.state import FittedState
 from skinformer.estimators.target_scale import fit_scale, smeared
 from skinformer.estimators.units import comparable
+from skinformer.intervals.calibration import Calibration
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
@@ -56,6 +43,17 @@ from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
 from skinformer.ridge.linear_fit import LinearFits
+from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.future import (
+    after_observed,
+    check_known_ahead,
+    nothing_observed,
+    steps_of_rows,
+    without_early,
+    without_later,
+)
+from skinformer.rolling.placement import after_history
 from skinformer.stopwatch import stopwatch, timed, times_so_far
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -210,21 +208,21 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         values = self._points(self._asked_rows(X))
         return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
 
-    def _points(self, asked: AskedSteps) -> Float64Array:
+    def _points(self, asked: RequestedSteps) -> Float64Array:
         """Give the values that are forecast, (n, n_targets)."""
-        return self._values(self._forecaster.forecast(*asked[:5]))
+        return self._values(self._forecaster.forecast(asked))
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        return self._forecaster.forecast(*self._asked_rows(X)[:5])
+        return self._forecaster.forecast(self._asked_rows(X))
 
-    def _asked_rows(self, X: Any) -> AskedSteps:
+    def _asked_rows(self, X: Any) -> RequestedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, self._read_prediction(X)
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.wild)
-        return AskedSteps(observed, observed.track, table.steps, place, table.clock)
+        return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
         """Read rows to forecast."""
@@ -253,7 +251,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         label = str(table.clock.labels(table.steps[[place.row]])[0])
         return column, label if names is None else f"{label} of series {names[i]!r}"
 
-    def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
+    def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             check_horizon(horizon)
@@ -277,7 +275,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         track = np.repeat(wanted, horizon)
         steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
         labels = join_series(names, place.series[track], clock.labels(steps))
-        return AskedSteps(observed, track, steps, place, clock, labels)
+        return RequestedSteps(observed, track, steps, place, clock, labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -375,7 +373,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self._validate_params()
         settings, tail, missing = self._read(X, y, sample_weight)
         data = self._callback_data(X, y, sample_weight)
-        earlier = earlier if hasattr(earlier, "module_") else None
+        earlier = earlier if hasattr(earlier, "ensemble_") else None
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         before = None if earlier is None else earlier.history_
         tasks = EpochTasks(self, context, data, before)
@@ -400,7 +398,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             self.reader_.rows(X),
             self.reader_.truth(y),
             sample_weight,
-            reading_settings(self, whole=not settings.simple_path),
+            reading_settings(self, whole=not settings.classical),
         )
         table, self.roles_, self.series_, self._training_digest_ = rows
         known_range = settings.target_transform not in (None, "auto")  # the user knows it
@@ -411,7 +409,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
-        alone = settings.simple_path and not settings.linear_path  # they part the rows themselves
+        alone = settings.classical and not settings.linear_path  # they part the rows themselves
         tail = None if alone else find_tail(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, tail, self.series_)
         self.scaler_ = self.reader_.scaled(comparable(scaler, table, tail))
@@ -441,28 +439,23 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         linear = self._fit_path(settings, windows, missing, tail)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
-        self.module_, self.judged_ = module.to(settings.device).eval(), Judged(1.0)
-        self.calibration_ = Calibration.of(self.module_, timeline, tail, settings)
-        self.trust_, self.base_blend_ = 1.0, {} if linear is None else linear[0].blend
-        honest = honest_path(linear, timeline, tail, device=settings.device)
-        batches = window_batches(timeline, sizes, settings, windows, seed=seed, honest=honest)
+        module = module.to(settings.device).eval()
+        out_of_fold = out_of_fold_path(linear, timeline, tail, device=settings.device)
+        batches = window_batches(
+            timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
+        )
         calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
-        challenger = find_challenger(module, batches, rows, settings)
-        # What a network can take off squared errors goes by the square of its share.
-        share = 1.0 if challenger is None else float(((1 - challenger.share) ** 2).mean())
-        record = self._train_module(batches.eased(share), settings, tasks)
+        fit = EnsembleFit(module, linear, rows, batches, settings)
+        self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, tail, settings)
+        record = self._train_module(module, batches.eased(fit.challenge()), settings, tasks)
         if sizes.n_series:
-            self._network.embed_unseen()
+            network_of(module).embed_unseen()
         self.scaler_ = smeared(
-            self.scaler_, self.module_, batches.validation, timeline=timeline, head=self.head_
+            self.scaler_, module, batches.validation, timeline=timeline, head=self.head_
         )
-        rows = replace(rows, scaler=self.scaler_)
-        final = None if linear is None else linear[1]
         with timed("shares"):
-            self.judged_ = join(self.module_, final, batches, rows, settings, challenger)
-        self.trust_ = self.judged_.trust
-        self.base_blend_ = self.judged_.blend({} if final is None else final.blend)
+            self.ensemble_ = fit.finish(self.scaler_)
         self.__dict__.update(training_course(record, tasks.before))
 
     @timed("linear path")
@@ -488,43 +481,55 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     @timed("network")
     def _train_module(
-        self, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
+        self,
+        module: Informer | Corrected,
+        epoch: FitBatches,
+        settings: FitSettings,
+        tasks: EpochTasks,
     ) -> TrainingRecord:
         """Train the network, and tell callbacks of its epochs."""
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(settings.batch_size, PREDICTION_CHUNK)
-        with tasks as on_epoch, threads_for(n_windows * self.module_.largest_product):
+        with tasks as on_epoch, threads_for(n_windows * module.largest_product):
             if not settings.train_network:
                 return TrainingRecord()
             return train(
-                self.module_,
+                module,
                 training=epoch.training,
                 validation=epoch.validation,
                 settings=settings.trainer,
-                groups=parameter_groups(self.module_),
+                groups=parameter_groups(module),
                 on_epoch=on_epoch,
                 checkpoint=settings.checkpoint,
                 fingerprint={} if settings.checkpoint is None else fingerprint(self),
             )
 
     @property
-    def series_blend_(self) -> pd.DataFrame | None:
-        """Weights of the forecasters that count somewhere, a row for each series."""
-        check_fitted(self)
-        return self.judged_.series_blend(self.series_, self.roles_.target_labels)
+    def module_(self) -> Informer | Corrected:
+        """The network, with the ridges that it corrects if there are any."""
+        return module_of(self.ensemble_)
+
+    @property
+    def trust_(self) -> float:
+        """Mean weight of the network in the forecasts of the fitted series."""
+        return self.ensemble_.trust
+
+    @property
+    def base_blend_(self) -> dict[str, float]:
+        """Mean weights of all that is fitted without the network."""
+        return self.ensemble_.base_blend
+
+    @property
+    def series_blend_(self) -> pd.DataFrame:
+        """Weights of the forecasters that count somewhere, a row for each series and target."""
+        return self.ensemble_.series_blend(self.series_, self.roles_.target_labels)
 
     @property
     def weak_covariates_(self) -> list[Any]:
         """Columns known ahead of which trees see no more than the value at the step."""
-        check_fitted(self)
-        tabular = self.judged_.tabular
-        plain = () if tabular is None else tabular.maker.plain
+        members = self.ensemble_.members.values()
+        plain = sorted({i for member in members for i in member.plain_columns})
         return [self.roles_.known[i] for i in plain]
-
-    @property
-    def _network(self) -> Informer:
-        """The network, without what it corrects."""
-        return self.module_.network if isinstance(self.module_, Corrected) else self.module_
 
     @property
     def _forecaster(self) -> StepForecaster:
@@ -534,10 +539,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             scaler=self.scaler_,
             roles=self.roles_,
             sizes=self.sizes_,
-            module=self.module_,
             device=self.device_,
             head=self.head_,
-            judged=self.judged_,
+            ensemble=self.ensemble_,
         )
 
     def _callback_data(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -59,14 +58,14 @@ class EpochTasks:
         """Leave an epoch that was cut short without an end."""
         self.task = None
 
-    def __call__(self, record: TrainingRecord, module: Module) -> bool:
+    def __call__(self, record: TrainingRecord, module: Module) -> bool:  # noqa: ARG002
         """End an epoch's task; return whether a callback wants to stop."""
-        return ranks.from_first(lambda: self._next(record, module))
+        return ranks.from_first(lambda: self._next(record))
 
-    def _next(self, record: TrainingRecord, module: Module) -> bool:
+    def _next(self, record: TrainingRecord) -> bool:
         if self.estimator.verbose:
             _write_line(self.estimator, record.rows[-1], n_most=self.context.max_subtasks)
-        stop = self._tell_end(self.task, lambda: self._as_if_ended(record, module))
+        stop = self._tell_end(self.task, lambda: self._as_if_ended(record))
         if not (stop or record.stopped):
             self._begin()
         return stop
@@ -74,15 +73,18 @@ class EpochTasks:
     def end_fit(self) -> None:
         """End the fit's task: all is fitted."""
         if ranks.is_first():
-            self._tell_end(self.context, lambda: {"module_": copy.deepcopy(self.estimator.module_)})
+            self._tell_end(self.context, self._copied)
 
     def _begin(self) -> None:
         self.task = self.context.subcontext(task_name="epoch")
         self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-    def _as_if_ended(self, record: TrainingRecord, module: Module) -> dict[str, Any]:
+    def _copied(self) -> dict[str, Any]:
+        return {"ensemble_": self.estimator.ensemble_.on_device(self.estimator.device_)}
+
+    def _as_if_ended(self, record: TrainingRecord) -> dict[str, Any]:
         course = training_course(record, self.before) | {"fit_times_": times_so_far()}
-        return {"module_": copy.deepcopy(module).eval(), **course}
+        return self._copied() | course
 
     def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:
         stop = task.call_on_fit_task_end(

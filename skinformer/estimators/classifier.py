@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.ensemble.classes import JudgedClasses
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
@@ -179,8 +178,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         CPU that does; else "fp32".
     base_blend_ : dict of str to float
         Mean weight of what is forecast without the network; empty with ``base=None``.
-    judged_ : Judged
-        Who forecasts, and with what share.
+    ensemble_ : Ensemble
+        Who forecasts ("classes", a blend of forecasters of classes, and the "network"), and with
+        what weights.
     trust_ : float
         Share of the Informer in the logits that proved itself, 0 to 1; 1 with ``base=None``.
     temperature_ : float
@@ -227,7 +227,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     head_: ClassHead
     reader_: LabelReader
-    judged_: JudgedClasses
 
     #: Labels have no scale that could be transformed.
     target_transform = None
@@ -350,7 +349,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def temperature_(self) -> float:
         """What logits are divided by."""
         check_fitted(self)
-        return self.judged_.temperature
+        return self.ensemble_.temperature
 
     def predict(self, X: Any) -> AnyArray:
         """
@@ -494,7 +493,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
         check_fitted(self)
         asked = self._asked_ahead(X, horizon)
-        return self._forecaster.forecast(*asked[:5]), asked.labels
+        return self._forecaster.forecast(asked), asked.labels
 
     def _parts(self, values: Float64Array) -> Any:
         parts = [values[:, group] for group in self.head_.groups]

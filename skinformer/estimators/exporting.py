@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.members import module_of
 from skinformer.estimators.state import FittedState
 from skinformer.model.key_sampler import fix_keys
 from skinformer.model.served import ServedForecast, Units
@@ -80,13 +82,12 @@ def served_module(model: FittedState) -> ServedForecast:
     if targets are transformed by a transformer.
     """
     _check(model)
-    judged, sizes, scaler = model.judged_, model.sizes_, model.scaler_
+    sizes, scaler, share = model.sizes_, model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
     panel = model.series_ is not None
-    trust = None if judged.shares is None else torch.from_numpy(judged.shares.trust).float()
     module = ServedForecast(
-        module=copy.deepcopy(model.module_).cpu(),
+        module=copy.deepcopy(module_of(model.ensemble_)).cpu(),
         units=_units(scaler.with_unseen() if panel else scaler, sizes.n_targets),
-        trust=trust if trust is None or panel else trust[:1],
+        trust=torch.from_numpy(share if panel else share[:1]).float(),
         static=torch.from_numpy(_static(model)),
         n_targets=sizes.n_targets,
         n_past=sizes.n_past,
@@ -104,7 +105,8 @@ def served_module(model: FittedState) -> ServedForecast:
 
 def _check(model: FittedState) -> None:
     check_exported_head(model, model.head_)
-    check_exported_forecasters(model.judged_.simple, model.judged_.tabular)
+    members = model.ensemble_.members.values()
+    check_exported_forecasters([m.name for m in members if not m.exportable])
     check_exported_scale(model.scaler_.targets)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
 from typing import Any, get_type_hints
 
 import numpy as np
 
+from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.members import ALL_KINDS
 from skinformer.model.informer import Informer
 from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
@@ -20,6 +23,7 @@ _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
+_MEMBERS: Any = GenericAlias(dict, (str, ALL_KINDS))
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
@@ -27,11 +31,12 @@ ANNOTATIONS: dict[str, Any] = {
         | {"calendar_sizes": tuple[int, ...]},
         "weights": dict[str, Float32Array],
     },
-    "Corrected": {
-        "path": LinearFit,
-        "network": Informer,
-        "trust": Float32Array,
-        "middle": (int, None),
+    "LinearPath": {"fit": LinearFit},
+    "Ensemble": {
+        "members": _MEMBERS,
+        "weights": Float64Array,
+        "held_out": _MEMBERS,
+        "temperature": float,
     },
     "HistGradientBoostingRegressor": _BOOSTED,
     "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
@@ -119,21 +124,14 @@ LIMITS: dict[str, str] = {
     "Informer.built_from.dropout": "0..1",
     "Informer.built_from.factor": "1e-6..1e6",
     "Informer.built_from.seed": "0..4294967295",
-    "Corrected.trust": "[] 0..1",
-    "trust_": "0..1",
     "best_loss_": "-inf..inf nan",
     "loss_curve_": "-inf..inf nan",
     "validation_scores_": "-inf..inf nan",
-    "base_blend_": "0..1.001",
     # who forecasts, and how much each counts
-    "Judged.trust": "0..1",
-    "JudgedClasses.trust": "0..1",
-    "JudgedClasses.temperature": "1e-3..1e3",
-    "JudgedClasses.weights": "[pred_len|0 Forecasters] 0..1.001",
-    "Shares.classical": "[n_series+1 n_targets] 0..1.001",
-    "Shares.tabular": "[n_series+1 1|pred_len n_targets] 0..1.001",
-    "Shares.trust": "[n_series+1 n_targets] 0..1.001",
-    "SimplePath.effect": f"[n_known n_targets] {_WEIGHT}",
+    "Ensemble.weights": "[n_series+1 1|pred_len n_targets Members] 0..1.001",
+    "Ensemble.temperature": "1e-3..1e3",
+    "Classes.weights": "[pred_len Forecasters] 0..1.001",
+    "Classical.effect": f"[n_known n_targets] {_WEIGHT}",
     "ClassicalFit.seq_len": "seq_len..seq_len",
     "ClassicalFit.pred_len": "pred_len..pred_len",
     "ClassicalFit.period": "period=1..seq_len",
@@ -144,10 +142,6 @@ LIMITS: dict[str, str] = {
     "SharedRidges.pred_len": "pred_len..pred_len",
     "SharedRidges.period": "period..period",
     "SharedRidges.maps": "[3 Rows pred_len] -1e9..1e9",
-    "SharedRidges.grams": "[Rows Rows] -1e18..1e18",
-    "OwnRidges.rows": "0..seq_len",
-    "OwnRidges.maps": "[Owners 2 Directions pred_len] -1e9..1e9",
-    "OwnRidges.basis": "[Less Directions] -1e9..1e9",
     "FeatureMaker.seasons": "2..2048",
     "FeatureMaker.low": "[Columns] -inf..1e18",
     "FeatureMaker.high": "[Columns] -1e18..inf",
@@ -156,7 +150,7 @@ LIMITS: dict[str, str] = {
     "Columns.n_known": "n_known..n_known",
     "Columns.n_static": "n_static..n_static",
     "Columns.pred_len": "pred_len..pred_len",
-    "Member.anchor": "0..4096",
+    "Anchored.anchor": "0..4096",
     "ReadyRegressor.used": "[Used] 0..65535",
     "ReadyRegressor.mean": "[Used]",
     "ReadyRegressor.deviation": "[Used] 0..1e18",
@@ -185,12 +179,12 @@ LIMITS: dict[str, str] = {
     "ClassFeatures.known": "0..n_columns",
     # how far forecasts may be off
     "QuantileHead.levels": "1e-9..0.999999999",
-    "Ranges.quiet": "[n_targets] 1e-300..1e18",
-    "Ranges.far": "[Far n_targets] -100..100",
-    "Ranges.growth": "[n_targets] -10..10",
-    "Ranges.optimism": "[n_targets] 1e-3..1e3",
-    "Ranges.distance": "1..1e9",
-    "Ranges.fitted_until": "[n_series] -1e15..1e15",
+    "Intervals.quiet": "[n_targets] 1e-300..1e18",
+    "Intervals.far": "[Far n_targets] -100..100",
+    "Intervals.growth": "[n_targets] -10..10",
+    "Intervals.optimism": "[n_targets] 1e-3..1e3",
+    "Intervals.distance": "1..1e9",
+    "Intervals.fitted_until": "[n_series] -1e15..1e15",
     "Spread.typical": "[pred_len n_targets] -100..100",
     "Spread.centre": "[n_targets Features] -100..100",
     "Spread.slope": "[n_targets Features] -10..10",
@@ -264,8 +258,7 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
 
 def _ridges_agree(shared: Any, _: Sizes) -> bool:
     """Each map is of as many rows as its key says."""
-    every = [*shared.maps, *shared.grams]
-    return all(len(part.T[0] if part.ndim == 2 else part[0]) == key[-1] - 1 for key, part in every)
+    return all(maps.shape[1] == key[-1] - 1 for key, maps in shared.maps)
 
 
 def _names_agree(roles: Any, _: Sizes) -> bool:
@@ -290,17 +283,32 @@ def _have_levels(names: Any, n_levels: int) -> bool:
     return n_levels == 1 or all(type(name) is list and len(name) == n_levels for name in names)
 
 
+def _members_agree(ensemble: Any, _: Sizes) -> bool:
+    """Each is who its name says, with weights; who is corrected comes before who corrects."""
+    members, earlier = dict(ensemble.members), dict(ensemble.held_out)
+    base = getattr(members.get(NETWORK), "base", None)
+    return (
+        len(members) == len(ensemble.members) == ensemble.weights.shape[3]
+        and list(members)[-1:] == [NETWORK]
+        and hasattr(members[NETWORK], "network")
+        and (RIDGES in members) == (base == RIDGES)
+        and all(hasattr(each.get(RIDGES), "path") for each in (members, earlier) if RIDGES in each)
+        and set(earlier) <= set(members)
+    )
+
+
 def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
     roles, reader, head = fitted.roles_, fitted.reader_, fitted.head_
     named = getattr(fitted, "feature_names_in_", None)
     series = fitted.series_
-    built = getattr(fitted.module_, "network", fitted.module_).built_from
+    network = dict(fitted.ensemble_.members)[NETWORK]
+    built = network.network.built_from
     fields = fitted.sizes_.calendar_fields[: fitted.sizes_.n_network_fields]
     embedded = sizes["n_embedded"]
     categories = [FIELDS[name].size for name in fields] + [embedded + 1] * (embedded > 0)
     outputs = [len(head.levels)] if hasattr(head, "levels") else []
     labels = hasattr(head, "sizes")
-    if labels != hasattr(reader, "targets") or labels != hasattr(fitted.judged_, "temperature"):
+    if labels != hasattr(reader, "targets") or labels != bool(network.groups):
         raise ModelFileError("it mixes classes and numbers")
     if labels and (
         [len(each.classes) for each in reader.targets] != head.sizes
@@ -331,7 +339,7 @@ RULES: dict[str, Rule] = {
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
     "SharedRidges": _ridges_agree,
-    "SimplePath": lambda path, sizes: (
+    "Classical": lambda path, sizes: (
         len(path.scaler.mean) == sizes["n_series"] + 1
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
     ),
@@ -339,25 +347,16 @@ RULES: dict[str, Rule] = {
     "LinearFit": _path_agrees,
     "Roles": _names_agree,
     "fitted": _attributes_agree,
-    "Member.regressor": lambda found, _: hasattr(found, "used"),
+    "Anchored.regressor": lambda found, _: hasattr(found, "used"),
     "TargetFit.classifier": lambda found, _: found is None or hasattr(found, "used"),
     "Labels": lambda found, _: len(set(map(repr, found.classes))) == len(found.classes) > 1,
-    "Learnt": lambda learnt, _: (
-        not learnt.own.rows
-        or {repr(["", "season", learnt.own.rows]), repr(["", learnt.own.rows])}
-        <= {repr(key) for key, _ in (*learnt.shared.maps, *learnt.shared.grams)}
-    ),
     "ClassFit": lambda fit, sizes: (
         [0, *(target.group[1] for target in fit.targets)]
         == [*(target.group[0] for target in fit.targets), sizes["n_targets"]]
         and 3 <= len(fit.names) <= 4
     ),
-    "Corrected": lambda module, _: (
-        module.middle in (None, *range(sum(module.network.built_from.outputs)))
-    ),
-    "JudgedClasses": lambda judged, _: (
-        judged.fit is None or judged.weights.shape[1] == len(judged.fit.names)
-    ),
+    "Ensemble": _members_agree,
+    "Classes": lambda base, _: base.weights.shape[1] == len(base.fit.names),
     "CalendarEffect": _calendar_is_whole,
     "CalendarEffect.fields": lambda names, _: set(names) <= set(FIELDS),
 }

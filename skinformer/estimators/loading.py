@@ -16,7 +16,6 @@ from skinformer.persistence import (
     ModelFileError,
     read_content,
 )
-from skinformer.tabular.features import Pairs
 
 __all__ = ["load"]
 
@@ -91,18 +90,12 @@ def _together(content: Any) -> InformerRegressor | InformerClassifier:
 
 def _try(model: InformerRegressor | InformerClassifier) -> None:
     """Read the clock and make one forecast from features, whose number no size tells."""
-    timeline, judged = model.timeline_, model.judged_
+    timeline, ensemble = model.timeline_, model.ensemble_
     end = timeline.end_step.max() + model.sizes_.pred_len
     labels = timeline.clock.labels(np.array([timeline.first_step.min(), end]))
     if not labels[0] < labels[1]:
         raise ModelFileError("its clock does not go on")
-    at = np.array([len(timeline.values) - 1])
-    first = timeline.first_row[-2:-1]
-    pairs = Pairs(at, 0 * at, 0 * at, first, timeline.end_step[-1:] - 1)
-    fits = (fit for fit in (judged.tabular, judged.earlier) if fit is not None)
-    rows = timeline.values, pairs, timeline.clock
-    made = [fit._forecast(fit.maker.make(*rows)) for fit in fits]
-    for each in getattr(getattr(judged, "fit", None), "targets", ()):
-        made += each.probabilities(timeline.values, 0 * at, pairs, timeline.clock)
+    members = (*ensemble.members.values(), *ensemble.held_out.values())
+    made = (part for member in members for part in member.probe(timeline))
     if not all(np.isfinite(part).all() for part in made):
         raise ModelFileError("its forecasts are no numbers")

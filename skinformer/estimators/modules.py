@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.persistence import Kind, ModelFileError, NotPlainError
 from skinformer.ridge.linear_path import LinearPath
@@ -71,18 +70,12 @@ def _values(network: Informer) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
 
 
-def _corrected_apart(module: Corrected) -> dict[str, Any]:
-    parts = {"path": module.path.fit, "network": module.network}
-    return {**parts, "trust": module.trust.cpu().numpy(), "middle": module.middle}
-
-
-def _corrected_together(given: Any) -> Corrected:
-    module = Corrected(LinearPath(given["path"]), given["network"], middle=given["middle"])
-    module.trust.copy_(torch.from_numpy(given["trust"]))
-    return module.eval()
-
-
-_CORRECTED = Kind("Corrected", Corrected, _corrected_apart, _corrected_together)
+_PATH = Kind(
+    "LinearPath",
+    LinearPath,
+    lambda path: {"fit": path.fit},
+    lambda given: LinearPath(given["fit"]).eval(),
+)
 #: In files, and in pickles.
-MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _CORRECTED]
-RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _CORRECTED]
+MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
+RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _PATH]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 import torch
 
 import skinformer
+from skinformer.estimators.plain import flatten, unflatten
+from skinformer.estimators.saving import save
 from skinformer.estimators.state import FittedState
 from skinformer.persistence.errors import VersionWarning
 
@@ -58,23 +59,15 @@ class PersistentMixin(FittedState):
         >>> loaded.forecast().equals(model.forecast())
         True
         """
-        from skinformer.estimators.saving import save  # it lists this class, too
-
         save(self, path, history=history)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
-        from skinformer.estimators.plain import flatten
-
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        if state.get("device_", "cpu") != "cpu":
-            state = {**state, "module_": copy.deepcopy(state["module_"]).cpu()}
         return {**flatten(state), "_skinformer_version": skinformer.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Put the network back where it was, if that place exists here."""
-        from skinformer.estimators.plain import unflatten
-
         state = dict(state)
         version = state.pop("_skinformer_version", "0.1.0 or earlier")
         if version != skinformer.__version__:
@@ -92,4 +85,4 @@ class PersistentMixin(FittedState):
         """Put the network where it was fitted, if that place exists here; else on the CPU."""
         if getattr(self, "device_", "cpu") != "cpu":
             self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
-            self.module_ = self.module_.to(self.device_)
+            self.ensemble_ = self.ensemble_.on_device(self.device_)

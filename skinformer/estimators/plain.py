@@ -13,22 +13,19 @@ from skinformer.classes.features import ClassFeatures
 from skinformer.classes.fit import ClassFit, TargetFit
 from skinformer.classes.frequencies import Frequencies, Transitions
 from skinformer.classes.logistic import Logistic
-from skinformer.classical.fit import ClassicalFit, Learnt
-from skinformer.classical.own import OwnRidges
+from skinformer.classical.fit import ClassicalFit
 from skinformer.classical.ridges import SharedRidges
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.classes import JudgedClasses
-from skinformer.ensemble.classical import SimplePath
+from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.shares import Shares
-from skinformer.estimators.calibration import Calibration
+from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
-from skinformer.estimators.ranges import Ranges
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
+from skinformer.intervals.calibration import Calibration
+from skinformer.intervals.forecaster import Intervals
+from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.spread import Spread
 from skinformer.persistence import (
     LABEL_KINDS,
     Codec,
@@ -37,12 +34,10 @@ from skinformer.persistence import (
     record_kinds,
 )
 from skinformer.persistence.schema import Schema
-from skinformer.ranges.residuals import Residuals
-from skinformer.ranges.spread import Spread
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.tabular.features import Columns, FeatureMaker
-from skinformer.tabular.fit import Member, TabularFit
+from skinformer.tabular.fit import Anchored, TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.arrays import AnyArray
@@ -57,7 +52,9 @@ from skinformer.timeline.timeline import Timeline
 __all__ = ["FILES", "SCHEMA", "check_content", "flatten", "read", "unflatten"]
 
 _RECORDS = (
+    *ALL_KINDS,
     *CLOCKS,
+    Anchored,
     CalendarEffect,
     Calibration,
     ClassFeatures,
@@ -65,29 +62,23 @@ _RECORDS = (
     ClassHead,
     ClassicalFit,
     Columns,
+    Ensemble,
     FeatureMaker,
     Frequencies,
-    Judged,
-    JudgedClasses,
+    Intervals,
     LabelReader,
     Labels,
-    Learnt,
     LinearFit,
     Logistic,
-    Member,
     ModelSizes,
-    OwnRidges,
     NumberReader,
     PhaseMaps,
     PointHead,
     QuantileHead,
-    Ranges,
     Residuals,
     Roles,
     Scaler,
     SharedRidges,
-    Shares,
-    SimplePath,
     Spread,
     TabularFit,
     TargetFit,
@@ -112,11 +103,8 @@ FITTED: dict[str, Any] = {
     "device_": str,
     "attention_": str,
     "precision_": str,
-    "module_": (Corrected, Informer),
-    "judged_": (Judged, JudgedClasses),
+    "ensemble_": Ensemble,
     "calibration_": Calibration,
-    "trust_": float,
-    "base_blend_": dict[str, float],
     "history_": pd.DataFrame,
     "loss_curve_": list[float],
     "validation_scores_": (list[float], None),
@@ -126,7 +114,7 @@ FITTED: dict[str, Any] = {
 SOMETIMES: dict[str, Any] = {
     "feature_names_in_": np.ndarray,
     "fit_times_": pd.DataFrame,
-    "_ranges_": (Ranges, None),
+    "_intervals_": (Intervals, None),
 }
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
@@ -226,19 +214,7 @@ def read(tree: Any, arrays: list[AnyArray]) -> Any:
 
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
-    """
-    Put a fit's attributes into one tree of plain values and arrays, as far as they are listed.
-
-    Parameters
-    ----------
-    state : dict
-        Attributes of an estimator.
-
-    Returns
-    -------
-    dict
-        The others, and the tree.
-    """
+    """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
     fitted = {name: value for name, value in state.items() if name in FITTED | SOMETIMES}
     if not fitted:
         return state
@@ -247,19 +223,7 @@ def flatten(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:
-    """
-    Undo `flatten`.
-
-    Parameters
-    ----------
-    state : dict
-        From `flatten`, or attributes that were never flat.
-
-    Returns
-    -------
-    dict
-        Attributes of an estimator.
-    """
+    """Undo `flatten`; attributes that were never flat stay as they are."""
     if _TREE not in state:
         return state
     rest = {name: value for name, value in state.items() if name != _TREE}

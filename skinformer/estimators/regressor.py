@@ -11,16 +11,17 @@ from sklearn.utils import estimator_html_repr
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
+from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.parts import Attention, Block, MemorySaving
-from skinformer.estimators.ranging import AskedSteps, RangesMixin
 from skinformer.notebook import forecast_picture
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
 
 __all__ = ["InformerRegressor"]
 
 
-class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
+class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
 
@@ -173,8 +174,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network; with ``base="linear"`` the sum of the path (``module_.path``) and
-        the trusted share of the network (``module_.network``).
+        The trained network; with a base the sum of the ridges' map (``module_.path``) and the
+        network's correction (``module_.network``).
     head_ : Head
         What its outputs mean.
     device_ : str
@@ -188,17 +189,16 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
     base_blend_ : dict of str to float
         Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
         what is forecast without the network; empty with ``base=None``.
-    series_blend_ : DataFrame or None
-        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and "ridges
-        and network" for each series of a panel, on a short table, and where trees take part; rows
-        have the sum 1, but for what hardly counts.
+    series_blend_ : DataFrame
+        Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and
+        "network", which corrects these, for each series of a panel, else for each target; rows have
+        the sum 1, but for what hardly counts.
     weak_covariates_ : list
         Columns known ahead that told the trees nothing on later training rows: of these they see
         the value at the step alone, not its changes, neighbours and means.
-    judged_ : Judged
-        Who forecasts, with the shares of each series (``judged_.shares``), the classical
-        forecasters (``judged_.simple``) and the trees (``judged_.tabular``), where they count.
-    ranges_ : Ranges or None
+    ensemble_ : Ensemble
+        Who forecasts (``ensemble_.members``, by name), and with what ``weights``.
+    intervals_ : Intervals or None
         How far forecasts are off, found when it is first asked for; None where rows are too few.
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
@@ -356,12 +356,12 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Show what `fit` found; ranges only once they are, as to find them takes seconds."""
-        if "_ranges_" in vars(self):
+        if "_intervals_" in vars(self):
             return super()._get_fitted_attr_html(doc_link)
         shown = type(self).__new__(type(self))
-        shown.__dict__ = {**vars(self), "_ranges_": None}
+        shown.__dict__ = {**vars(self), "_intervals_": None}
         found = super(InformerRegressor, shown)._get_fitted_attr_html(doc_link)
-        found.pop("ranges_", None)
+        found.pop("intervals_", None)
         return found
 
     def _make_head(self) -> Head:
@@ -369,7 +369,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, RangesMixin):
             return PointHead(self.loss)
         return QuantileHead(tuple(sorted(check_levels(self.loss, name="loss").tolist())))
 
-    def _points(self, asked: AskedSteps) -> Float64Array:
+    def _points(self, asked: RequestedSteps) -> Float64Array:
         return self._with_quantiles(asked, np.empty(0))[..., 0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

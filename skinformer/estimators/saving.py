@@ -12,17 +12,17 @@ import sklearn
 import torch
 
 import skinformer
-from skinformer.estimators.classifier import InformerClassifier
-from skinformer.estimators.future import nothing_observed
+from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.plain import FILES, check_content
-from skinformer.estimators.ranges import RangeForecaster
-from skinformer.estimators.regressor import InformerRegressor
+from skinformer.estimators.state import FittedState
+from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence import (
     Content,
     ModelFileError,
     NotPlainError,
     write_content,
 )
+from skinformer.rolling.future import nothing_observed
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import (
     check_own_class,
@@ -37,24 +37,11 @@ __all__ = ["save"]
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 
 
-def save(
-    model: InformerRegressor | InformerClassifier, path: str | os.PathLike[str], *, history: str
-) -> None:
-    """
-    Write a fitted model to a file; see `InformerRegressor.save`.
-
-    Parameters
-    ----------
-    model : InformerRegressor or InformerClassifier
-        Fitted.
-    path : path-like
-        Target file.
-    history : {"all", "context"}
-        Which rows the file holds.
-    """
+def save(model: FittedState, path: str | os.PathLike[str], *, history: str) -> None:
+    """Write a fitted model to a file; see `InformerRegressor.save`."""
     check_fitted(model)
     check_saved_history(history)
-    check_own_class(model, (InformerRegressor, InformerClassifier))
+    check_own_class(model)
     params = model.get_params(deep=False)
     state = {
         name: value
@@ -80,20 +67,19 @@ def _versions() -> dict[str, str]:
     return {package.__name__: str(package.__version__) for package in packages}
 
 
-def _context(model: InformerRegressor | InformerClassifier) -> dict[str, Any]:
+def _context(model: FittedState) -> dict[str, Any]:
     """Give what of a fit's state differs where only the rows stay that later forecasts need."""
-    forecaster, ranges = model._forecaster, {}
-    if isinstance(model, InformerRegressor):
-        ranges = {"_ranges_": model.ranges_}
-        if model.ranges_ is not None:  # they look further back
+    forecaster, found = model._forecaster, {}
+    if isinstance(model, IntervalsMixin):
+        found = {"_intervals_": model.intervals_}
+        if model.intervals_ is not None:  # they look further back
             nothing = nothing_observed(model.timeline_)
-            forecaster = RangeForecaster.of(forecaster, model.ranges_, nothing)
+            forecaster = IntervalForecaster.of(forecaster, model.intervals_, nothing)
     # After an update a block may begin before the first row that may be asked for.
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
-    found_from = model.calibration_
     return {
         "timeline_": model.timeline_.recent(n_rows),
-        "judged_": replace(model.judged_, earlier=None),
-        "calibration_": replace(found_from, path=None, tail=None),
-        **ranges,
+        "ensemble_": replace(model.ensemble_, held_out={}),
+        "calibration_": replace(model.calibration_, tail=None),
+        **found,
     }

@@ -10,12 +10,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skinformer.ensemble.building import ModelSizes
+    from skinformer.ensemble.ensemble import Ensemble
     from skinformer.ensemble.head import Head
-    from skinformer.ensemble.joining import Judged
-    from skinformer.estimators.calibration import Calibration
-    from skinformer.model.corrected import Corrected
-    from skinformer.model.informer import Informer
+    from skinformer.intervals.calibration import Calibration
     from skinformer.reading.labels import NumberReader
+    from skinformer.rolling.forecaster import StepForecaster
     from skinformer.timeline.outliers import Usual
     from skinformer.timeline.roles import Roles
     from skinformer.timeline.scaling import Scaler
@@ -37,13 +36,10 @@ class FittedState(Parameters):
     device_: str
     attention_: str
     precision_: str
-    module_: Informer | Corrected
     head_: Head
     reader_: NumberReader
-    judged_: Judged
+    ensemble_: Ensemble
     calibration_: Calibration
-    trust_: float
-    base_blend_: dict[str, float]
     fit_times_: pd.DataFrame
     history_: pd.DataFrame
     loss_curve_: list[float]
@@ -52,3 +48,8 @@ class FittedState(Parameters):
     best_loss_: float
     _training_digest_: bytes
     _usual_: Usual
+
+    @property
+    def _forecaster(self) -> StepForecaster:
+        """What the fit found, put together to forecast."""
+        raise NotImplementedError

@@ -26,6 +26,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.sums import Problem, gather
+from skinformer.selection import shrinkage
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.roles import Roles
@@ -71,32 +72,14 @@ _FARTHEST, _GREATEST = 3.0, 2.0
 def fit_scale(
     table: Table, settings: FitSettings, roles: Roles, tail: IntArray | None, names: pd.Index | None
 ) -> Scaler:
-    """
-    Find how columns are standardised, and how targets are transformed before that.
+    """Find how columns are standardised, and how targets are transformed before that.
 
-    Parameters
-    ----------
-    table : Table
-        The training rows.
-    settings : FitSettings
-        With `target_transform`.
-    roles : Roles
-        What the columns are.
-    tail : ndarray of int64, shape (n_series,), or None
-        The row at which each series' validation tail begins; its rows are left out.
-    names : Index or None
-        Names of the series.
+    tail: the row at which each series' validation tail begins; its rows are left out.
+    names: of the series.
 
-    Returns
-    -------
-    Scaler
-        Cost under "auto": none where no series is above zero throughout, else two fits of ridges
-        to those that are, target by target, and to half their windows each.
-
-    Raises
-    ------
-    ValueError
-        If what is asked for cannot be done to the training rows.
+    Cost under "auto": none where no series is above zero throughout, else two fits of ridges to
+    those that are, target by target, and to half their windows each. It is a ValueError if what is
+    asked for cannot be done to the training rows.
     """
     end = table.first_row[1:]
     rows = table.first_row[:-1], end if tail is None else tail
@@ -246,7 +229,7 @@ def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
     ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
     np.clip(ratio, -_LOUDEST, _LOUDEST, out=ratio)
     panel = ratio.sum() / (judged.sum() + _DOUBT)
-    share = np.where(judged, values.n_forecasts / (values.n_forecasts + _PRIOR), 0.0)
+    share = np.where(judged, shrinkage(values.n_forecasts, _PRIOR), 0.0)
     better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
     # A season of one year, however many forecasts it holds, says little about the next.
     unsure = logs.stretches > np.exp(-_MARGIN) * values.stretches  # NaN: no
@@ -261,36 +244,17 @@ def smeared(
     timeline: Timeline,
     head: Head,
 ) -> Scaler:
-    """
-    Find the factors that make means of exponentials of forecast logarithms.
+    """Find the factors that make means of exponentials of forecast logarithms.
 
-    Parameters
-    ----------
-    scaler : Scaler
-        Of the fit.
-    module : Informer or Corrected
-        Trained; its path not fitted again yet, which alone is asked where there is one.
-    held_out : WindowBatches or None
-        Validation windows.
-    timeline : Timeline
-        Their rows.
-    head : Head
-        What the outputs mean.
+    module: trained, its path not fitted again yet, which alone is asked where there is one.
+    held_out: validation windows, of the rows of `timeline`.
 
-    Returns
-    -------
-    Scaler
-        As it was where there are no logarithms, no validation windows, or another loss than
-        squared errors, whose forecast is a median or another quantile: these need none.
-
-    Notes
-    -----
-    Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
+    The scaler is as it was where there are no logarithms, no validation windows, or another loss
+    than squared errors, whose forecast is a median or another quantile: these need none. Else it
+    has Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
     what a tail drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
     at most.
 
-    References
-    ----------
     Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American
     Statistical Association 78.
     """
@@ -304,10 +268,8 @@ def smeared(
     raised, drift, weight = np.zeros((3, *scale.logs.shape))
     with threads_for(size * module.largest_product), torch.inference_mode():
         for batch, owner in zip(held_out, owners, strict=True):
-            if isinstance(module, Corrected):
-                forecast = module.path(*batch.inputs[:4])
-            else:
-                forecast = module(*batch.inputs)
+            path = getattr(module, "path", None)
+            forecast = module(*batch.inputs) if path is None else path(*batch.inputs[:4])
             apart = (batch.target - forecast).cpu().numpy() * units[owner]
             apart = np.clip(apart, -_FARTHEST, _FARTHEST)
             known = np.ones_like(apart) if batch.weight is None else batch.weight.cpu().numpy() > 0
@@ -318,7 +280,7 @@ def smeared(
     smear = np.zeros(scale.logs.shape)
     smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
     n = weight / held_out.source.pred_len**2
-    share = np.where(found, n / (n + _PRIOR), 0.0)
+    share = np.where(found, shrinkage(n, _PRIOR), 0.0)
     panel = smear[found].mean() if found.any() else 0.0
     smear = np.clip(share * smear + (1 - share) * panel, 0.0, np.log(_GREATEST))
     return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from skinformer.estimators.base import BaseInformer
-from skinformer.estimators.ranging import AskedSteps
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.estimators.rolling import block_starts
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.seen import SeenWindow, WindowModel, WindowRecorder
+from skinformer.rolling.blocks import RequestedSteps, block_starts
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import time_labels
@@ -32,7 +31,7 @@ class AskedForecasts:
     """
 
     model: InformerRegressor
-    steps: AskedSteps
+    steps: RequestedSteps
     labels: dict[str, pd.Index]
     values: Float64Array
     points: Float64Array
@@ -91,16 +90,16 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
     recorder = WindowRecorder.of(model._forecaster)
     head = model.head_
     if head.level is None:
-        values = points = head.point(recorder.forecast(*steps[:5]))
+        values = points = head.point(recorder.forecast(steps))
     else:
-        points = head.point(recorder.rolled(*steps[:5])[0])
+        points = head.point(recorder.rolled(steps)[0])
         values = model._points(steps)
     windows, window, ahead = seen_windows(recorder, steps)
     labels = labels_of(model, X, steps)
     return AskedForecasts(model, steps, labels, values, points, windows, window, ahead)
 
 
-def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[Any, AskedSteps]:
+def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[Any, RequestedSteps]:
     """Place rows as `predict` would, or, for None, the steps after the history.
 
     X comes back as the model sees it, behind the fitted steps before it.
@@ -114,7 +113,7 @@ def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[A
 
 
 def seen_windows(
-    recorder: WindowRecorder, steps: AskedSteps
+    recorder: WindowRecorder, steps: RequestedSteps
 ) -> tuple[list[SeenWindow], IntArray, IntArray]:
     """Find what a recorder's forecasts were made from.
 
@@ -126,7 +125,7 @@ def seen_windows(
     return windows, window.reshape(-1), steps.steps - start
 
 
-def labels_of(model: BaseInformer, X: Any, steps: AskedSteps) -> dict[str, pd.Index]:
+def labels_of(model: BaseInformer, X: Any, steps: RequestedSteps) -> dict[str, pd.Index]:
     """Give the times of forecasts as X has them, and the series of a panel."""
     index = steps.labels if X is None else getattr(X, "index", None)
     if not isinstance(index, pd.Index):

@@ -162,7 +162,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         )
     X, steps = asked_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
-    recorder.forecast(*steps[:5])
+    recorder.forecast(steps)
     windows, window, _ = seen_windows(recorder, steps)
     network = SeenNetwork(model._forecaster, windows, steps.clock)
     shares = network.shares.mean(axis=(1, 2))

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.origins import forecast_origins
-from skinformer.estimators.ranges import RangeForecaster
-from skinformer.estimators.ranging import with_quantiles
-from skinformer.estimators.rolling import Observed
+from skinformer.intervals.forecaster import IntervalForecaster
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.future import nothing_observed
+from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
 from skinformer.validation.arguments import check_ranges
@@ -39,22 +38,22 @@ class OriginsModel:
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
         forecaster, starts = self.forecaster, self.rows[origins]
-        head, roles, ranges = forecaster.head, forecaster.roles, None
+        head, roles, found = forecaster.head, forecaster.roles, None
         if head.level is not None or len(levels):
-            ranges = check_ranges(self.model.ranges_)
-            nothing = np.empty(0, dtype=np.int64)
-            given = Observed(forecaster.history.values[:0], nothing, nothing)
-            forecaster = RangeForecaster.of(forecaster, ranges, given)
+            found = check_ranges(self.model.intervals_)
+            given = nothing_observed(forecaster.history)
+            forecaster = IntervalForecaster.of(forecaster, found, given)
         values, held = forecast_origins(forecaster, starts, horizon)
         if held.past:
             warn_of_held_values("past-only columns", roles.past, held.past)
         if held.known:
             warn_of_held_values("columns known ahead", roles.known, held.known)
-        if ranges is None:
+        if found is None:
             return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)
         scaler = forecaster.scaler.with_unseen()
-        return with_quantiles(head, ranges, values, levels, scaler, series)
+        quantiles: Float64Array = found.forecasts(head, values, levels, scaler, series)
+        return quantiles
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.estimators.truths import stored_truth
 from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.truth import stored_truth
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import (

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.ensemble.classical import SimplePath
-from skinformer.ensemble.joint import JointForecaster
+from skinformer.ensemble.ensemble import EnsembleForecaster
+from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.placement import Placement
-from skinformer.model.corrected import Corrected
+from skinformer.ridge.linear_path import LinearPath
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
@@ -97,30 +97,6 @@ def as_tracks(
 
 
 @dataclass(frozen=True)
-class _Distinct:
-    """Classical forecasters that are asked once for windows that are alike to them."""
-
-    simple: SimplePath
-
-    def forecast(
-        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
-    ) -> Float32Array:
-        """Forecast windows; see `SimplePath.forecast`."""
-        simple = self.simple
-        back, ahead = simple.fit.seq_len, simple.fit.pred_len
-        read = values[origins[:, None] + np.arange(-back, ahead)].astype(np.float64)
-        past = read[:, :back, : simple.n_targets]
-        known = np.nan_to_num(read[..., read.shape[2] - len(simple.effect) :]) @ simple.effect
-        key = np.concatenate([past.reshape(len(origins), -1), known.reshape(len(origins), -1)], 1)
-        same = [row.tobytes() for row in key]
-        first = {row: i for i, row in reversed(list(enumerate(same)))}
-        some = np.array(sorted(first.values()))
-        place = {same[i]: number for number, i in enumerate(some)}
-        found = simple.forecast(values, begin[some], series[some], origins[some])
-        return found[[place[row] for row in same]]
-
-
-@dataclass(frozen=True)
 class WindowModel:
     """A fit as a function of one window.
 
@@ -150,32 +126,59 @@ class WindowModel:
         return np.concatenate(parts)
 
     def responses(self, changes: Float32Array | Float64Array) -> Float64Array:
-        """Tell what the ridges, by their share, make of n changes: (n, pred_len, n_targets).
+        """Tell what the ridges, by their weight, make of n changes: (n, pred_len, n_targets).
 
         Changes, (n, n_rows, n_columns), are standardised, without NaN. Each is looked at alone;
-        they add up, as ridges are linear. 0 without ridges.
+        they add up, as ridges are linear. 0 without ridges. What corrects ridges changes with them.
         """
-        sizes, module = self.forecaster.sizes, self.forecaster.module
-        if not isinstance(module, Corrected):
+        sizes, path = self.forecaster.sizes, self._path
+        if path is None:
             return np.zeros((len(changes), sizes.pred_len, sizes.n_targets))
         given = torch.from_numpy(np.ascontiguousarray(changes))
         back = self.forecaster.look_back
         with torch.inference_mode():
             given = given.to(self.forecaster.device)
             parts = slice(back - sizes.seq_len, back), slice(back, None)
-            found = module.path.response(
+            found = path.response(
                 *(given[:, part] for part in parts), *(self._fields(part) for part in parts)
             )
-        ridges = self._joint.shares_of(*self._canvas(self.window.values[None])).ridges
-        return np.asarray(found.cpu().numpy() * ridges, dtype=np.float64)
+        weights = self._weights
+        share = weights[RIDGES] + weights.get(NETWORK, 0.0)
+        return np.asarray(found.cpu().numpy() * share, dtype=np.float64)
 
     def as_read(self, values: Float64Array) -> Float64Array:
         """Give standardised values as ridges read them: those known ahead within what was seen."""
-        module = self.forecaster.module
-        if not isinstance(module, Corrected):
+        if self._path is None:
             return values
         given = torch.from_numpy(values)[None].to(self.forecaster.device)
-        return np.asarray(module.path.seen(given)[0].cpu().numpy(), dtype=np.float64)
+        return np.asarray(self._path.seen(given)[0].cpu().numpy(), dtype=np.float64)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether ridges alone forecast this window, below its limit."""
+        if [name for name, weight in self._weights.items() if weight.any()] != [RIDGES]:
+            return False
+        joint, window = self._joint(1), self._canvas(self.window.values[None])
+        free = replace(joint, limits=None, _canvas=[])
+        return joint.limits is None or np.array_equal(joint(*window), free(*window))
+
+    def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
+        """Give each member's weights and standardised points, both (pred_len, n_targets)."""
+        found = self._joint(1).parts(*self._canvas(self.window.values[None]))
+        return {name: (share[0], points[0]) for name, (share, points) in found.items()}
+
+    @property
+    def _path(self) -> LinearPath | None:
+        """The ridges' map, if there is one."""
+        return getattr(self.forecaster.ensemble.members.get(RIDGES), "path", None)
+
+    @property
+    def _weights(self) -> dict[str, Float64Array]:
+        joint = self._joint(1)
+        return joint.weights(joint.windows(*self._canvas(self.window.values[None])))
+
+    def _joint(self, n: int) -> EnsembleForecaster:
+        return self.forecaster.ensemble_forecaster(np.full(n, self.window.series), self.clock)
 
     def _fields(self, part: slice) -> Tensor | None:
         """Give the calendar fields of some steps, (1, n, n_fields)."""
@@ -185,40 +188,6 @@ class WindowModel:
         values = calendar_values(self.clock.labels(self.window.steps[part]), fields)
         return torch.from_numpy(values.astype(np.int64))[None].to(self.forecaster.device)
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether ridges alone forecast this window, below its limit."""
-        if not isinstance(self.forecaster.module, Corrected):
-            return False
-        joint, window = self._joint, self._canvas(self.window.values[None])
-        shares = joint.shares_of(*window)
-        if shares.classical.any() or shares.tabular.any() or shares.trust.any():
-            return False
-        return joint.limits is None or np.array_equal(
-            joint(*window), replace(joint, limits=None)(*window)
-        )
-
-    def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
-        """Give each forecaster's shares and standardised points, both (pred_len, n_targets)."""
-        found = self._joint.parts(*self._canvas(self.window.values[None]))
-        return {name: (share[0], points[0]) for name, (share, points) in found.items()}
-
-    @property
-    def _joint(self) -> JointForecaster:
-        found = self._forecaster_of(1)
-        if not isinstance(found, JointForecaster):
-            raise AssertionError  # classes are refused
-        return found
-
-    def _forecaster_of(self, n: int) -> Forecaster:
-        series, nothing = np.full(n, self.window.series), np.zeros(n, dtype=np.int64)
-        place = Placement(series, nothing, nothing, np.zeros(n, dtype=bool))
-        found = self.forecaster._window_forecaster(place, self.clock)
-        if isinstance(found, JointForecaster) and found.judged.simple is not None:
-            simple: Any = _Distinct(found.judged.simple)
-            found = replace(found, judged=replace(found.judged, simple=simple))
-        return found
-
     def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
         """Lay windows out one after the other, each as a track; and tell their origins."""
         n = len(values)
@@ -227,5 +196,5 @@ class WindowModel:
         return as_tracks(values, steps, begin, self.forecaster.look_back)
 
     def _points(self, values: Float32Array) -> Float64Array:
-        outputs = self._forecaster_of(len(values))(*self._canvas(values))
+        outputs = self._joint(len(values))(*self._canvas(values))
         return self.forecaster.head.point(outputs).astype(np.float64)

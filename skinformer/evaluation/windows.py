@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skinformer.ensemble.windows import Rows
-from skinformer.estimators.placement import Placement
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 

@@ -32,18 +32,10 @@ class QKNorm(nn.Module):
     grown, ProbSparse attention ranks its queries less well, and the ones that it selects find
     little more than the mean.
 
-    Parameters
-    ----------
-    n_heads, d_head : int
-        Number of heads, and width of each.
+    n_heads, d_head: number of heads, and width of each.
 
-    Attributes
-    ----------
-    tau : nn.Parameter of shape (n_heads,)
-        Temperature, √d_head at the start.
+    `tau`, (n_heads,), is the temperature, √d_head at the start.
 
-    Notes
-    -----
     ``q ← τ q/‖q‖``, ``k ← k/‖k‖``, so that ``q·k/√d = τ cos(q, k)/√d``; in float32.
     O(length · d_model).
 
@@ -57,12 +49,7 @@ class QKNorm(nn.Module):
 
     **Shape**: q, k and both outputs ``(batch, n_heads, length, d_head)``.
 
-    References
-    ----------
     Training configuration (C), "QK Norm".
-
-    Examples
-    --------
     >>> q, k = QKNorm(n_heads=2, d_head=16)(torch.randn(1, 2, 5, 16), torch.randn(1, 2, 5, 16))
     >>> q.norm(dim=-1).mean().item(), k.norm(dim=-1).mean().item()
     (4.0, 1.0)
@@ -84,23 +71,13 @@ class MultiHeadAttention(nn.Module):
     For self-attention (``memory=None``) and cross-attention. It adds no residual and no
     dropout on its output; `Residual` does.
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states, a multiple of ``n_heads``.
-    n_heads : int
-        Number of heads.
-    kernel : DenseAttention or ProbSparseAttention
-        How queries meet keys; ProbSparse for self-attention only.
-    qk_norm : bool
-        Whether queries and keys are normalised, see `QKNorm`.
-    output_gate : bool
-        Whether the context is multiplied by ``σ(W_g x)`` before the output projection.
-    bias : bool
-        Whether the projections and the gate have a bias.
+    d_model: width of the states, a multiple of ``n_heads``.
+    n_heads: number of heads.
+    kernel: how queries meet keys; ProbSparse for self-attention only.
+    qk_norm: whether queries and keys are normalised, see `QKNorm`.
+    output_gate: whether the context is multiplied by ``σ(W_g x)`` before the output projection.
+    bias: whether the projections and the gate have a bias.
 
-    Notes
-    -----
     ``(σ(x W_g) ⊙ [A_1; …; A_h]) W_O`` with ``A_h = kernel(x W_Q, m W_K, m W_V)`` and m the
     memory, or x itself; O(length · d_model²) plus the kernel's cost.
 
@@ -114,13 +91,8 @@ class MultiHeadAttention(nn.Module):
     NOTE[DIFF]: N 4.2 reshapes (batch, n_heads, length, d_head) straight to
     (batch, length, d_model), which mixes steps with heads. Here the axes are transposed first.
 
-    References
-    ----------
     Note on the Informer (N), section 3; training configuration (C), "QK Norm" and
     "Summary of Stability Techniques".
-
-    Examples
-    --------
     >>> from skinformer.model.dense import DenseAttention
     >>> attention = MultiHeadAttention(
     ...     d_model=8, n_heads=2, kernel=DenseAttention(causal=False),

@@ -8,47 +8,41 @@ from torch import Tensor, nn
 from skinformer.model.informer import Informer
 from skinformer.model.outputs import match_axes
 
-__all__ = ["Corrected"]
+__all__ = ["Corrected", "correct"]
+
+
+def correct(
+    network: Informer, found: Tensor, past: Tensor, future: Tensor, *times: Tensor | None
+) -> Tensor:
+    """Add a network's correction to a forecast, (batch, pred_len, n_targets), that it sees.
+
+    The other arguments, and what comes back, are those of `Informer`.
+    """
+    if network.reads_forecast:
+        future = torch.cat([found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1)
+    correction: Tensor = network(past, future, *times)
+    return match_axes(found, correction) + correction
 
 
 class Corrected(nn.Module):
-    """Add to a path's forecast the share of a network's correction that is trusted.
+    """Add a network's correction to a path's forecast.
 
-    For the hybrid default; without a path the network forecasts alone.
+    For the hybrid default; without a path the network forecasts alone. How far the correction is
+    believed is a matter of the ensemble's weights.
 
-    Parameters
-    ----------
-    path : LinearPath
-        What is corrected; it has no parameters to train.
-    network : Informer
-        Built with ``forecasts_distance=True``, so that it corrects nothing before it is trained,
-        and mostly with ``reads_forecast=True``, so that it sees what it corrects.
-    middle : int or None, default=None
-        Of several outputs the one that is the forecast; None where there is one alone.
+    path: what is corrected; it has no parameters to train.
+    network: built with ``forecasts_distance=True``, so that it corrects nothing before it is
+    trained, and mostly with ``reads_forecast=True``, so that it sees what it corrects.
 
-    Attributes
-    ----------
-    trust : Tensor of shape ()
-        What the network's correction is multiplied by, in [0, 1]; 1 while it is trained.
-
-    Notes
-    -----
-    ``ŷ = path(x) + trust · network(x, path(x))``: the decoder sees, in place of masked targets,
-    what is corrected, so that a bound that ridges do not know can be learnt. Of several outputs
-    the middle one; the others keep their distances from it, since the path does not say how sure it
-    is.
+    ``ŷ = path(x) + network(x, path(x))``: the decoder sees, in place of masked targets, what is
+    corrected, so that a bound that ridges do not know can be learnt.
 
     NOTE[DIFF]: N 1 masks all targets ahead with 0. What is written there is no truth: the path's
     forecast, in training that of a path which has not seen the window's time.
 
     **Shape**: those of `Informer`.
 
-    References
-    ----------
     Time-series chapter (T), section 7.5.1, hybrid models.
-
-    Examples
-    --------
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *calendar):
     ...         return past[:, -1:]
@@ -57,18 +51,15 @@ class Corrected(nn.Module):
     ...     def forward(self, past, future, *times):
     ...         return torch.ones(1, 1, 1)
     >>> module = Corrected(Last(), One())
-    >>> _ = module.trust.fill_(0.5)
     >>> module(torch.tensor([[[1.0], [7.0]]]), torch.zeros(1, 1, 1)).item()
-    7.5
+    8.0
     """
 
-    trust: Tensor
     path: Any
 
-    def __init__(self, path: nn.Module, network: Informer, *, middle: int | None = None) -> None:
+    def __init__(self, path: nn.Module, network: Informer) -> None:
         super().__init__()
-        self.path, self.network, self.middle = path, network, middle
-        self.register_buffer("trust", torch.ones(()))
+        self.path, self.network = path, network
 
     @property
     def largest_product(self) -> int:
@@ -83,29 +74,14 @@ class Corrected(nn.Module):
         future_calendar: Tensor | None = None,
         past_time: Tensor | None = None,
         future_time: Tensor | None = None,
-        trust: Tensor | None = None,
         found: Tensor | None = None,
     ) -> Tensor:
         """Forecast windows as `Informer` does, (batch, pred_len, n_targets, *outputs), float32.
 
-        trust: each window's own share, (batch, n_targets), where series are judged one by one; None
-        takes the module's.
         found: the forecast that is corrected, (batch, pred_len, n_targets), where another path made
         it; None asks the module's path.
         """
-        times = past_calendar, future_calendar, past_time, future_time
         if found is None:
             found = self.path(past, future, past_calendar, future_calendar)
-        forecast: Tensor = found
-        correction: Tensor = self.network(past, self.guide(future, found), *times)
-        share = self.trust if trust is None else match_axes(trust[:, None], correction)
-        if self.middle is not None:
-            untrusted = (1 - share) * correction[..., self.middle, None]
-            return match_axes(forecast, correction) + correction - untrusted
-        return match_axes(forecast, correction) + share * correction
-
-    def guide(self, future: Tensor, found: Tensor) -> Tensor:
-        """Put the forecast into the future's target columns, if the network reads it."""
-        if not self.network.reads_forecast:
-            return future
-        return torch.cat([found.to(future.dtype), future[..., found.shape[-1] :]], dim=-1)
+        times = past_calendar, future_calendar, past_time, future_time
+        return correct(self.network, found, past, future, *times)

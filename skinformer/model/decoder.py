@@ -6,53 +6,25 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from skinformer.model.attention import MultiHeadAttention, make_kernel
 from skinformer.model.checkpointing import run_layer
-from skinformer.model.dense import DenseAttention
-from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
-from skinformer.model.residual import Residual
 
 __all__ = ["Decoder", "DecoderLayer"]
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     """Causal self-attention, cross-attention and feed-forward, each inside a residual.
 
-    Parameters
-    ----------
-    d_model, n_heads, d_ff : int
-        Width of the states, number of heads, inner width of the feed-forward.
-    dropout : float in [0, 1)
-        Dropout on the three branches, in training only.
-    activation : {"gelu", "relu", "swiglu"}
-        Feed-forward form.
-    norm : {"layer", "zc_rms"}
-        Which norm.
-    norm_first : bool
-        Pre-norm or post-norm.
-    attention : {"dense", "probsparse"}
-        Kernel of the self-attention; the cross-attention is dense.
-    factor, seed : float, int
-        Sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias : bool
-        Whether queries and keys are normalised, both attention outputs are gated, and linear maps
-        have a bias.
+    Parameters are those of `Layer`.
 
-    Notes
-    -----
     ``a = x + Drop(Attn(Norm(x)))``, ``b = a + Drop(Cross(Norm(a), E))``,
     ``y = b + Drop(FFN(Norm(b)))`` (pre-norm), E the encoder output.
 
     **Shape**: input ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``,
     output ``(batch, n_last, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 6; transformer blocks (B), section 1.2.
-
-    Examples
-    --------
     >>> import torch
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
@@ -64,47 +36,7 @@ class DecoderLayer(nn.Module):
     torch.Size([2, 24, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float,
-        activation: str,
-        norm: str,
-        norm_first: bool,
-        attention: str,
-        factor: float,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        residual = partial(
-            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
-        )
-        multi_head = partial(
-            MultiHeadAttention,
-            d_model=d_model,
-            n_heads=n_heads,
-            qk_norm=qk_norm,
-            output_gate=output_gate,
-            bias=bias,
-        )
-        self.attention = multi_head(
-            kernel=make_kernel(attention, causal=True, factor=factor, seed=seed)
-        )
-        self.attention_residual = residual()
-        self.cross_attention = multi_head(kernel=DenseAttention(causal=False))
-        self.cross_residual = residual()
-        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
-        self.feed_forward_residual = residual()
-
-    def draw_keys(self, x: Tensor) -> Tensor | None:
-        """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""
-        return self.attention.kernel.draw_keys(x.shape[1], x.device)
+    in_decoder = True
 
     def forward(self, x: Tensor, memory: Tensor, keys: Tensor | None, *, n_last: int) -> Tensor:
         """Give the new states of the last ``n_last`` steps; ``keys`` are those of `draw_keys`."""
@@ -119,19 +51,11 @@ class DecoderLayer(nn.Module):
 class Decoder(nn.Module):
     """Stack of decoder layers and a final norm; returns the steps to be forecast.
 
-    Parameters
-    ----------
-    layers : sequence of DecoderLayer
-        The layers, at least one.
-    d_model : int
-        Width of the states.
-    norm : {"layer", "zc_rms"}
-        Norm of the output.
-    gradient_checkpointing : bool
-        Whether the layers are run again in the backward pass, see `run_layer`.
+    layers: the layers, at least one.
+    d_model: width of the states.
+    norm: norm of the output.
+    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
 
-    Notes
-    -----
     All steps of the horizon come out of one pass.
 
     **Shape**: input ``(batch, label_len + pred_len, d_model)``, memory
@@ -141,12 +65,7 @@ class Decoder(nn.Module):
     future target, so the steps are forecast together and the product there does not describe
     it. The final norm before the projection is C's; N has none.
 
-    References
-    ----------
     Note on the Informer (N), sections 6 and 7; training configuration (C), "Normalization".
-
-    Examples
-    --------
     >>> import torch
     >>> layer = DecoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",

@@ -15,24 +15,14 @@ class DenseAttention(nn.Module):
     For short sequences, for the decoder and for cross-attention; time grows as the square of
     the length, memory does not.
 
-    Parameters
-    ----------
-    causal : bool
-        Whether step i sees only steps up to i.
+    causal: whether step i sees only steps up to i.
 
-    Notes
-    -----
     ``softmax(Q Kᵀ/√d) V``; O(n_queries · n_keys · d_head) per head.
 
     **Shape**: q ``(batch, n_heads, n_queries, d_head)``, k and v
     ``(batch, n_heads, n_keys, d_head)``, output ``(batch, n_heads, n_last, d_head)``.
 
-    References
-    ----------
     Note on the Informer (N), sections 3 and 6.1.
-
-    Examples
-    --------
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> DenseAttention(causal=True)(q, k, v, keys=None, n_last=96).shape
     torch.Size([2, 4, 96, 16])

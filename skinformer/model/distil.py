@@ -15,25 +15,15 @@ class Distil(nn.Module):
     For the gaps between encoder layers; it makes deeper layers cheaper and widens what a step
     sees.
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states.
+    d_model: width of the states.
 
-    Notes
-    -----
     ``MaxPool(ELU(Conv(x)))``: kernel 3, zero padding 1 for the convolution; kernel 3, stride 2,
     padding 1 with -∞ for the pooling. O(length · d_model²).
 
     **Shape**: input ``(batch, length, d_model)``, output ``(batch, ⌈length/2⌉, d_model)``,
     float32.
 
-    References
-    ----------
     Note on the Informer (N), section 5.2.
-
-    Examples
-    --------
     >>> Distil(d_model=8)(torch.randn(2, 97, 8)).shape
     torch.Size([2, 49, 8])
     """

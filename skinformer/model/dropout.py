@@ -22,19 +22,11 @@ class Dropout(nn.Dropout):
     A drop-in for ``nn.Dropout`` that leaves torch's global generators alone, so that fits in
     threads repeat.
 
-    Parameters
-    ----------
-    p : float in [0, 1)
-        Probability of dropping an element; on a CPU rounded to a multiple of 2⁻¹⁶.
+    p: probability of dropping an element; on a CPU rounded to a multiple of 2⁻¹⁶.
 
-    Attributes
-    ----------
-    generator : torch.Generator
-        Where masks are drawn from, on the CPU whatever the device. Its state is part of the state
-        dict, so that a resumed training repeats. `initialize` seeds it.
+    `generator` is where masks are drawn from, on the CPU whatever the device. Its state is part of
+    the state dict, so that a resumed training repeats. `initialize` seeds it.
 
-    Notes
-    -----
     ``x ⊙ m / (1 - p)``, m = 0 with probability p and 1 otherwise. On other devices than a CPU the
     generator gives the seed of each mask, which is drawn there.
 
@@ -44,12 +36,7 @@ class Dropout(nn.Dropout):
 
     **Shape**: input and output of any one shape.
 
-    References
-    ----------
     Note on the Informer (N), section 5.1.
-
-    Examples
-    --------
     >>> Dropout(0.25)(torch.ones(100, 100)).unique()
     tensor([0.0000, 1.3333])
     """

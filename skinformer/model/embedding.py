@@ -21,15 +21,9 @@ class CalendarEmbedding(nn.Module):
     For hour, weekday, month and the like, given as integers from 0; not for cyclic numbers
     (pass those as covariates known ahead).
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of values of each field, at least one field.
-    d_model : int
-        Width of the output.
+    sizes: number of values of each field, at least one field.
+    d_model: width of the output.
 
-    Notes
-    -----
     Tables of width 8, concatenated: ``ReLU(e W_1 + b_1) W_2 + b_2``;
     O(length · (n_fields + d_model) · d_model).
 
@@ -39,12 +33,7 @@ class CalendarEmbedding(nn.Module):
     NOTE[DIFF]: N counts months from 1 and gives them a table of 12, which December overruns;
     every field here counts from 0.
 
-    References
-    ----------
     Note on the Informer (N), section 2.3.
-
-    Examples
-    --------
     >>> calendar = CalendarEmbedding(sizes=(24, 7, 12), d_model=16)
     >>> calendar(torch.tensor([[[23, 6, 11]]])).shape
     torch.Size([1, 1, 16])
@@ -74,28 +63,16 @@ class StepEmbedding(nn.Module):
 
     For the input of encoder and decoder, one instance each.
 
-    Parameters
-    ----------
-    n_inputs : int
-        Number of value columns.
-    calendar_sizes : sequence of int
-        Number of values of each calendar field; empty for no calendar.
-    length, origin : int
-        Numbers of steps, and of those before the horizon, which starts at time 0; the latter is
-        for ``position="continuous"`` alone.
-    n_masked : int
-        Number of last steps to which the learnt mask vector is added; 0 for no such vector.
-    null_embedding : bool
-        Whether NaN is accepted, and a learnt vector per column stands for it.
-    d_model : int
-        Width of the output.
-    position : {"sinusoidal", "continuous", "learned"}
-        Position code: of step numbers, of times, or learnt.
-    norm : {"layer", "zc_rms"}
-        Norm after adding; it stays when there is no calendar.
+    n_inputs: number of value columns.
+    calendar_sizes: number of values of each calendar field; empty for no calendar.
+    length, origin: numbers of steps, and of those before the horizon, which starts at time 0; the
+    latter is for ``position="continuous"`` alone.
+    n_masked: number of last steps to which the learnt mask vector is added; 0 for no such vector.
+    null_embedding: whether NaN is accepted, and a learnt vector per column stands for it.
+    d_model: width of the output.
+    position: position code: of step numbers, of times, or learnt.
+    norm: norm after adding; it stays when there is no calendar.
 
-    Notes
-    -----
     ``Norm(x W_E + b_E + PE + calendar + mask + null)``, the sum in float32; O(length · d_model ·
     n_inputs) and the calendar's cost.
 
@@ -109,13 +86,8 @@ class StepEmbedding(nn.Module):
 
     A missing value counts as 0, the mean, and adds its column's learnt vector (C's null_emb).
 
-    References
-    ----------
     Note on the Informer (N), section 2; training configuration (C), "Weight Initialization"
     (mask_emb, null_emb) and "Normalization" (after value encoding).
-
-    Examples
-    --------
     >>> embedding = StepEmbedding(
     ...     n_inputs=3, calendar_sizes=(24,), length=5, origin=3, n_masked=2,
     ...     null_embedding=False, d_model=8, position="sinusoidal", norm="layer",

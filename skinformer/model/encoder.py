@@ -6,52 +6,25 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from skinformer.model.attention import MultiHeadAttention, make_kernel
 from skinformer.model.checkpointing import run_layer
 from skinformer.model.distil import Distil
-from skinformer.model.feed_forward import make_feed_forward
+from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
-from skinformer.model.residual import Residual
 
 __all__ = ["Encoder", "EncoderLayer"]
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(Layer):
     """Self-attention and feed-forward, each inside a residual.
 
-    Parameters
-    ----------
-    d_model, n_heads, d_ff : int
-        Width of the states, number of heads, inner width of the feed-forward.
-    dropout : float in [0, 1)
-        Dropout on both branches, in training only.
-    activation : {"gelu", "relu", "swiglu"}
-        Feed-forward form.
-    norm : {"layer", "zc_rms"}
-        Which norm.
-    norm_first : bool
-        Pre-norm or post-norm.
-    attention : {"probsparse", "dense"}
-        Attention kernel.
-    factor, seed : float, int
-        Sparsity factor of "probsparse", and seed of its key sampling.
-    qk_norm, output_gate, bias : bool
-        Whether queries and keys are normalised, the attention output is gated, and linear maps have
-        a bias.
+    Parameters are those of `Layer`.
 
-    Notes
-    -----
     ``h = x + Drop(Attn(Norm(x)))``, ``y = h + Drop(FFN(Norm(h)))`` (pre-norm). Costs those of
     `MultiHeadAttention` and `FeedForward`.
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
-
-    Examples
-    --------
     >>> import torch
     >>> layer = EncoderLayer(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",
@@ -63,43 +36,6 @@ class EncoderLayer(nn.Module):
     torch.Size([2, 96, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float,
-        activation: str,
-        norm: str,
-        norm_first: bool,
-        attention: str,
-        factor: float,
-        qk_norm: bool,
-        output_gate: bool,
-        bias: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        residual = partial(
-            Residual, d_model=d_model, dropout=dropout, norm=norm, norm_first=norm_first
-        )
-        self.attention = MultiHeadAttention(
-            d_model=d_model,
-            n_heads=n_heads,
-            kernel=make_kernel(attention, causal=False, factor=factor, seed=seed),
-            qk_norm=qk_norm,
-            output_gate=output_gate,
-            bias=bias,
-        )
-        self.attention_residual = residual()
-        self.feed_forward = make_feed_forward(activation, d_model=d_model, d_ff=d_ff, bias=bias)
-        self.feed_forward_residual = residual()
-
-    def draw_keys(self, x: Tensor) -> Tensor | None:
-        """Draw the keys for one `forward` of ``x``, (n_sampled,); None for dense attention."""
-        return self.attention.kernel.draw_keys(x.shape[1], x.device)
-
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Give the new states, (batch, length, d_model); ``keys`` are those of `draw_keys`."""
         x = self.attention_residual(x, partial(self.attention, keys=keys))
@@ -110,21 +46,12 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """Stack of encoder layers, distilling after each but the last, and a final norm.
 
-    Parameters
-    ----------
-    layers : sequence of EncoderLayer
-        The layers, at least one.
-    d_model : int
-        Width of the states.
-    distil : bool
-        Whether the length is halved after every layer but the last.
-    norm : {"layer", "zc_rms"}
-        Norm of the output.
-    gradient_checkpointing : bool
-        Whether the layers are run again in the backward pass, see `run_layer`.
+    layers: the layers, at least one.
+    d_model: width of the states.
+    distil: whether the length is halved after every layer but the last.
+    norm: norm of the output.
+    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
 
-    Notes
-    -----
     With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
     layers.
 
@@ -134,12 +61,7 @@ class Encoder(nn.Module):
     NOTE[DIFF]: N has no norm after the last layer; a pre-norm stack then ends in a sum of
     unnormalised branches. C's final norm is used.
 
-    References
-    ----------
     Note on the Informer (N), sections 5 and 7; training configuration (C), "Normalization".
-
-    Examples
-    --------
     >>> import torch
     >>> layer = dict(
     ...     d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu", norm="layer",

@@ -17,27 +17,15 @@ class FeedForward(nn.Module):
 
     For ``activation="gelu"`` (N) and ``"relu"`` (B); see `SwiGLU` for the gated form.
 
-    Parameters
-    ----------
-    d_model, d_ff : int
-        Width of the states, and inner width.
-    activation : {"gelu", "relu"}
-        Non-linearity.
-    bias : bool
-        Whether the two maps have a bias.
+    d_model, d_ff: width of the states, and inner width.
+    activation: non-linearity.
+    bias: whether the two maps have a bias.
 
-    Notes
-    -----
     ``act(x W_1 + b_1) W_2 + b_2``; O(length · d_model · d_ff).
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 5.1; transformer blocks (B), section 1.1.
-
-    Examples
-    --------
     >>> import torch
     >>> layer = FeedForward(d_model=8, d_ff=32, activation="gelu", bias=True)
     >>> layer(torch.zeros(2, 5, 8)).shape
@@ -62,27 +50,15 @@ class SwiGLU(nn.Module):
     For ``activation="swiglu"``. At equal ``d_ff`` it has as many weights as `FeedForward`,
     because its three matrices are two thirds as wide.
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states.
-    d_ff : int
-        Inner width of the ungated form; the one used here is ``max(1, ⌊2·d_ff/3⌋)``.
-    bias : bool
-        Whether the three maps have a bias.
+    d_model: width of the states.
+    d_ff: inner width of the ungated form; the one used here is ``max(1, ⌊2·d_ff/3⌋)``.
+    bias: whether the three maps have a bias.
 
-    Notes
-    -----
     ``(SiLU(x W_gate) ⊙ x W_up) W_2``; O(length · d_model · d_ff).
 
     **Shape**: input and output ``(batch, length, d_model)``.
 
-    References
-    ----------
     Training configuration (C), "Summary of Stability Techniques".
-
-    Examples
-    --------
     >>> import torch
     >>> SwiGLU(d_model=8, d_ff=32, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])

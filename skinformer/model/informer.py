@@ -30,75 +30,45 @@ class Informer(nn.Module):
     no frames, units or timestamps. Value columns come in the order targets, past-only, known
     ahead, ``n_inputs = n_targets + n_past + n_known`` in all.
 
-    Parameters
-    ----------
-    n_targets, n_past, n_known : int
-        Numbers of columns to forecast (at least 1), known only in the past, and known ahead. The
-        last, if any, are carried to the forecast of their own step by a linear path, too.
-    calendar_sizes : sequence of int
-        Number of values of each calendar field; empty for no calendar.
-    seq_len, pred_len : int
-        Steps of the encoder window, and steps to forecast, at least 1.
-    label_len : int
-        Steps of the past repeated in the decoder input, from 0 to ``seq_len``.
-    patch_len : int
-        Neighbouring steps, of all columns, that make one token of the encoder, at least 1.
-    decoder_patch_len : int
-        The same for the decoder. 1 where columns known ahead vary: a longer token would hand the
-        later values of its patch to the forecast of its earlier steps.
-    outputs : tuple of int
-        Shape of the outputs of one step and target: () for one value, (3,) for three quantiles.
-    in_units : bool
-        Whether outputs are values of the target, which window normalisation is undone on; logits
-        of classes are not.
-    forecasts_distance : bool
-        Whether the output is a distance from another forecast, see `Corrected`: it then starts at
-        zero, and the level of the window is not part of it.
-    reads_forecast : bool
-        Whether the target columns of the future hold that other forecast, and not 0.
-    d_model, n_heads : int
-        Width of the hidden states, a multiple of the number of attention heads.
-    n_encoder_layers, n_decoder_layers : int
-        Numbers of layers, at least 1.
-    d_ff : int
-        Inner width of the feed-forward; two thirds of it are used with "swiglu".
-    dropout : float in [0, 1)
-        Dropout on the residual branches, in training only.
-    activation : {"gelu", "relu", "swiglu"}
-        Feed-forward form.
-    norm : {"layer", "zc_rms"}
-        Norm of the hidden states.
-    norm_first : bool
-        Norm before each sublayer (True) or after each sum (False).
-    attention, decoder_attention : {"probsparse", "dense"}
-        Self-attention of the encoder, and the causal one of the decoder.
-    factor : float
-        Sparsity factor of "probsparse", above 0.
-    qk_norm : bool
-        Whether queries and keys get unit length and a learnt temperature.
-    output_gate : bool
-        Whether attention outputs are gated.
-    distil : bool
-        Whether the encoder halves the length between layers.
-    bias : bool
-        Whether attention, feed-forward and gate maps have a bias.
-    position : {"sinusoidal", "continuous", "learned"}
-        Position code: of step numbers, of times, or learnt.
-    mask_embedding : bool
-        Whether a learnt vector marks the decoder's masked steps.
-    null_embedding : bool
-        Whether covariates may be NaN; a learnt vector per column stands for a missing value.
-    window_norm : bool
-        Whether each window is normalised by its own mean and deviation.
-    init : {"normal", "xavier", "scaled"}
-        Initial weights, see `initialize`.
-    gradient_checkpointing : bool
-        Whether encoder and decoder layers are run again in the backward pass, see `run_layer`.
-    seed : int
-        Seed of the weights, of dropout and of the key sampling of "probsparse", at least 0.
+    n_targets, n_past, n_known: numbers of columns to forecast (at least 1), known only in the past,
+    and known ahead. The last, if any, are carried to the forecast of their own step by a linear
+    path, too.
+    calendar_sizes: number of values of each calendar field; empty for no calendar.
+    seq_len, pred_len: steps of the encoder window, and steps to forecast, at least 1.
+    label_len: steps of the past repeated in the decoder input, from 0 to ``seq_len``.
+    patch_len: neighbouring steps, of all columns, that make one token of the encoder, at least 1.
+    decoder_patch_len: the same for the decoder. 1 where columns known ahead vary: a longer token
+    would hand the later values of its patch to the forecast of its earlier steps.
+    outputs: shape of the outputs of one step and target: () for one value, (3,) for three
+    quantiles.
+    in_units: whether outputs are values of the target, which window normalisation is undone on;
+    logits of classes are not.
+    forecasts_distance: whether the output is a distance from another forecast, see `Corrected`: it
+    then starts at zero, and the level of the window is not part of it.
+    reads_forecast: whether the target columns of the future hold that other forecast, and not 0.
+    d_model, n_heads: width of the hidden states, a multiple of the number of attention heads.
+    n_encoder_layers, n_decoder_layers: numbers of layers, at least 1.
+    d_ff: inner width of the feed-forward; two thirds of it are used with "swiglu".
+    dropout: dropout on the residual branches, in training only.
+    activation: feed-forward form.
+    norm: norm of the hidden states.
+    norm_first: norm before each sublayer (True) or after each sum (False).
+    attention, decoder_attention: self-attention of the encoder, and the causal one of the decoder.
+    factor: sparsity factor of "probsparse", above 0.
+    qk_norm: whether queries and keys get unit length and a learnt temperature.
+    output_gate: whether attention outputs are gated.
+    distil: whether the encoder halves the length between layers.
+    bias: whether attention, feed-forward and gate maps have a bias.
+    position: position code: of step numbers, of times, or learnt.
+    mask_embedding: whether a learnt vector marks the decoder's masked steps.
+    null_embedding: whether covariates may be NaN; a learnt vector per column stands for a missing
+    value.
+    window_norm: whether each window is normalised by its own mean and deviation.
+    init: initial weights, see `initialize`.
+    gradient_checkpointing: whether encoder and decoder layers are run again in the backward pass,
+    see `run_layer`.
+    seed: seed of the weights, of dropout and of the key sampling of "probsparse", at least 0.
 
-    Notes
-    -----
     The decoder input is the last ``label_len`` rows of the window followed by the masked
     future; after window normalisation a masked value, 0, is the mean of its window. The
     forecast is ``μ + σ · Projection(Decoder(…)) + W_known · known``, in float32, without μ if it
@@ -124,12 +94,7 @@ class Informer(nn.Module):
     NOTE[DIFF]: N 1 takes the guiding rows from the encoder output, which is shorter after
     distilling; the rows of the input are meant and used.
 
-    References
-    ----------
     Note on the Informer (N), sections 1 and 7; training configuration (C).
-
-    Examples
-    --------
     >>> model = Informer(
     ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
     ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
@@ -236,7 +201,8 @@ class Informer(nn.Module):
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance
         self.reads_forecast = reads_forecast
-        self.known_path = _known_path(n_known, n_targets)
+        known_path = KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
+        self.known_path = known_path
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -327,10 +293,6 @@ def _check_label_len(label_len: int, seq_len: int) -> None:
             f"label_len={label_len} must lie between 0 and seq_len={seq_len}: the guiding rows "
             f"are the last of the window; try label_len={seq_len // 2}"
         )
-
-
-def _known_path(n_known: int, n_targets: int) -> KnownFuturePath | None:
-    return KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
 
 
 def _layers(

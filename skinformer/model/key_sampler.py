@@ -18,23 +18,13 @@ class KeySampler(nn.Module):
     Drawing is kept apart from attending: whoever runs a layer a second time (gradient
     checkpointing) passes the same keys again.
 
-    Parameters
-    ----------
-    seed : int
-        Start of the generator, at least 0.
+    seed: start of the generator, at least 0.
 
-    Notes
-    -----
     Positions are drawn without replacement by ``torch.randperm``; O(length).
 
     **Shape**: returns ``(n_keys,)``, int64.
 
-    References
-    ----------
     Note on the Informer (N), section 4.1.
-
-    Examples
-    --------
     >>> sampler = KeySampler(seed=0).eval()
     >>> keys = sampler(length=96, n_keys=22, device=torch.device("cpu"))
     >>> again = sampler(length=96, n_keys=22, device=torch.device("cpu"))
@@ -67,17 +57,9 @@ class KeySampler(nn.Module):
 class FixedKeys(nn.Module):
     """Give the same key positions at each call: a sampler without a generator, for export.
 
-    Parameters
-    ----------
-    keys : Tensor of shape (n_keys,), int64
-        The positions, a buffer.
+    `keys`, (n_keys,), are the positions, a buffer.
 
-    Notes
-    -----
     **Shape**: returns ``(n_keys,)``, int64.
-
-    Examples
-    --------
     >>> FixedKeys(torch.tensor([3, 1]))(length=4, n_keys=2, device=torch.device("cpu")).tolist()
     [3, 1]
     """

@@ -14,20 +14,12 @@ class KnownFuturePath(nn.Linear):
     multiplied by the deviation of the window. It is no substitute for the transformer's own
     use of the covariates, which see non-linear effects.
 
-    Parameters
-    ----------
-    n_known, n_targets : int
-        Numbers of columns known ahead, at least 1, and of targets.
+    n_known, n_targets: numbers of columns known ahead, at least 1, and of targets.
 
-    Attributes
-    ----------
-    weight : nn.Parameter of shape (n_targets, n_known)
-        Effect of one standardised unit of each covariate on each standardised target. Zero at
-        the start: the untrained path adds no noise to the forecast, and since its gradient is
-        the covariate times the error it leaves zero with the first step.
+    `weight`, (n_targets, n_known), is the effect of one standardised unit of each covariate on each
+    standardised target. Zero at the start: the untrained path adds no noise to the forecast, and
+    since its gradient is the covariate times the error it leaves zero with the first step.
 
-    Notes
-    -----
     ``ŷ_t ← ŷ_t + W c_t``, one W for all steps, no bias (the projection has one);
     O(pred_len · n_known · n_targets).
 
@@ -37,12 +29,7 @@ class KnownFuturePath(nn.Linear):
     NOTE[DIFF]: N has no linear path; T 7.5.1 puts a linear model beside the network. This is
     the part of it that is trained; `LinearPath` is the other.
 
-    References
-    ----------
     Time-series chapter (T), section 7.5.1.
-
-    Examples
-    --------
     >>> path = KnownFuturePath(n_known=2, n_targets=1)
     >>> path(torch.ones(1, 3, 2)).flatten().tolist()
     [0.0, 0.0, 0.0]

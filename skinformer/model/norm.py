@@ -15,24 +15,14 @@ class FloatLayerNorm(nn.LayerNorm):
     For every norm of the model with ``norm="layer"``; not for normalising a window of data
     (see `WindowNorm`).
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states.
+    d_model: width of the states.
 
-    Notes
-    -----
     ``(x - mean) / √(var + 1e-5) · γ + β``, mean and variance over the last axis;
     O(length · d_model).
 
     **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
 
-    References
-    ----------
     Note on the Informer (N), sections 2.3 and 5.1; transformer blocks (B), section 2.
-
-    Examples
-    --------
     >>> FloatLayerNorm(d_model=8)(torch.randn(2, 5, 8, dtype=torch.bfloat16)).dtype
     torch.float32
     """
@@ -52,28 +42,15 @@ class ZeroCentredRMSNorm(nn.Module):
     For every norm of the model with ``norm="zc_rms"``. "Zero-centred" is the parameter: the
     data keep their mean, and weight decay, if it were applied, would pull the gain to one.
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states.
+    d_model: width of the states.
 
-    Attributes
-    ----------
-    gamma : nn.Parameter of shape (d_model,)
-        Gain minus one, 0 at the start.
+    `gamma`, (d_model,), is the gain minus one, 0 at the start.
 
-    Notes
-    -----
     ``(1 + γ) ⊙ x / √(mean(x²) + 1e-5)``, the mean over the last axis; O(length · d_model).
 
     **Shape**: input ``(..., d_model)`` of any floating type, output the same shape, float32.
 
-    References
-    ----------
     Training configuration (C), "Normalization: Zero-Centered RMSNorm".
-
-    Examples
-    --------
     >>> ZeroCentredRMSNorm(d_model=2)(torch.tensor([3.0, 4.0])) * 12.5**0.5
     tensor([3.0000, 4.0000], grad_fn=<MulBackward0>)
     """

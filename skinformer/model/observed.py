@@ -61,7 +61,7 @@ class AttentionRecorder:
     def __init__(self, network: Informer, *, n_kept: int) -> None:
         shared: dict[int, Any] = {id(weight): weight for weight in network.parameters()}
         self.network = copy.deepcopy(network, shared)
-        self.largest_product = network.largest_product
+        self.largest_product, self.reads_forecast = network.largest_product, network.reads_forecast
         self._n_lacking, self._seq_len = n_kept, 0
         self._found: dict[tuple[str, int], list[Any]] = {}
         for i, layer in enumerate(cast("Iterable[EncoderLayer]", self.network.encoder.layers)):

@@ -53,18 +53,10 @@ class SinusoidalPosition(nn.Module):
 
     For ``position="sinusoidal"``. It has no parameters and is not part of the state dict.
 
-    Parameters
-    ----------
-    length, d_model : int
-        Number of positions, and width.
+    length, d_model: number of positions, and width.
 
-    Attributes
-    ----------
-    weight : Tensor of shape (length, d_model), float32
-        The code.
+    `weight`, (length, d_model), is the code.
 
-    Notes
-    -----
     ``PE(p, 2i) = sin(p/10000^(2i/d))``, ``PE(p, 2i+1) = cos(p/10000^(2i/d))``.
 
     **Shape**: ``weight`` is ``(length, d_model)``.
@@ -72,12 +64,7 @@ class SinusoidalPosition(nn.Module):
     NOTE[DIFF]: N slices ``PE[:, :, L, :]``, one position instead of the first L; the code here
     has exactly the rows that are needed.
 
-    References
-    ----------
     Note on the Informer (N), section 2.2.
-
-    Examples
-    --------
     >>> SinusoidalPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """
@@ -100,18 +87,10 @@ class ContinuousPosition(nn.Module):
     business days. On a clock of equal steps it is `SinusoidalPosition`, at a higher cost. It
     has no parameters and is not part of the state dict.
 
-    Parameters
-    ----------
-    origin, d_model : int
-        Position of time 0, and width.
+    origin, d_model: position of time 0, and width.
 
-    Attributes
-    ----------
-    frequency : Tensor of shape (⌈d_model/2⌉,), float32
-        Angle per unit of time of each pair of columns.
+    `frequency`, (⌈d_model/2⌉,), is the angle per unit of time of each pair of columns.
 
-    Notes
-    -----
     ``sin(p/10000^(2i/d))`` and ``cos(p/10000^(2i/d))`` with ``p = time + origin``, in float32;
     time may be negative. Times come as float32, so that their angles, and with them the code,
     are off by up to 1.2e-7 · p. O(batch · length · d_model), once per forward pass.
@@ -121,12 +100,7 @@ class ContinuousPosition(nn.Module):
     NOTE[DIFF]: N's positions are step numbers, for which a month of 28 days is as long as one
     of 31.
 
-    References
-    ----------
     Note on the Informer (N), section 2.2.
-
-    Examples
-    --------
     >>> position = ContinuousPosition(origin=2, d_model=4)
     >>> position(torch.tensor([[-2.0, -0.9]]))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
@@ -156,26 +130,13 @@ class LearnedPosition(nn.Embedding):
 
     For ``position="learned"``. Rows mean nothing beyond the length they were trained for.
 
-    Parameters
-    ----------
-    length, d_model : int
-        Number of positions, and width.
+    length, d_model: number of positions, and width.
 
-    Attributes
-    ----------
-    weight : nn.Parameter of shape (length, d_model)
-        The code.
+    `weight`, (length, d_model), is the code.
 
-    Notes
-    -----
     **Shape**: ``weight`` is ``(length, d_model)``.
 
-    References
-    ----------
     Note on the Informer (N), section 2.2, "Comparison with learned positional embeddings".
-
-    Examples
-    --------
     >>> LearnedPosition(length=96, d_model=64).weight.shape
     torch.Size([96, 64])
     """

@@ -62,17 +62,10 @@ class ProbSparseAttention(nn.Module):
     of a later step reaches an earlier one, but which queries are selected is still decided by
     ranking all steps against each other.
 
-    Parameters
-    ----------
-    causal : bool
-        Whether step i sees only steps up to i.
-    factor : float
-        Sparsity factor α; more keys sampled and more queries selected.
-    seed : int
-        Seed of the key sampling.
+    causal: whether step i sees only steps up to i.
+    factor: sparsity factor α; more keys sampled and more queries selected.
+    seed: seed of the key sampling.
 
-    Notes
-    -----
     With Π a random set of k keys, ``s_i = ln Σ_{j∈Π} exp(q_i·k_j/√d) - mean_{j∈Π} q_i·k_j/√d``;
     the u queries of largest s attend, the others take the mean of V.
     ``k = min(L, max(2, ⌊α ln L⌋))``, ``u = min(L, max(1, ⌊α ln L⌋))``. Time and memory
@@ -95,12 +88,7 @@ class ProbSparseAttention(nn.Module):
     and the original's cumulative sum grows with the length). Here: cumulative mean, masked
     sampled scores, and the logarithm of the visible count subtracted.
 
-    References
-    ----------
     Note on the Informer (N), sections 4.1 to 4.3 and 6.1.
-
-    Examples
-    --------
     >>> attention = ProbSparseAttention(causal=False, factor=5, seed=0).eval()
     >>> q = k = v = torch.randn(2, 4, 96, 16)
     >>> attention(q, k, v, keys=attention.draw_keys(96, q.device), n_last=96).shape

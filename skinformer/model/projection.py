@@ -19,27 +19,16 @@ class InputLinear(nn.Linear):
     For the value encoder and the calendar's projections; not for maps between hidden states.
     It is always initialised by Xavier's rule, whatever ``init`` says.
 
-    Parameters
-    ----------
-    in_features, out_features : int
-        Widths of input and output.
-    bias : bool
-        Whether a bias is added.
+    in_features, out_features: widths of input and output.
+    bias: whether a bias is added.
 
-    Notes
-    -----
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
     NOTE[DIFF]: N 9.5 draws every linear layer from N(0, 0.02²). Content embedded so is 35
     times smaller than the position code added to it; C's Xavier rule is used here instead.
 
-    References
-    ----------
     Note on the Informer (N), sections 2.1, 2.3 and 9.5; training configuration (C),
     "Weight Initialization".
-
-    Examples
-    --------
     >>> InputLinear(3, 8, bias=True)(torch.zeros(2, 5, 3)).shape
     torch.Size([2, 5, 8])
     """
@@ -51,23 +40,12 @@ class HiddenLinear(nn.Linear):
     The class marks the matrices that Muon may update; embeddings, convolutions and the final
     projection are not of this class.
 
-    Parameters
-    ----------
-    in_features, out_features : int
-        Widths of input and output.
-    bias : bool
-        Whether a bias is added.
+    in_features, out_features: widths of input and output.
+    bias: whether a bias is added.
 
-    Notes
-    -----
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
-    References
-    ----------
     Training configuration (C), "Optimizer: Muon + AdamW".
-
-    Examples
-    --------
     >>> HiddenLinear(8, 8, bias=False)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
@@ -79,23 +57,12 @@ class ResidualOutput(HiddenLinear):
     The class marks the matrices that ``init="scaled"`` shrinks by the square root of the
     number of residual sublayers; nothing else differs from `HiddenLinear`.
 
-    Parameters
-    ----------
-    in_features, out_features : int
-        Widths of input and output.
-    bias : bool
-        Whether a bias is added.
+    in_features, out_features: widths of input and output.
+    bias: whether a bias is added.
 
-    Notes
-    -----
     **Shape**: input ``(..., in_features)``, output ``(..., out_features)``.
 
-    References
-    ----------
     Training configuration (C), "Weight Initialization".
-
-    Examples
-    --------
     >>> ResidualOutput(16, 8, bias=False)(torch.zeros(2, 5, 16)).shape
     torch.Size([2, 5, 8])
     """

@@ -17,32 +17,19 @@ class Residual(nn.Module):
     sublayer, which the caller passes to ``forward``. The number of these modules in a stack
     is the number by which ``init="scaled"`` divides.
 
-    Parameters
-    ----------
-    d_model : int
-        Width of the states.
-    dropout : float in [0, 1)
-        Probability of dropping an element of the branch, in training only.
-    norm : {"layer", "zc_rms"}
-        Which norm.
-    norm_first : bool
-        Pre-norm if True, post-norm otherwise.
+    d_model: width of the states.
+    dropout: probability of dropping an element of the branch, in training only.
+    norm: which norm.
+    norm_first: pre-norm if True, post-norm otherwise.
 
-    Notes
-    -----
     Pre-norm ``x + Drop(f(Norm(x)))``; post-norm ``Norm(x + Drop(f(x)))``.
     The cost is that of f.
 
     **Shape**: input ``(batch, length, d_model)``, output ``(batch, n_last, d_model)``, n_last the
     number of steps that the sublayer returns, as a rule all.
 
-    References
-    ----------
     Note on the Informer (N), section 5.1 (pre-norm); transformer blocks (B), section 1.1
     (post-norm).
-
-    Examples
-    --------
     >>> import torch
     >>> residual = Residual(d_model=8, dropout=0.0, norm="layer", norm_first=True)
     >>> x = torch.randn(2, 5, 8)

@@ -19,29 +19,19 @@ class Units(nn.Module):
     A row of each table belongs to a series, the last one to all that the fit did not hold; one row
     alone is everyone's.
 
-    Parameters
-    ----------
-    mean, scale : Tensor of shape (n_series, n_columns), float64
-        Of each column; of targets of which logarithms are taken, of these.
-    logs : Tensor of shape (n_series, n_targets), bool
-        Where logarithms are taken.
-    low, smear, floor : Tensor of shape (n_series, n_targets), float64
-        What smaller values count as, what is added to forecasts of logarithms, and what no
-        forecast falls below.
-    limits : tuple of Tensor of shape (n_series, n_targets), float32, default=()
-        The largest value so far, how far beyond it forecasts go freely, and how far beyond that at
-        most, standardised.
+    mean, scale: (n_series, n_columns), of each column; of targets of which logarithms are taken, of
+    these.
+    logs: (n_series, n_targets), where logarithms are taken.
+    low, smear, floor: (n_series, n_targets), what smaller values count as, what is added to
+    forecasts of logarithms, and what no forecast falls below.
+    limits: (n_series, n_targets), the largest value so far, how far beyond it forecasts go freely,
+    and how far beyond that at most, standardised.
 
-    Notes
-    -----
     In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, becomes a number; which
     were missing, the caller remembers.
 
     **Shape**: past ``(batch, length, n_columns)``, forecasts ``(batch, pred_len, n_targets)``,
     series ``(batch,)`` or None.
-
-    Examples
-    --------
     >>> import torch
     >>> from skinformer.model.served import Units
     >>> one = torch.ones(1, 1, dtype=torch.float64)
@@ -87,19 +77,10 @@ class Units(nn.Module):
         self.takes_logs = bool(logs.any())
 
     def row(self, table: Tensor, series: Tensor | None) -> Tensor:
-        """Give each window its row of a table.
+        """Give each window its row of a table, (n_series, …): (batch, …), or (1, …) without series.
 
-        Parameters
-        ----------
-        table : Tensor of shape (n_series, …)
-            Numbers of series.
-        series : Tensor of shape (batch,), int64, or None
-            The series of each window; None for the only one.
-
-        Returns
-        -------
-        Tensor of shape (batch, …), or (1, …) without series
-            Those that are none of the fit's have the last row.
+        series: (batch,), of each window; those that are none of the fit's have the last row. None
+        for the only one.
         """
         if series is None:
             return table
@@ -108,21 +89,9 @@ class Units(nn.Module):
         return table[torch.where(known, series, last)]
 
     def standardise(self, values: Tensor, series: Tensor | None, *, first: int) -> Tensor:
-        """Standardise consecutive columns.
+        """Give consecutive columns, (batch, length, n), in deviations from the mean, float32.
 
-        Parameters
-        ----------
-        values : Tensor of shape (batch, length, n), float64
-            Columns from `first` on.
-        series : Tensor of shape (batch,), int64, or None
-            The series of each window.
-        first : int
-            Place of the first column; either 0, or behind the targets.
-
-        Returns
-        -------
-        Tensor of shape (batch, length, n), float32
-            In deviations from the mean.
+        first: place of the first column; either 0, or behind the targets.
         """
         # No nan_to_num: exporters know its largest numbers in single precision alone.
         values = values.masked_fill(values.isnan(), 0.0)
@@ -139,21 +108,9 @@ class Units(nn.Module):
         return ((values - mean) / scale).float()
 
     def limit(self, forecast: Tensor, past: Tensor, series: Tensor | None) -> Tensor:
-        """Compress what goes beyond the limits.
+        """Compress what of a forecast, (batch, pred_len, n_targets), goes beyond the limits.
 
-        Parameters
-        ----------
-        forecast : Tensor of shape (batch, pred_len, n_targets)
-            Standardised.
-        past : Tensor of shape (batch, length, n_columns)
-            Standardised windows, the targets first.
-        series : Tensor of shape (batch,), int64, or None
-            The series of each window.
-
-        Returns
-        -------
-        Tensor of shape (batch, pred_len, n_targets)
-            Changed only where it goes beyond.
+        past: (batch, length, n_columns), windows, the targets first; all is standardised.
         """
         seen = past[..., : forecast.shape[-1]].amax(dim=1)
         knee = torch.maximum(self.row(self.top, series), seen) + self.row(self.rise, series)
@@ -163,21 +120,9 @@ class Units(nn.Module):
         return torch.where(beyond, knee + width / (1 + width / over), forecast)
 
     def restore(self, forecast: Tensor, series: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Put forecasts into the units of the targets.
+        """Put forecasts, (batch, pred_len, n_targets), into the targets' units, within bounds.
 
-        Parameters
-        ----------
-        forecast : Tensor of shape (batch, pred_len, n_targets)
-            Standardised.
-        series : Tensor of shape (batch,), int64, or None
-            The series of each window.
-
-        Returns
-        -------
-        forecast : Tensor of shape (batch, pred_len, n_targets), float64
-            In units, within bounds.
-        fed_back : Tensor of shape (batch, pred_len, n_targets), float64
-            What `standardise` makes the given forecasts of.
+        Beside them stands what `standardise` makes the given forecasts of.
         """
         k = forecast.shape[-1]
         mean = self.row(self.mean[:, :k], series)[:, None]
@@ -198,31 +143,18 @@ class ServedForecast(nn.Module):
     For export: it takes what a row says, and no caller can get its units wrong. Numbers equal those
     of `predict` for a frame that holds the window and nothing before it.
 
-    Parameters
-    ----------
-    module : Informer or Corrected
-        In evaluation mode, with one output of each step and target.
-    units : Units
-        Of the fit.
-    trust : Tensor of shape (n_series, n_targets), or None
-        How far each series trusts the network; None takes the module's share.
-    static : Tensor of shape (n_series, n_static)
-        Standardised values of the last columns; NaN where rows say them.
-    n_targets, n_past, n_known : int
-        Numbers of columns: targets, past-only, known ahead.
-    seq_len, pred_len : int
-        Steps of a window, and those that are forecast.
-    calendar : tuple of str
-        Names of the calendar fields.
-    embeds_series : bool
-        Whether the series is one more category of a step.
-    mean_step : float or None
-        Mean length of a step, where positions are continuous in time.
-    may_miss : bool
-        Whether covariates may be NaN to the network; else they are held at their last value.
+    module: in evaluation mode, with one output of each step and target.
+    units: of the fit.
+    trust: (n_series, n_targets), how much the network's correction counts for each series; 1 where
+    there are no ridges.
+    static: (n_series, n_static), standardised values of the last columns; NaN where rows say them.
+    n_targets, n_past, n_known: numbers of columns: targets, past-only, known ahead.
+    seq_len, pred_len: steps of a window, and those that are forecast.
+    calendar: names of the calendar fields.
+    embeds_series: whether the series is one more category of a step.
+    mean_step: mean length of a step, where positions are continuous in time.
+    may_miss: whether covariates may be NaN to the network; else they are held at their last value.
 
-    Notes
-    -----
     Missing values, NaN, count as in `predict`: before the first known value of a column stands
     its training mean, covariates are held at their last value, and rows before the first known
     target that say nothing else are rows before the series began. A target that is missing
@@ -230,9 +162,6 @@ class ServedForecast(nn.Module):
     all forecasts of such a window are NaN.
 
     **Shape**: see `forward`.
-
-    Examples
-    --------
     >>> import torch
     >>> from torch import nn
     >>> from skinformer.model.served import ServedForecast, Units
@@ -242,7 +171,7 @@ class ServedForecast(nn.Module):
     >>> one = torch.ones(1, 1, dtype=torch.float64)
     >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
     >>> served = ServedForecast(
-    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=None,
+    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=one,
     ...     static=torch.zeros(1, 0), n_targets=1, n_past=0, n_known=0, seq_len=2, pred_len=1,
     ...     calendar=(), embeds_series=False, mean_step=None, may_miss=False,
     ... )
@@ -251,14 +180,14 @@ class ServedForecast(nn.Module):
     """
 
     static: Tensor
-    trust: Tensor | None
+    trust: Tensor
 
     def __init__(
         self,
         *,
         module: Informer | Corrected,
         units: Units,
-        trust: Tensor | None,
+        trust: Tensor,
         static: Tensor,
         n_targets: int,
         n_past: int,
@@ -290,27 +219,20 @@ class ServedForecast(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Forecast a batch of windows.
 
-        Parameters
-        ----------
-        past : Tensor of shape (batch, seq_len, n_columns), float64
-            Targets, past-only columns and columns known ahead, in units; NaN is missing.
-        future : Tensor of shape (batch, pred_len, n_known), float64, default=None
-            Columns known ahead in the steps to forecast, if there are any.
-        series : Tensor of shape (batch,), int64, default=None
-            The number of each window's series, of a panel; any other number is a new one.
-        time : Tensor of shape (batch, seq_len + pred_len), int64, default=None
-            What the wall shows at each step, in microseconds since 1970, with a calendar.
-        instant : Tensor of shape (batch, seq_len + pred_len), int64, default=None
-            Time of each step in microseconds (steps, where they have no dates), from any start,
-            with ``position="continuous"``.
+        past: (batch, seq_len, n_columns), targets, past-only columns and columns known ahead, in
+        units; NaN is missing.
+        future: (batch, pred_len, n_known), columns known ahead in the steps to forecast, if there
+        are any.
+        series: (batch,), the number of each window's series, of a panel; any other number is a new
+        one.
+        time: (batch, seq_len + pred_len), what the wall shows at each step, in microseconds since
+        1970, with a calendar.
+        instant: (batch, seq_len + pred_len), time of each step in microseconds (steps, where they
+        have no dates), from any start, with ``position="continuous"``.
 
-        Returns
-        -------
-        forecast : Tensor of shape (batch, pred_len, n_targets), float64
-            In the targets' units.
-        fed_back : Tensor of shape (batch, pred_len, n_targets), float64
-            What stands in a later `past` for a truth that is missing; another number only where
-            logarithms or bounds are between.
+        Forecasts, (batch, pred_len, n_targets), float64, are in the targets' units. Beside them is
+        what stands in a later `past` for a truth that is missing: another number only where
+        logarithms or bounds are between.
         """
         k = self.n_targets
         values, absent = self.units.standardise(past, series, first=0), past.isnan()
@@ -327,27 +249,26 @@ class ServedForecast(nn.Module):
             ahead.append(known[:, self.seq_len :])
         inputs: list[Tensor | None] = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
         inputs += [*self._categories(series, time), *self._times(instant)]
-        if self.trust is not None:
-            inputs.append(self.units.row(self.trust, series).expand(past.shape[0], -1))
         forecast, fed_back = self.units.restore(self._limited(inputs, series), series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
 
     def _limited(self, inputs: list[Tensor | None], series: Tensor | None) -> Tensor:
         """Forecast; ridges and network are limited before they are mixed."""
-        joint: Tensor = self.module(*inputs)
+        if not isinstance(self.module, Corrected):
+            return self._limit(self.module(*inputs), inputs, series)
+        alone = self.module.path(*inputs[:4])
+        whole = self.module(*inputs, found=alone)
+        low, high = (self._limit(each, inputs, series) for each in (alone, whole))
+        return low + self.units.row(self.trust, series)[:, None] * (high - low)
+
+    def _limit(
+        self, forecast: Tensor, inputs: list[Tensor | None], series: Tensor | None
+    ) -> Tensor:
         past = inputs[0]
         if not self.units.is_limited or past is None:
-            return joint
-        if not isinstance(self.module, Corrected):
-            return self.units.limit(joint, past, series)
-        share = self.module.trust.expand(1, 1, joint.shape[-1])
-        if self.trust is not None:
-            share = self.units.row(self.trust, series)[:, None]
-        alone = self.module.path(*inputs[:4])
-        whole = alone + (joint - alone) / torch.where(share > 0, share, 1.0)
-        low, high = (self.units.limit(each, past, series) for each in (alone, whole))
-        return torch.where((low != alone) | (high != whole), low + share * (high - low), joint)
+            return forecast
+        return self.units.limit(forecast, past, series)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""

@@ -28,17 +28,10 @@ class WindowNorm(nn.Module):
     deviation 1, and its forecast is put back with the same numbers. It has no parameters, and
     it is not the standardisation of the training data, which happens before.
 
-    Parameters
-    ----------
-    n_targets : int
-        Number of target columns, the first of the input.
-    n_past : int
-        Number of past-only columns, right after the targets.
-    may_miss : bool
-        Whether values may be NaN; looking for them takes longer than all the rest.
+    n_targets: number of target columns, the first of the input.
+    n_past: number of past-only columns, right after the targets.
+    may_miss: whether values may be NaN; looking for them takes longer than all the rest.
 
-    Notes
-    -----
     ``z = (x - μ) / max(σ, 1e-5)``; μ and σ over the rows of the window, in float32. Columns
     known ahead, which come last, are left as they are: their future values must stay on the
     scale of their past. A masked future value, 0, stays 0 and thus means "the window's mean".
@@ -46,13 +39,8 @@ class WindowNorm(nn.Module):
 
     **Shape**: input ``(batch, seq_len, n_inputs)``, output the same and `WindowStatistics`.
 
-    References
-    ----------
     Time-series chapter (T), sections 7.5 and 7.6, on non-stationary series; there is no such
     step in N.
-
-    Examples
-    --------
     >>> norm = WindowNorm(n_targets=1, n_past=0, may_miss=False)
     >>> z, statistics = norm(torch.tensor([[[10.0], [12.0], [14.0]]]))
     >>> z.flatten()

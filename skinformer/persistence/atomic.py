@@ -14,9 +14,8 @@ from typing import BinaryIO
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file so that `path` holds the old content or the new one, never a part.
 
-    A temporary file in the same folder is flushed to the disk and renamed; a process that is killed
-    in between leaves the old file, and a hidden ``.tmp`` file.
-
+    The folder must exist. A temporary file in it is flushed to the disk and renamed; a process that
+    is killed in between leaves the old file, and a hidden ``.tmp`` file.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "note")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +15,16 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
+__all__ = ["Codec", "Kind", "record_fields", "record_kinds"]
+
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Kind(NamedTuple):
-    """How values of one type are written, and under which name.
+    """How values of one type are written.
 
+    name: the type's name in files.
+    type: the type.
     apart: from a value to what it is made of: values of plain and of other listed types.
     together: from these to the value; raises for what no value is made of.
     derived: whether values of subclasses are written alike.
@@ -38,29 +42,31 @@ def record_kinds(*types: type) -> list[Kind]:
     return [_record_kind(kind) for kind in types]
 
 
-def _record_kind(kind: Any) -> Kind:
+def record_fields(kind: Any) -> list[str] | None:
+    """Name the fields of a dataclass or a named tuple; None of anything else."""
     if is_dataclass(kind):
-        names = [part.name for part in fields(kind)]
-        later = {part.name for part in fields(kind) if part.default is not MISSING}
-    else:
-        names, later = list(kind._fields), set(kind._field_defaults)
+        return [part.name for part in fields(kind)]
+    return list(kind._fields) if hasattr(kind, "_fields") else None
+
+
+def _record_kind(kind: Any) -> Kind:
+    names = record_fields(kind) or []
+
+    def apart(value: Any) -> dict[str, Any]:
+        return {name: getattr(value, name) for name in names}
 
     def together(given: Any) -> Any:
-        # Files of before lack what has come since, which has a default.
-        if type(given) is not dict or list(given) != [
-            name for name in names if name in given or name not in later
-        ]:
+        if type(given) is not dict or list(given) != names:
             raise ModelFileError(f"a {kind.__name__} has other fields")
         return kind(**given)
 
-    return Kind(
-        kind.__name__, kind, lambda value: {name: getattr(value, name) for name in names}, together
-    )
+    return Kind(kind.__name__, kind, apart, together)
 
 
 class Codec:
-    """Write values of Python's plain types, arrays and listed kinds as plain trees, and read them.
+    """Write values as plain trees, and read them.
 
+    kinds: all types that are written, beside Python's plain ones and NumPy's arrays.
     >>> codec = Codec(record_kinds(Kind))
     >>> tree, arrays = codec.encode({"a": (1.5, np.arange(2))})
     >>> tree
@@ -74,9 +80,9 @@ class Codec:
         self._by_name = {kind.name: kind for kind in self._by_type.values()}
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
-        """Write a value for a file: a tree, and the arrays to which it refers by number.
+        """Write a value for a file, as a tree that refers to arrays by number.
 
-        It is a `NotPlainError` if a type in it is not listed.
+        It is a NotPlainError if a type in it is not listed.
         """
         arrays: list[AnyArray] = []
         return self._encode(value, arrays, ""), arrays
@@ -86,7 +92,10 @@ class Codec:
         return self._encode(value, None, "")
 
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
-        """Read what `encode` wrote, or, for arrays=None, `flatten`; of other trees any error."""
+        """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
+
+        It is an exception of any type if the tree was not written by `encode`.
+        """
         if type(tree) is list:
             return [self.decode(each, arrays) for each in tree]
         if type(tree) is not dict:

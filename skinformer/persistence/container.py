@@ -45,15 +45,21 @@ _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
 
 class Content(NamedTuple):
-    """What a file holds: a plain tree, and the arrays that it refers to."""
+    """What a file holds.
+
+    tree: lists, dicts with keys of text, text, finite numbers, True, False and None.
+    arrays: numbers, which the tree refers to.
+    """
 
     tree: Any
     arrays: list[AnyArray]
 
 
 def write_content(path: str | os.PathLike[str], content: Content) -> None:
-    """Write a file whole, or leave what was there; raise if its tree is too long to be read again.
+    """Write a file whole, or leave what was there.
 
+    The folder must exist. It is an OSError if the file cannot be written, and a ValueError if the
+    tree is too long to be read again.
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "numbers")
@@ -100,7 +106,11 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def read_content(path: str | os.PathLike[str]) -> Content:
-    """Read a file that `write_content` wrote; raise `ModelFileError` for anything else."""
+    """Read a file that `write_content` wrote.
+
+    It is a ModelFileError if the file is anything else: then nothing of it was used; and an
+    OSError if it cannot be read.
+    """
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(_LENGTH_SIZE + _AFTER)

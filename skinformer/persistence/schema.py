@@ -11,15 +11,13 @@ import math
 import re
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import MISSING, is_dataclass
-from dataclasses import fields as fields_of
 from functools import cache
 from types import SimpleNamespace, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from skinformer.persistence.codec import Kind
+from skinformer.persistence.codec import Kind, record_fields
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -55,7 +53,12 @@ class Schema:
         self._limits, self._rules = limits, rules
 
     def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
-        """Raise unless a tree is what `hint` says of the whole, and refers to each array once."""
+        """Raise unless a tree is what it should be, and refers to each array once.
+
+        tree: from `Codec.encode`.
+        arrays: what it refers to.
+        hint: what the whole is to be.
+        """
         left = dict(enumerate(arrays))
         self._walk(hint, tree, "", left, ChainMap())
         if left:
@@ -171,16 +174,12 @@ class Schema:
 
 
 def _hints(kind: type) -> Any:
-    """Read the annotations of a record's fields; those with a default may be missing."""
-    if is_dataclass(kind):
-        later = {part.name: part.default is not MISSING for part in fields_of(kind)}
-    elif hasattr(kind, "_field_defaults"):
-        defaults: dict[str, Any] = kind._field_defaults
-        later = {name: name in defaults for name in kind.__annotations__}
-    else:
+    """Read the annotations of a record's fields."""
+    names = record_fields(kind)
+    if names is None:
         return Any
     found = get_type_hints(kind)
-    return {f"{name}{'?' * may}": found[name] for name, may in later.items()}
+    return {name: found[name] for name in names}
 
 
 def _name(node: Any) -> str:

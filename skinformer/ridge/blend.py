@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
+from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 __all__ = ["Stretch", "choose_strengths", "choose_weights", "mixed_errors"]
@@ -22,24 +23,15 @@ _LEAST_RATE, _GREATEST_RATE = 1e-12, 1e6
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 
 
-class Stretch(NamedTuple):
-    """Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form.
-
-    Forecasts are numbered candidate by candidate, strength by strength. Weights that sum to 1 make
-    the form of their errors the error of the mixture.
-    """
-
-    products: Float64Array
-    """Mean products of errors with errors, shape (n_forecasts, n_forecasts)."""
-
-    def errors(self) -> Float64Array:
-        """Give the mean squared error of each forecast alone."""
-        return np.diag(self.products) + _FLOOR
+#: Squared errors of all mixtures of forecasts on one stretch of time, as a quadratic form: the mean
+#: products of errors with errors, (n_forecasts, n_forecasts). Forecasts are numbered candidate by
+#: candidate, strength by strength. Weights that sum to 1 make it the error of the mixture.
+Stretch: TypeAlias = Float64Array
 
 
 def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
     """Choose each candidate's strength, by number: the least mean error over the stretches."""
-    errors = np.mean([stretch.errors() for stretch in stretches], axis=0)
+    errors = np.mean([np.diag(stretch) + _FLOOR for stretch in stretches], axis=0)
     best: Ints = errors.reshape(-1, n_strengths).argmin(axis=1)
     return best
 
@@ -63,7 +55,7 @@ def choose_weights(
     mixture's mean relative error over the stretches plus a price times their relative entropy to
     the first, by multiplicative steps. The price is ``2 · noise²``, 0.1 at most.
 
-    >>> better = Stretch(np.diag([1.0, 1.5]))  # by luck, where stretches are short
+    >>> better = np.diag([1.0, 1.5])  # by luck, where stretches are short
     >>> for noise in (1.0, 0.01):
     ...     w = choose_weights([better], np.zeros(2, dtype=int), 1, doubts=np.zeros(2), noise=noise)
     ...     print(w.round(2))
@@ -71,13 +63,12 @@ def choose_weights(
     [0.6 0.4]
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
-    errors = np.array([stretch.errors()[forecasts] for stretch in stretches])
+    errors = np.array([np.diag(stretch)[forecasts] + _FLOOR for stretch in stretches])
     worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + doubts
-    first = np.exp(-(worst - worst.min()) / _TEMPERATURE)
-    first = np.maximum(first / first.sum(), np.finfo(float).tiny)
+    first = np.maximum(softmax(-worst / _TEMPERATURE), np.finfo(float).tiny)
     errors = np.zeros((len(chosen), len(chosen)))
     for stretch in stretches:
-        between = stretch.products[np.ix_(forecasts, forecasts)]
+        between = stretch[np.ix_(forecasts, forecasts)]
         errors += between / (first @ between @ first + _FLOOR) / len(stretches)
     return _descend(errors, first, min(_PRICE * noise**2, _MOST_PRICE))
 
@@ -113,10 +104,10 @@ def mixed_errors(
 ) -> Float64Array:
     """Give the mean squared error of a mixture of candidates on each stretch.
 
-    >>> stretch = Stretch(np.diag([3.0, 0.0]))
+    >>> stretch = np.diag([3.0, 0.0])
     >>> mixed_errors([stretch], np.array([0.0, 1.0]), np.array([0, 0]), 1).round(3)
     array([0.])
     """
     place = np.arange(len(weights)) * n_strengths + chosen
-    errors = [weights @ s.products[np.ix_(place, place)] @ weights for s in stretches]
+    errors = [weights @ s[np.ix_(place, place)] @ weights for s in stretches]
     return np.array(errors) + _FLOOR

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -181,7 +180,10 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     width, k = design.width, problem.n_targets
     sums = _Sums(np.zeros((width, width)), np.zeros((width, k)), np.zeros(()), np.zeros(k))
-    for rows, regressors in _regressors(problem, blocks, design):
+    assert problem.cycle is not None
+    for rows in blocks:
+        cell = problem.cycle.of_row[rows].astype(np.int64)
+        regressors = design.rows(cell, _known(problem, rows, design.n_known))
         truth = np.nan_to_num(problem.values[rows, :k].astype(np.float64))
         there = np.ones_like(truth)
         if problem.missing is not None:
@@ -198,17 +200,6 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
         sums.n_rows[...] += share.sum()
         sums.n_truths[...] += n_truths
     return sums
-
-
-def _regressors(
-    problem: Problem, blocks: list[IntArray], design: _Design
-) -> Iterator[tuple[IntArray, Float64Array]]:
-    """Lay out what each row is explained by."""
-    if problem.cycle is None:
-        raise AssertionError
-    for rows in blocks:
-        cell = problem.cycle.of_row[rows].astype(np.int64)
-        yield rows, design.rows(cell, _known(problem, rows, design.n_known))
 
 
 def _known(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:

@@ -18,6 +18,7 @@ from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
 from skinformer.ridge.year import year_effect
+from skinformer.selection import sure_gain
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import spread_places
@@ -126,7 +127,7 @@ def _find_effect(
             continue
         nothing = errors if nothing is None else nothing
         gains = nothing - errors
-        gain = _sure_gain(gains) - doubt if doubt else float(gains.mean())
+        gain = sure_gain(gains) - doubt if doubt else float(gains.mean())
         if gain >= most:
             best, most = i, gain
     kind = _EFFECTS[best][0]
@@ -142,7 +143,7 @@ def _find_effect(
     some = spread_places(len(origins), _YEAR_JUDGES)
     judged = origins[some], steps[some], tail
     before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
-    if before is None or after is None or _sure_gain(before - after) < _EFFECT_GAIN:
+    if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
         return find
 
     def find_with_year(problem: Problem, origins: IntArray) -> Problem:
@@ -150,11 +151,6 @@ def _find_effect(
         return _with_year(found, origins) or found
 
     return find_with_year
-
-
-def _sure_gain(gains: Float64Array) -> float:
-    """Give the mean gain less its standard error: random walks, too, look like a part of a wave."""
-    return float(gains.mean() - gains.std(ddof=len(gains) > 1) / math.sqrt(len(gains)))
 
 
 def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
@@ -361,7 +357,7 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             flat = errors.reshape(n_forecasts, -1)
             products += product(flat, flat.T)
             total += float(part.weight.sum())
-    return Stretch(products / total) if total else None
+    return products / total if total else None
 
 
 def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,8 +11,8 @@ import numpy as np
 
 from skinformer.ridge.candidates import STRENGTHS, Ridge, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.proof import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
+from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
@@ -125,22 +126,28 @@ def _with_weights(maps: PhaseMaps, ridge: Ridge, strength: float, share: float) 
     return maps._replace(weights=weights)
 
 
-def _read(problem: Problem, maps: PhaseMaps, windows: Windows, origins: IntArray) -> Float64Array:
-    """Lay out what the maps of each target read of windows, (n_targets, n_windows, n_features)."""
+def _rests(
+    problem: Problem, maps: PhaseMaps, time: _Times
+) -> Iterator[tuple[slice, Windows, Float64Array, Float64Array]]:
+    """Give places of windows, these, what the maps of each target read of them, and what is left.
+
+    Read is (n_targets, n_windows, n_features), left by the fit what the windows' future is.
+    """
     assert problem.cycle is not None
-    return maps.read(windows.past[..., : _n_columns(problem)], problem.cycle.of_row[origins])
+    begun = 0
+    for windows in gather(problem, time.origins):
+        part = slice(begun, begun + len(windows.last))
+        begun, cell = part.stop, problem.cycle.of_row[time.origins[part]]
+        seen = maps.read(windows.past[..., : _n_columns(problem)], cell)
+        yield part, windows, seen, windows.future - time.fit.blended(windows)
 
 
 def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> ColumnSums:
     """Add up what the maps read, and what the fit leaves."""
-    n, begun = _n_features(problem, maps), 0
+    n = _n_features(problem, maps)
     sums = ColumnSums(problem._replace(seq_len=n), per_column=True)
-    for windows in gather(problem, time.origins):
-        origins = time.origins[begun : begun + len(windows.last)]
-        seen = _read(problem, maps, windows, origins).transpose(1, 2, 0)
-        rest = windows.future - time.fit.blended(windows)
-        sums.add(windows._replace(past=seen, future=rest))
-        begun += len(origins)
+    for _, windows, seen, rest in _rests(problem, maps, time):
+        sums.add(windows._replace(past=seen.transpose(1, 2, 0), future=rest))
     return sums
 
 
@@ -189,16 +196,12 @@ def _losses(
     """Give squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
     share = np.array(SHARES)
     out = np.zeros((int(stretches.max()) + 1, len(STRENGTHS), len(share)))
-    ridge, begun = ridge.rounded(), 0
-    for windows in gather(problem, time.origins):
-        part = slice(begun, begun + len(windows.last))
-        seen = _read(problem, maps, windows, time.origins[part])
-        rest = (windows.future - time.fit.blended(windows)).transpose(2, 0, 1)
-        weight = windows.weight.transpose(2, 0, 1)
+    ridge = ridge.rounded()
+    for part, windows, seen, left in _rests(problem, maps, time):
+        rest, weight = left.transpose(2, 0, 1), windows.weight.transpose(2, 0, 1)
         alone = (weight * rest**2).sum(axis=(0, 2))[:, None]
         for i, added in enumerate(ridge.forecasts(seen)):
             both = (weight * rest * added).sum(axis=(0, 2))[:, None]
             itself = (weight * added**2).sum(axis=(0, 2))[:, None]
             np.add.at(out[:, i], stretches[part], alone - 2 * share * both + share**2 * itself)
-        begun = part.stop
     return out.reshape(len(out), -1)

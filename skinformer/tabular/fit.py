@@ -22,6 +22,8 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
+__all__ = ["TabularFit", "first_known", "fit_tabular"]
+
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 _MOST_PAIRS = 60_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
@@ -35,7 +37,7 @@ _FARTHEST = 100.0
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
-class Member(NamedTuple):
+class Anchored(NamedTuple):
     """A fitted regressor, and the level that its forecasts are distances from."""
 
     anchor: int | None
@@ -51,7 +53,7 @@ class TabularFit:
     """
 
     maker: FeatureMaker
-    members: tuple[Member, ...]
+    members: tuple[Anchored, ...]
     name: str
 
     @property
@@ -147,7 +149,7 @@ def fit_tabular(
     ):
         distance = truth - _level(features, anchor)
         fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
-        members.append(Member(anchor, fitted))
+        members.append(Anchored(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
 
 

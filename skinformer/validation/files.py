@@ -17,13 +17,12 @@ def check_saved_history(history: Any) -> None:
         )
 
 
-def check_own_class(model: Any, own: tuple[type, ...]) -> None:
+def check_own_class(model: Any) -> None:
     """Raise for a subclass, which `load` would have to import."""
-    if type(model) not in own:
-        names = " and ".join(kind.__name__ for kind in own)
+    if not type(model).__module__.startswith("skinformer.estimators."):
         raise ValueError(
-            f"save writes {names} alone, no {type(model).__name__}: reading the file would have to "
-            f"import it. {_INSTEAD}"
+            "save writes InformerRegressor and InformerClassifier alone, no "
+            f"{type(model).__name__}: reading the file would have to import it. {_INSTEAD}"
         )
 
 
@@ -69,19 +68,14 @@ def check_exported_head(model: Any, head: Any) -> None:
         )
 
 
-def check_exported_forecasters(simple: Any, tabular: Any) -> None:
-    """Raise if anyone but network and ridges has a share in the forecasts."""
-    if tabular is not None:
+def check_exported_forecasters(names: list[str]) -> None:
+    """Raise if members that a graph does not hold count in the forecasts."""
+    if names:
         raise ValueError(
-            f"what {tabular.name} forecast cannot be exported, and would be missing: it has a "
-            "share in all forecasts (base_blend_), and a graph holds the network and ridges alone. "
-            'Fit with base="linear", or with base=None for the network alone.'
-        )
-    if simple is not None:
-        raise ValueError(
-            "what classical forecasters forecast cannot be exported, and would be missing: it has "
-            "a share in all forecasts (base_blend_), and a graph holds the network and ridges "
-            "alone. Fit longer series or shorter windows (seq_len + pred_len), or with base=None."
+            f"what {' and '.join(names)} forecast cannot be exported, and would be missing: it has "
+            "a share in the forecasts (base_blend_), and a graph holds the network and ridges "
+            'alone. Fit with base="linear", on series much longer than windows (seq_len + '
+            "pred_len), or with base=None for the network alone."
         )
 
 

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer.benchmark import load_series, measure, split_rows
 from skinformer.benchmark.__main__ import main
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import weighing
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
 from skinformer.ridge import phases
@@ -62,8 +62,8 @@ def test_references_are_measured_on_every_window(frame):
 def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     """A table that compares them must not compare two trainings."""
     monkeypatch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
-    monkeypatch.setattr(tabular_path, "mean_share", lambda *_, **__: 8)
-    monkeypatch.setattr("skinformer.ensemble.joining.choose_trust", lambda *_, **__: 0.5)
+    monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.5)
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
@@ -77,7 +77,7 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     assert len(parts) == len(set(parts)) == 6
     assert parts["InformerRegressor"] == measured(trees).item()
     assert parts["network alone"] == measured({**small, "base": None}).item()
-    monkeypatch.setattr("skinformer.ensemble.joining.choose_trust", lambda *_, **__: 0.0)
+    monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.0)
     assert parts["ridges and trees"] == measured(trees).item()
     assert parts["ridges by the hour"] == measured({**small, "base": "linear"}).item()
     monkeypatch.setattr(phases, "_choose", lambda *_: None)

@@ -93,7 +93,7 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path):
     model = InformerRegressor("load", known_future=["price"], **SMALL, **changes)
     model.fit(X.drop(last.index))
     if changes["base"] is not None:
-        model.module_.trust.fill_(0.7)
+        model.ensemble_ = model.ensemble_.trusting(0.7)
     path = tmp_path / "load.onnx"
     model.export_onnx(path)
     session = open_session(path)

@@ -189,7 +189,6 @@ def test_odd_sizes_work(seq_len, pred_len, period):
 def test_batches_do_not_matter(monkeypatch):
     monkeypatch.setattr("skinformer.classical.fit._BATCH", 9)
     monkeypatch.setattr("skinformer.classical.judging._BATCH", 7)
-    monkeypatch.setattr("skinformer.classical.own._BATCH", 50)
     np.testing.assert_allclose(forecasts(PANEL), FORECASTS, rtol=1e-5)
 
 

@@ -1,8 +1,7 @@
-"""Shared ridges and those of a series' own."""
+"""Ridges that the series of a panel share."""
 
 import numpy as np
 
-from skinformer.classical.own import fit_own_ridges
 from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names
 from skinformer.classical.windows import pasts, unit_of
 
@@ -64,37 +63,6 @@ def test_look_backs_are_seasons_and_fit():
     assert look_backs(96, 12) == (12, 24, 48, 96)
     assert look_backs(3, 1) == ()
     assert len(ridge_names(3, 1)) == 0
-
-
-def test_a_series_of_another_kind_is_forecast_better_by_its_own_ridge():
-    # The panel's series alternate slowly; one alternates every row.
-    rng = np.random.default_rng(0)
-    rows = np.arange(150)
-    usual = [np.sin(rows / 5 + rng.random() * 6) + 0.1 * rng.normal(size=150) for _ in range(12)]
-    other = np.where(rows % 3 == 0, 2.0, -1.0) + 0.1 * rng.normal(size=150)
-    values = np.concatenate([*usual, other])
-    begin = np.arange(13) * 150
-    end = begin + 147
-    shared, past, length = learnt(values, begin, end)
-    own = fit_own_ridges(values, begin, end, shared)
-    fallback = np.zeros((13, 3))
-    names = ridge_names(16, 4)
-    common = shared.forecast(past, length, fallback)
-    common = common[:, names.index(f"ridge {own.rows} from season 0.03")]
-    special = own.forecast(shared, past, length, np.arange(13), fallback)[:, 0]
-    truth = values[end[:, None] + np.arange(3)]
-    errors = [np.abs(forecast - truth).mean(axis=1) for forecast in (common, special)]
-    assert errors[1][-1] < 0.7 * errors[0][-1]
-    assert errors[1][:-1].mean() < 1.1 * errors[0][:-1].mean()
-
-
-def test_an_unknown_series_has_the_fallback():
-    values, begin, end = panel([1.0, 2.0])
-    shared, past, length = learnt(values, begin, end)
-    own = fit_own_ridges(values, begin, end, shared)
-    got = own.forecast(shared, past, length, np.array([-1, 1]), np.full((2, 3), 7.0))
-    assert (got[0] == 7).all()
-    assert (got[1] != 7).any()
 
 
 def test_the_unit_is_not_blown_up_by_a_trend():

@@ -3,7 +3,6 @@
 import copy
 import re
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -123,7 +122,7 @@ def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
     """Trees prove themselves at some steps ahead and not at others."""
     display = SharesDisplay.from_estimator(with_trees)
     assert list(display.shares.index) == [1, 2, 3, 4, 5, 6]
-    trees = with_trees.judged_.shares.tabular[0, :, 0]
+    trees = with_trees.ensemble_.weights_of("DecisionTreeRegressor")[0, :, 0]
     assert trees.max() > 0.1
     np.testing.assert_allclose(display.shares["DecisionTreeRegressor"], trees)
     mean = display.shares["DecisionTreeRegressor"].mean()
@@ -138,13 +137,10 @@ def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
 def test_trust_is_the_network_s_share_of_the_ridges(fitted, with_trees):
     """As `series_blend_` has it, also for fits that have none; the rest is ridges alone."""
     linear, both = copy.copy(fitted), copy.copy(with_trees)
-    linear.trust_ = 0.25
-    judged = with_trees.judged_
-    trusted = replace(judged.shares, trust=np.full_like(judged.shares.trust, 0.25))
-    both.judged_ = replace(judged, shares=trusted)
     for model in (linear, both):
+        model.ensemble_ = model.ensemble_.trusting(0.25)
         shares = SharesDisplay.from_estimator(model).shares
-        np.testing.assert_allclose(shares["ridges"], 3 * shares["ridges and network"])
+        np.testing.assert_allclose(shares["ridges"], 3 * shares["network"])
         np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 

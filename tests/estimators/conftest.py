@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble import classical as simple_path
+from skinformer.ensemble import classical
 from skinformer.estimators import saving
 from skinformer.estimators.plain import FILES
 
@@ -227,4 +227,4 @@ def panel():
 @pytest.fixture
 def long_tables(monkeypatch):
     """Keep classical forecasters out: a hundred rows stand for a long table."""
-    monkeypatch.setattr(simple_path, "_LONG", (0, 0))
+    monkeypatch.setattr(classical, "_LONG", (0, 0))

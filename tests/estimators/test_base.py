@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import tabular
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
@@ -50,7 +50,7 @@ def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     """And see a cycle that is longer than the window."""
     linear = InformerRegressor("load", base="linear", calendar=None, **P).fit(df[:1560])
     assert "trees" not in linear.base_blend_
-    assert linear.judged_.shares is None
+    assert list(linear.ensemble_.members) == ["ridges", "network"]
     assert fitted.base_blend_["trees"] > 0.2  # the ridges know the week, too
     assert error(fitted, df) < 0.7 * error(linear, df)
 
@@ -58,10 +58,11 @@ def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
 def test_the_share_of_trees_is_told(fitted):
     """Whoever forecasts is named, and all together are the whole."""
     blend = fitted.series_blend_
-    assert list(blend) == ["trees", "ridges", "ridges and network"]
+    assert list(blend)[:2] == ["trees", "ridges"]
     assert blend.sum(axis=1).to_numpy() == pytest.approx(1)
     assert sum(fitted.base_blend_.values()) == pytest.approx(1, abs=1e-3)
-    assert fitted.trust_ == pytest.approx(blend["ridges and network"].mean())
+    others = blend[["trees", "ridges"]].sum(axis=1).mean()
+    assert fitted.trust_ == pytest.approx(1 - others)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +72,16 @@ def test_the_share_of_trees_is_told(fitted):
 )
 def test_trees_take_no_part(df, n, parameters):
     """Few rows tell them nothing; they forecast means and medians, no quantiles."""
-    with mock.patch.object(tabular_path, "fit_tabular") as fit:
+    with mock.patch.object(tabular, "fit_tabular") as fit:
         model = InformerRegressor("load", **P, **parameters).fit(df[:n])
     assert not fit.called
-    assert model.judged_.tabular is None
+    assert "trees" not in model.ensemble_.members
 
 
 def test_without_rows_to_judge_by_there_are_no_trees(df):
     """What nobody could prove is not believed."""
     model = InformerRegressor("load", early_stopping=False, **P).fit(df[:1560])
-    assert (model.judged_.tabular, model.trust_) == (None, 1.0)
+    assert ("trees" in model.ensemble_.members, model.trust_) == (False, 1.0)
 
 
 def test_any_regressor_is_fitted_as_a_clone_and_named(df):
@@ -89,7 +90,7 @@ def test_any_regressor_is_fitted_as_a_clone_and_named(df):
     model = InformerRegressor("load", base=base, **P).fit(df[:900])
     assert not hasattr(base[-1], "coef_")
     assert model.base_blend_["Ridge"] > 0.3
-    assert model.judged_.tabular.members[0].regressor.regressor[-1].alpha == 5.0
+    assert model.ensemble_.members["Ridge"].fit.members[0].regressor.regressor[-1].alpha == 5.0
 
 
 def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
@@ -99,7 +100,10 @@ def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
     one, two = (InformerRegressor("load", **parameters).fit(df[:900]) for _ in range(2))
     np.testing.assert_array_equal(one.predict(df[:900]), two.predict(df[:900]))
     other = InformerRegressor("load", **parameters | {"random_state": 1}).fit(df[:900])
-    forests = [m.judged_.tabular.members[0].regressor.regressor for m in (one, other)]
+    forests = [
+        m.ensemble_.members["RandomForestRegressor"].fit.members[0].regressor.regressor
+        for m in (one, other)
+    ]
     assert forests[0].estimators_[0].random_state != forests[1].estimators_[0].random_state
 
 
@@ -133,14 +137,14 @@ def test_what_is_no_regressor_is_refused(df, base, message):
 def spied_fits(df, **parameters):
     """Give the row from which on each fit saw no truth, and the columns that it was told of."""
     fits = []
-    fit = tabular_path.fit_tabular
+    fit = tabular.fit_tabular
 
     def spy(timeline, columns, **options):
         stop = options["stop"]
         fits.append((None if stop is None else int(stop[0]), options["plain"]))
         return fit(timeline, columns, **options)
 
-    with mock.patch.object(tabular_path, "fit_tabular", spy):
+    with mock.patch.object(tabular, "fit_tabular", spy):
         InformerRegressor("load", base=Ridge(), **P, **parameters).fit(df)
     return fits
 
@@ -153,16 +157,17 @@ def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     assert spied_fits(panel) == [(360, None), (None, ())]  # series by series
 
 
-def trees_of(fit):
-    return [len(member.regressor.regressor._predictors) for member in fit.members]
+def trees_of(members):
+    fitted = members["trees"].fit.members
+    return [len(member.regressor.regressor._predictors) for member in fitted]
 
 
 def test_fewer_trees_judge_than_forecast(fitted, df):
     """Unless who is judged is who forecasts."""
-    assert trees_of(fitted.judged_.earlier) == [70, 70]
-    assert trees_of(fitted.judged_.tabular) == [100, 100]
+    assert trees_of(fitted.ensemble_.held_out) == [70, 70]
+    assert trees_of(fitted.ensemble_.members) == [100, 100]
     stopped = InformerRegressor("load", early_stopping=True, **P).fit(df[:1560])
-    assert trees_of(stopped.judged_.tabular) == [100, 100]
+    assert trees_of(stopped.ensemble_.members) == [100, 100]
 
 
 def test_truths_that_were_missing_are_not_learnt(df):
@@ -170,9 +175,9 @@ def test_truths_that_were_missing_are_not_learnt(df):
     holes = df[:1000].copy()
     holes.iloc[300:330] = np.nan
     seen = []
-    fit = tabular_path.fit_tabular
+    fit = tabular.fit_tabular
     with mock.patch.object(
-        tabular_path, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
+        tabular, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
     ):
         InformerRegressor("load", base=Ridge(), **P).fit(holes)
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
@@ -187,7 +192,7 @@ def test_each_step_ahead_has_its_own_share():
         noise[t] = 0.9 * noise[t - 1] + rng.normal()
     frame = weekly(n) + noise[:, None]
     model = InformerRegressor("load", **P | {"pred_len": 48}).fit(frame)
-    share = model.judged_.shares.tabular[0, :, 0]
+    share = model.ensemble_.weights_of("trees")[0, :, 0]
     assert share[0] < share[-1] - 0.2
     assert share.shape == (48,)
     assert np.abs(np.diff(share[6:])).max() < 0.15  # neighbours far ahead are alike
@@ -201,7 +206,7 @@ def test_a_regressor_that_errs_has_no_share(df):
             return 100 - super().predict(X)
 
     model = InformerRegressor("load", base=Wrong(), **P).fit(df[:1560])
-    assert model.judged_.tabular is None
+    assert "Wrong" not in model.ensemble_.members
     assert model.base_blend_.get("Wrong", 0) == 0
 
 
@@ -226,7 +231,7 @@ def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
 
 def test_forecasts_look_back_further_than_the_window(fitted, df):
     """Four weeks of hours, which the history holds; X brings no more than a day."""
-    assert fitted.judged_.look_back == 4 * 168 + 1
+    assert fitted.ensemble_.look_back == 4 * 168 + 1
     later = df[1560:1590]
     together = fitted.predict(df)[1560:1590]
     np.testing.assert_allclose(fitted.predict(later), together, rtol=1e-6)
@@ -313,7 +318,7 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     frame = long.assign(load=long["load"] + 3 * price, price=price)
     base = HistGradientBoostingRegressor(max_iter=20)
     model = InformerRegressor("load", known_future=["price"], base=base, **P).fit(frame[:990])
-    assert model.judged_.shares.tabular.max() > 0.5
+    assert model.ensemble_.weights_of("HistGradientBoostingRegressor").max() > 0.5
     later = frame[990:].assign(load=np.nan)
     whole = model.predict(later)
     for stop in range(1, len(later)):

@@ -10,7 +10,6 @@ import torch
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.fitting import FitBatches
 from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
-from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
@@ -263,31 +262,6 @@ def zeros(*, n_targets, n_known, n_inputs, n_groups, mixed_len, seq_len, pred_le
     return LinearPath(fit)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_who_has_no_say_is_not_asked(share):
-    """Most fits trust their network with nothing, and it costs twenty times the path."""
-    path = zeros(
-        n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=2, seq_len=SEQ, pred_len=PRED
-    )
-    path.mixed.copy_(torch.linspace(-1, 1, path.mixed.numel()).reshape(path.mixed.shape))
-    module = Corrected(path, Loud()).eval()
-    source, origins = make_source(), np.arange(SEQ, N - PRED)
-    by_window = np.full((len(origins), 1), share)
-    module.trust.fill_(share)
-    for trust in (None, by_window):
-        if share:
-            with pytest.raises(AssertionError, match="was asked"):
-                predict_windows(module, source, origins, trust=trust)
-            continue
-        forecast = predict_windows(module, source, origins, trust=trust)
-        inputs = source.path_inputs(torch.from_numpy(origins))
-        np.testing.assert_allclose(forecast, path(*inputs), rtol=1e-5)
-    of_several = Corrected(path, Loud(), middle=1).eval()
-    of_several.trust.fill_(0.0)
-    with pytest.raises(AssertionError, match="was asked"):  # how far outputs lie apart
-        predict_windows(of_several, source, origins)
-
-
 @pytest.mark.parametrize("n_targets", [1, 2])
 @pytest.mark.parametrize("n_groups", [1, 2])
 @pytest.mark.parametrize("n_past", [0, 1])
@@ -311,11 +285,9 @@ def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_
         **{**vars(SIZES), "n_targets": n_targets, "n_past": n_past, "seq_len": seq_len}
     )
     source = window_source(values, None, None, RowClock(), sizes=sizes, device="cpu")
-    module = Corrected(path, Loud()).eval()
-    module.trust.fill_(0.0)
     origins = rng.integers(seq_len, len(values) - PRED, size=n)
     chunk = np.resize(origins[-(n % 32 or 32) :], PREDICTION_CHUNK)
-    forecast = predict_windows(module, source, origins)[-(n % 32 or 32) :]
+    forecast = predict_windows(path, source, origins)[-(n % 32 or 32) :]
     whole = path(*source.path_inputs(torch.from_numpy(chunk))).numpy()
     np.testing.assert_array_equal(forecast, whole[: len(forecast)])
 
@@ -360,9 +332,7 @@ def test_the_short_way_takes_the_calendar_off_as_the_path_does(n_targets, n_past
     values = holed_rows(n_targets + n_past)
     source = calendar_source(values, n_targets, n_series=n_series)
     path = calendar_path(n_targets, n_past)
-    module = Corrected(path, Loud()).eval()
-    module.trust.fill_(0.0)
-    short = WindowPredictor(module, source)
+    short = WindowPredictor(path, source)
     assert short._maps is not None
     rng = np.random.default_rng(n)
     for _ in range(3):
@@ -379,14 +349,12 @@ def test_the_short_way_reads_what_a_recursion_writes():
     """Forecasts are fed back into the rows; what the calendar does there stays as it was."""
     values = holed_rows(1)
     path = calendar_path(1)
-    module = Corrected(path, Loud()).eval()
-    module.trust.fill_(0.0)
     source = calendar_source(values, 1)
-    short = WindowPredictor(module, source)
+    short = WindowPredictor(path, source)
     origins = np.array([100, 101])
     short(origins)
     values[90:100] = 5.0
-    again = WindowPredictor(module, calendar_source(values.copy(), 1))
+    again = WindowPredictor(path, calendar_source(values.copy(), 1))
     np.testing.assert_array_equal(short(origins), again(origins))
 
 
@@ -400,15 +368,3 @@ def test_the_calendar_of_a_row_is_that_of_its_step_and_none_without_one():
     np.testing.assert_array_equal(source.effect_of(path.calendar), expected)
     assert source.effect_of(None) is None
     assert make_source().effect_of(path.calendar) is None
-
-
-def test_one_window_that_trusts_the_network_is_enough():
-    """It shares a chunk with windows that do not."""
-    path = zeros(
-        n_targets=1, n_known=1, n_inputs=3, n_groups=1, mixed_len=0, seq_len=SEQ, pred_len=PRED
-    )
-    trust = np.zeros((PREDICTION_CHUNK + 4, 1))
-    trust[-1] = 0.1
-    origins = np.full(len(trust), SEQ)
-    with pytest.raises(AssertionError, match="was asked"):
-        predict_windows(Corrected(path, Loud()).eval(), make_source(), origins, trust=trust)

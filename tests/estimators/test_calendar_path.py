@@ -12,9 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.ensemble import classical as simple_path
-from skinformer.ensemble import predicting
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import classical, predicting, weighing
 from skinformer.ensemble.predicting import _OwnMaps
 from skinformer.estimators.plain import FILES, SCHEMA
 from skinformer.ridge.linear_path import LinearPath
@@ -63,7 +61,7 @@ def known(df, **changes):
 
 def flat(model):
     """Leave the network out of it."""
-    model.module_.trust.fill_(0.0)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
     return model
 
 
@@ -76,7 +74,7 @@ def df():
 def fits(df):
     """Give a model of the calendar alone, and one that knows the holidays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simple_path, "_LONG", (0, 0))
+        patch.setattr(classical, "_LONG", (0, 0))
         alone, both = fit(df[["load"]][:TRAIN]), known(df[:TRAIN])
     assert effect(alone).known.shape[1] == 0
     assert effect(both).known.shape == (24, 1, 1)
@@ -406,7 +404,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     rows, changes = df[["load"]][:TRAIN], {"max_iter": 2}
     if case == "trees":
         changes["base"] = DecisionTreeRegressor(max_depth=4, random_state=0)
-        monkeypatch.setattr(tabular_path, "mean_share", lambda *_, **__: 8)
+        monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
     if case == "logarithms":
         changes["target_transform"] = "log"
     if case == "quantiles":
@@ -421,18 +419,21 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
 def test_trees_see_what_the_ridges_are_fitted_beside(df):
     """Who is judged knows nothing of the tail, who forecasts has seen its holidays."""
     model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
-    earlier, final = (fit.maker.calendar for fit in (model.judged_.earlier, model.judged_.tabular))
+    earlier, final = (
+        each["DecisionTreeRegressor"].fit.maker.calendar
+        for each in (model.ensemble_.held_out, model.ensemble_.members)
+    )
     np.testing.assert_allclose(final.level, effect(model).level, rtol=1e-6)
     np.testing.assert_allclose(final.known, effect(model).known, rtol=1e-6)
     assert not np.allclose(earlier.level, final.level)
     plain = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0), calendar=None)
-    assert plain.judged_.tabular.maker.calendar is None
+    assert plain.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar is None
 
 
 def test_a_file_holds_what_the_trees_see(df, tmp_path):
     """Their features are made anew from it."""
     model = known(df[:1700], base="auto")
-    assert model.judged_.tabular.maker.calendar is not None
+    assert model.ensemble_.members["trees"].fit.maker.calendar is not None
     model.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model")
     later = df[1700:1706].assign(load=np.nan)
@@ -442,7 +443,7 @@ def test_a_file_holds_what_the_trees_see(df, tmp_path):
 def test_a_forged_calendar_of_trees_is_refused(df):
     """They read it row by row, long after the file was opened."""
     model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
-    effect = model.judged_.tabular.maker.calendar
+    effect = model.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar
     SCHEMA.check(*FILES.encode(effect), CalendarEffect)
     with pytest.raises(ModelFileError, match="its CalendarEffect does not agree"):
         SCHEMA.check(*FILES.encode(effect._replace(places=effect.places + 999)), CalendarEffect)

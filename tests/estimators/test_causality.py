@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 
-from skinformer.ensemble import classes as class_path
-from skinformer.ensemble import joining
+from skinformer.ensemble import classes, members
 from skinformer.evaluation import backtest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
@@ -62,8 +61,8 @@ def case(kind, mode, frame, modes, truths):
     df = frame(index_of(kind))
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2)
     with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, one on features among them
-        patch.setattr(joining, "judge", equally)
-        patch.setattr(class_path, "_trust", lambda *_: 0.5)
+        patch.setattr(members, "weigh_series", equally)
+        patch.setattr(classes, "_surest", lambda *_: 2)  # a half
         base = Ridge() if truths == "numbers" else trees
         estimator = modes.fit(mode, df[:N_TRAIN], base=base)
     return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
@@ -287,7 +286,7 @@ def test_no_quantile_looks_ahead(
     df.loc[generator.random(n + 16) < missing, "load"] = np.nan
     df.iloc[1], df.iloc[n // 2] = 1000.0, 1001.0  # something is known
     model = small(pred_len=pred_len).fit(df[:n])
-    levels = [0.1, 0.5, 0.9] if model.ranges_ is not None else None
+    levels = [0.1, 0.5, 0.9] if model.intervals_ is not None else None
     changed = df.copy()
     changed.iloc[n + since :] = value
     tables = [

@@ -1,6 +1,8 @@
 """InformerClassifier: labels in, labels and probabilities out."""
 
 import pickle
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -25,8 +27,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerClassifier
-from skinformer.ensemble import classes as class_path
+from skinformer.ensemble import classes
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import ClassHead
+from skinformer.ensemble.network import Network
+from skinformer.ensemble.windows import Rows
+from skinformer.timeline.clock import RowClock
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 LEVELS = ["quiet", "normal", "busy"]
@@ -273,15 +280,25 @@ def test_noise_is_forecast_by_its_frequencies():
 def test_the_network_speaks_as_far_as_it_is_trusted(df, monkeypatch):
     """Its logits are mixed in, and divided by the temperature with the others."""
     model = InformerClassifier("level", **P).fit(df)
-    judged, each = model.judged_, np.array([[[[0.7, 0.2, 0.1]]], [[[0.5, 0.4, 0.1]]]])
-    network, head = np.array([[[2.0, 0.0, 0.0]]], dtype=np.float32), ClassHead((3,), 0.0, 0.0)
-    halves = class_path.JudgedClasses(0.5, temperature=2.0, weights=np.array([[0.5, 0.5]]))
+    each = np.array([[[[0.7, 0.2, 0.1]]], [[[0.5, 0.4, 0.1]]]])
+    logits = np.array([[[2.0, 0.0, 0.0]]], dtype=np.float32)
+    fit = SimpleNamespace(forecast=lambda *_: each, look_back=0)
+    base = classes.Classes(fit, np.array([[0.5, 0.5]]))
+    network = Network(lambda *_: torch.from_numpy(logits).repeat(32, 1, 1), None, (slice(0, 3),))
+    halves = Ensemble.of([base, network], {"classes": 0.5, "network": 0.5}, n_series=1, n_targets=3)
+    sizes = ModelSizes(3, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
+    forecast = EnsembleForecaster(
+        replace(halves, temperature=2.0), sizes, np.array([0]), RowClock(), "cpu", model.head_
+    )
+    rows = Rows(
+        np.zeros((3, 3), dtype=np.float32), np.zeros(3, int), np.arange(3), np.zeros(1, int)
+    )
     logs = 2.0 - np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2), -np.log(np.exp(2) + 2)
     expected = (0.5 * np.log([0.6, 0.3, 0.1]) + 0.5 * np.array(logs)) / 2
-    np.testing.assert_allclose(halves.logits(each, network, head)[0, 0], expected, rtol=1e-6)
-    monkeypatch.setattr(class_path, "_trust", lambda *_: 1.0)
+    np.testing.assert_allclose(forecast(rows, np.array([1]))[0, 0], expected, rtol=1e-6)
+    monkeypatch.setattr(classes, "_surest", lambda *_: -1)
     trusting = InformerClassifier("level", **P).fit(df)
-    assert trusting.trust_ == 1.0 != judged.trust
+    assert trusting.trust_ == 1.0 != model.trust_
     assert not np.allclose(trusting.predict_proba(df), model.predict_proba(df), atol=1e-3)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from skinformer import InformerRegressor
-from skinformer.ensemble.out_of_fold import HonestPath
+from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.estimators import base
 from skinformer.ridge.calendar import CalendarEffect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
@@ -34,7 +34,7 @@ def test_errors_are_those_of_the_path_that_has_not_learnt_the_time():
     """By the time of each origin, whatever the order of the windows."""
     apart = [make_fit(seed) for seed in (1, 2, 3)]
     whole = LinearFits(*[make_fit(0)] * 2, tuple(zip((10, 20, 30), apart, strict=True)))
-    honest = HonestPath(whole, lambda rows: rows - 100, "cpu")
+    honest = OutOfFoldPath(whole, lambda rows: rows - 100, "cpu")
     origins = torch.tensor([110, 100, 129, 500, 119, 109, 120])
     rng = torch.Generator().manual_seed(0)
     past, future = (torch.randn(7, *s, generator=rng) for s in ((SEQ, 3), (PRED, 3)))
@@ -56,7 +56,7 @@ def test_each_path_reads_the_calendar_of_its_windows():
     effect = CalendarEffect(**tables, bounds=np.array([[-1.0], [1.0]]), places=places)
     apart = [make_fit(seed, calendar=effect) for seed in (1, 2, 3)]
     whole = LinearFits(*apart[:2], tuple(zip((10, 20, 30), apart, strict=True)))
-    honest = HonestPath(whole, lambda rows: rows, "cpu")
+    honest = OutOfFoldPath(whole, lambda rows: rows, "cpu")
     origins = torch.tensor([21, 3, 29, 12, 4])
     past, future = torch.randn(5, SEQ, 3), torch.randn(5, PRED, 3)
     hours = origins[:, None] + torch.arange(-SEQ, PRED)
@@ -92,7 +92,7 @@ P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "r
 def test_training_is_honest_and_validation_is_as_it_was(shown):
     """The tail was not learnt by anyone: there the network corrects the path itself."""
     model = InformerRegressor(base="linear", early_stopping=True, **P).fit(noise())
-    assert shown["validation"].honest is None
+    assert shown["validation"].out_of_fold is None
     batches = shown["training"]
     batches.generator = None  # the same windows each time
     batch, plain = next(iter(batches)), next(iter(replace_honest(batches)))
@@ -106,7 +106,7 @@ def test_training_is_honest_and_validation_is_as_it_was(shown):
 
 def replace_honest(batches):
     other = object.__new__(type(batches))
-    other.__dict__.update(batches.__dict__, honest=None)
+    other.__dict__.update(batches.__dict__, out_of_fold=None)
     return other
 
 
@@ -116,7 +116,7 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     values[230:250] = np.nan  # no training window behind it is whole
     model = InformerRegressor(base="linear", early_stopping=True, **P).fit(values)
     batches = shown["training"]
-    assert int(batches.honest.borders[-1]) < 0
+    assert int(batches.out_of_fold.borders[-1]) < 0
     batches.max_windows, batches.n_drawn, batches.generator = None, batches.origins.count, None
     with torch.no_grad():
         for batch in batches:
@@ -127,10 +127,10 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
 def test_without_a_path_there_is_nothing_to_correct(shown):
     """A network that forecasts alone learns the truth."""
     InformerRegressor(base=None, **P).fit(noise())
-    assert shown["training"].honest is None
+    assert shown["training"].out_of_fold is None
 
 
 def test_short_series_are_fitted_as_they_are(shown):
     """A third of their windows would be next to nothing."""
     InformerRegressor(base="linear", **P).fit(noise(110))
-    assert shown["training"].honest is None
+    assert shown["training"].out_of_fold is None

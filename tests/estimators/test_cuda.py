@@ -52,7 +52,7 @@ def test_the_same_weights_forecast_alike_on_both_devices():
     model = InformerRegressor(**SMALL).fit(WAVE[:500])
     on_cpu = copy.deepcopy(model)
     on_cpu.device_ = "cpu"
-    on_cpu.module_ = on_cpu.module_.cpu()
+    on_cpu.ensemble_ = on_cpu.ensemble_.on_device("cpu")
     np.testing.assert_allclose(on_cpu.predict(WAVE), model.predict(WAVE), atol=2e-3)
 
 
@@ -71,7 +71,7 @@ def test_recursion_feeds_forecasts_back_on_the_gpu():
     """The canvas is on the host; what is filled in must reach the device."""
     model = InformerRegressor(**SMALL).fit(WAVE)
     on_cpu = copy.deepcopy(model)
-    on_cpu.device_, on_cpu.module_ = "cpu", on_cpu.module_.cpu()
+    on_cpu.device_, on_cpu.ensemble_ = "cpu", on_cpu.ensemble_.on_device("cpu")
     forecasts = [m.forecast(horizon=60).to_numpy() for m in (model, on_cpu)]
     np.testing.assert_allclose(*forecasts, atol=0.05)
 

@@ -44,7 +44,7 @@ def fit(X, y=None, **changes):
     settings = {**SMALL, "target": "load", "known_future": ["price"], **changes}
     model = InformerRegressor(**settings).fit(X, y)
     if settings["base"] == "linear":
-        model.module_.trust.fill_(0.7)
+        model.ensemble_ = model.ensemble_.trusting(0.7)
     return model
 
 
@@ -193,9 +193,9 @@ def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
     fitted = X.loc[["north", "south"]]
     known = fitted.groupby(level=0).head(694)
     model = fit(known, target_transform="auto", **changes)
-    if model.judged_.shares is not None:
+    if "ridges" in model.ensemble_.members:
         trust = np.array([[0.2], [0.9], [0.4]])
-        model.judged_ = replace(model.judged_, shares=replace(model.judged_.shares, trust=trust))
+        model.ensemble_ = model.ensemble_.trusting(trust[:, None])
     last = X.groupby(level=0).tail(6)
     hidden = X.copy()
     hidden.loc[last.index, ["load", "flow"]] = np.nan
@@ -379,9 +379,10 @@ def test_trees_are_refused(base, name):
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (
-        f"what {name} forecast cannot be exported, and would be missing: "
-        "it has a share in all forecasts (base_blend_), and a graph holds the network and ridges "
-        'alone. Fit with base="linear", or with base=None for the network alone.'
+        f"what {name} forecast cannot be exported, and would be missing: it has a share in the "
+        "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
+        'base="linear", on series much longer than windows (seq_len + pred_len), or with base=None '
+        "for the network alone."
     )
 
 
@@ -393,9 +394,10 @@ def test_classical_forecasters_are_refused():
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (
-        "what classical forecasters forecast cannot be exported, and would be missing: it has a "
-        "share in all forecasts (base_blend_), and a graph holds the network and ridges alone. Fit "
-        "longer series or shorter windows (seq_len + pred_len), or with base=None."
+        "what classical forecast cannot be exported, and would be missing: it has a share in the "
+        "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
+        'base="linear", on series much longer than windows (seq_len + pred_len), or with base=None '
+        "for the network alone."
     )
 
 

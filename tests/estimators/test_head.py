@@ -22,6 +22,7 @@ class FanHead:
 
     outputs = (3,)
     middle = 1
+    groups = ()
     level = None
     in_units = True
     on_path = False

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skinformer.estimators import holes as module
-from skinformer.estimators.holes import filled_rows, find_holes
+from skinformer.rolling import holes as module
+from skinformer.rolling.holes import filled_rows, find_holes
 
 
 def find(rows, n=40, *, seq_len=5, pred_len=3, longest=None):

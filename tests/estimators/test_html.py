@@ -80,9 +80,9 @@ def test_looking_changes_nothing(fitted):
 
 def test_ranges_are_shown_once_they_are_found(fitted):
     """To find them takes seconds, which a look should not."""
-    assert "ranges_" not in fitted._repr_html_()
+    assert "intervals_" not in fitted._repr_html_()
     fitted.forecast(coverage=0.9)
-    assert "ranges_" in fitted._repr_html_()
+    assert "intervals_" in fitted._repr_html_()
 
 
 def test_it_is_drawn_once_and_anew_after_update(fitted, hours, monkeypatch):

@@ -11,9 +11,10 @@ import torch
 from sklearn.base import clone
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import joining
-from skinformer.ensemble import ridges as hybrid
-from skinformer.ensemble.ridges import choose_trust, linear_fit
+from skinformer.ensemble import members, ridges
+from skinformer.ensemble.head import PointHead
+from skinformer.ensemble.ridges import linear_fit
+from skinformer.ensemble.weighing import network_share
 from skinformer.estimators import base
 from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
@@ -21,7 +22,6 @@ from skinformer.ridge import candidates
 from skinformer.ridge import fit as fitting
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch
-from skinformer.training.losses import as_loss
 
 SEQ, PRED = 12, 4
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("long_tables")
 
 def distrust(estimator):
     """Leave the linear path alone."""
-    estimator.module_.trust.fill_(0.0)
+    estimator.ensemble_ = estimator.ensemble_.trusting(0.0)
     return estimator
 
 
@@ -90,7 +90,7 @@ def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, fra
 
 def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     """What did not prove itself must not reach a forecast by any way."""
-    monkeypatch.setattr(joining, "choose_trust", lambda *_, **__: 0.0)
+    monkeypatch.setattr(members, "network_share", lambda *_, **__: 0.0)
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
@@ -156,11 +156,10 @@ class Held:
     def trust(self, loss="mse"):
         class Module(torch.nn.Module):
             largest_product = 0
-            middle = None
             path = staticmethod(lambda past, future: torch.zeros_like(future))
             forward = staticmethod(lambda past, future: past + torch.zeros_like(future))
 
-        return choose_trust(Module(), self, steps=self.steps, error=as_loss(loss))
+        return network_share(Module(), self, steps=self.steps, head=PointHead(loss))
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
@@ -263,9 +262,11 @@ def test_without_validation_the_network_is_trusted(small, frame):
 
 
 def test_the_trust_that_is_told_is_the_one_that_counts(options, frame):
-    """In the module, which forecasts, and in the attribute, which is read."""
+    """In the weights, which forecast, and in the attribute, which is read."""
     estimator = options(max_iter=2).fit(frame(150))
-    assert float(estimator.module_.trust) == estimator.trust_
+    assert estimator.ensemble_.trusting(estimator.trust_).trust == estimator.trust_
+    ridges, network = (estimator.ensemble_.weights_of(name) for name in ("ridges", "network"))
+    np.testing.assert_allclose(network, estimator.trust_ * (ridges + network))
 
 
 # --- which rows it is fitted to ---------------------------------------------------------------
@@ -293,8 +294,8 @@ def test_of_many_windows_some_are_learnt_evenly(options, frame, monkeypatch):
         seen.append(origins)
         return fitting.fit_linear_path(problem, origins, steps, **kwargs)
 
-    monkeypatch.setattr(hybrid, "_MAX_WINDOWS", 30)
-    monkeypatch.setattr(hybrid, "fit_linear_path", spy)
+    monkeypatch.setattr(ridges, "_MAX_WINDOWS", 30)
+    monkeypatch.setattr(ridges, "fit_linear_path", spy)
     options(early_stopping=False).fit(frame(200))
     assert len(set(seen[0].tolist())) == len(seen[0]) == 30
     gaps = np.diff(seen[0])
@@ -330,16 +331,15 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         return fits[-1]
 
     def trust(module, held_out, **options):
-        seen.append((module.path.own.numpy().copy(), float(module.trust)))
+        seen.append(module.path.own.numpy().copy())
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
-    monkeypatch.setattr(joining, "choose_trust", trust)
+    monkeypatch.setattr(members, "network_share", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(2):  # the second network starts with full trust again, to prove itself
         estimator.fit(frame(120, seed=seed))
-        np.testing.assert_array_equal(seen[seed][0], np.float32(fits[seed][0].own))
-        assert seen[seed][1] == 1
+        np.testing.assert_array_equal(seen[seed], np.float32(fits[seed][0].own))
         assert estimator.trust_ == 0.25
 
 

@@ -41,8 +41,7 @@ def wild(model, network=0.0):
     """Let ridges, or a network that is half trusted, go far beyond all that ever was."""
     module = model.module_
     if network:
-        module.trust.fill_(0.5)
-        model.judged_ = replace(model.judged_, trust=0.5)
+        model.ensemble_ = model.ensemble_.trusting(0.5)
         with torch.no_grad():
             module.network.projection.bias.fill_(network)
     else:
@@ -71,7 +70,7 @@ def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
 def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     """Its half of the forecast is that of a limited one, not half of a wild one."""
     plain = InformerRegressor("load", base="linear", **SIZES).fit(rows)
-    plain.module_.trust.fill_(0.0)
+    plain.ensemble_ = plain.ensemble_.trusting(0.0)
     ridges = plain.forecast().to_numpy()
     model = wild(InformerRegressor("load", base="linear", **SIZES).fit(rows), network=12.0)
     free = without_limits(model, monkeypatch, lambda m: m.forecast().to_numpy())

@@ -20,7 +20,7 @@ import torch
 from sklearn.preprocessing import PowerTransformer
 
 from skinformer import Attention, InformerRegressor, recipes
-from skinformer.ensemble import classical as simple_path
+from skinformer.ensemble import classical
 from skinformer.estimators.parts import PARTS
 from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
@@ -72,7 +72,7 @@ def build():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TRAINER, train)
-        patch.setattr(simple_path, "_LONG", (0, 0))  # 300 rows stand for a long table
+        patch.setattr(classical, "_LONG", (0, 0))  # 300 rows stand for a long table
         patch.setattr(torch.cuda, "is_available", lambda: False)  # the same on every machine
         earlier = InformerRegressor(**FIXED | PLAIN).fit(FRAME)
         with torch.no_grad():

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,10 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import joining, naive_check
+from skinformer.ensemble import members, naive_check
+from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.tabular import Tabular
 from skinformer.timeline.clock import clock_for
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
@@ -53,7 +56,8 @@ def tail_of(timeline):
 def compared(timeline, forecast, tail, origins, *, seq_len=336):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        compare_with_naive(forecast.astype(np.float32), origins, timeline, tail, seq_len=seq_len)
+        rows = SimpleNamespace(timeline=timeline, tail=tail, sizes=SimpleNamespace(seq_len=seq_len))
+        compare_with_naive(forecast.astype(np.float32), origins, rows)
     return [str(w.message) for w in caught]
 
 
@@ -241,55 +245,46 @@ def test_good_fits_and_fits_without_a_tail_or_a_mean_are_not():
 def calls(monkeypatch):
     """Give what a fit does at its end, in order, with what it compared."""
     seen = []
-    load, compare, predict = (
-        joining.LinearPath,
-        joining.compare_with_naive,
-        joining.predict_windows,
-    )
+    final, compare = EnsembleFit._final_ridges, members.compare_with_naive
 
-    def loads(fit):
+    def finals(self):
         seen.append("final ridges")
-        return load(fit)
+        return final(self)
 
     def compares(forecast, *args, **kwargs):
         seen.extend([forecast, "compared"])
         compare(forecast, *args, **kwargs)
 
-    def predicts(module, *args, **kwargs):
-        seen.append(float(getattr(module, "trust", -1)))
-        return predict(module, *args, **kwargs)
-
-    monkeypatch.setattr(joining, "LinearPath", loads)
-    monkeypatch.setattr(joining, "compare_with_naive", compares)
-    monkeypatch.setattr(joining, "predict_windows", predicts)
+    monkeypatch.setattr(EnsembleFit, "_final_ridges", finals)
+    monkeypatch.setattr(members, "compare_with_naive", compares)
     return seen
 
 
 def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeypatch, calls):
     """The network alone would be blamed for what it is not trusted with; final ridges know all."""
-    monkeypatch.setattr(joining, "choose_trust", lambda *args, **kwargs: 0.25)
-    InformerRegressor(**P, base="linear").fit(daily())
-    assert calls[:1] + calls[2:] == [0.25, "compared", "final ridges"]
+    for trust in (0.0, 1.0, 0.25):
+        monkeypatch.setattr(members, "network_share", lambda *_, trust=trust, **__: trust)
+        InformerRegressor(**P, base="linear").fit(daily())
+    ridges, network, mixed = (call for call in calls if isinstance(call, np.ndarray))
+    assert not np.allclose(ridges, network)
+    np.testing.assert_allclose(mixed, 0.75 * ridges + 0.25 * network, atol=1e-5)
+    assert [call for call in calls if isinstance(call, str)] == 3 * ["compared", "final ridges"]
 
 
 def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkeypatch, calls):
     """What it saves must not be missing, nor count in full."""
-    judge = joining.judge_tabular
     share = np.linspace(0.1, 0.6, P["pred_len"])
-
-    def judges(*args):
-        return judge(*args)._replace(share=share)
-
-    def repeat(value):
-        def forecasts(fit, rows, origins):
-            return np.full((len(origins), P["pred_len"], 1), value, dtype=np.float32)
-
-        return forecasts
-
-    monkeypatch.setattr(joining, "judge_tabular", judges)
+    monkeypatch.setattr(members, "weigh_steps", lambda *_, **__: share)
     for value in (0.0, 5.0):
-        monkeypatch.setattr(joining, "forecast_windows", repeat(value))
-        InformerRegressor(**P, base=DummyRegressor()).fit(daily())
+        base = DummyRegressor(strategy="constant", constant=value)
+        monkeypatch.setattr(
+            Tabular,
+            "forecast",
+            lambda self, at, base=None, value=value: np.full(
+                (len(at), P["pred_len"], 1), value, dtype=np.float32
+            ),
+        )
+        InformerRegressor(**P, base=base).fit(daily())
     without, beside = (call for call in calls if isinstance(call, np.ndarray))
     gained = (beside - without)[..., 0]
     np.testing.assert_allclose(gained, np.tile(5 * share, (len(gained), 1)), atol=1e-4)
@@ -305,8 +300,8 @@ def test_a_short_table_is_compared_by_its_shares_before_the_final_ridges(monkeyp
         weights = np.arange(len(forecasts)) / np.arange(len(forecasts)).sum()
         return np.broadcast_to(weights, (n_series + 1, 1, len(weights))).copy()
 
-    monkeypatch.setattr(joining, "judge", judges)
+    monkeypatch.setattr(members, "weigh_series", judges)
     InformerRegressor(**P).fit(daily(150))
     assert [call for call in calls if isinstance(call, str)] == ["compared", "final ridges"]
     joint = sum(i * forecast for i, forecast in enumerate(given)) / sum(range(len(given)))
-    np.testing.assert_allclose(calls[-3], joint, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(calls[0], joint, rtol=1e-5, atol=1e-6)

@@ -88,7 +88,7 @@ def test_a_series_alone_is_forecast_as_its_module_does(df, monkeypatch):
     assert phases(model) is not None
     forecast = model.forecast(horizon=3 * PRED)
     monkeypatch.setattr("skinformer.ensemble.predicting._OwnMaps.of", lambda *_: None)
-    model.module_.trust.fill_(0.0)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
     pd.testing.assert_frame_equal(model.forecast(horizon=3 * PRED), forecast)
 
 
@@ -133,10 +133,10 @@ def test_explanations_add_up_to_forecasts(df, model):
 def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     """In training each window's maps are those that have not learnt its time."""
     seen = []
-    from skinformer.ensemble import out_of_fold as crosswise
+    from skinformer.ensemble import out_of_fold
 
-    real = crosswise.LinearPath
-    monkeypatch.setattr(crosswise, "LinearPath", lambda fit: seen.append(fit) or real(fit))
+    real = out_of_fold.LinearPath
+    monkeypatch.setattr(out_of_fold, "LinearPath", lambda fit: seen.append(fit) or real(fit))
     model = fit(df[:TRAIN])
     assert len(seen) == 3
     weights = [each.phases.weights for each in seen]

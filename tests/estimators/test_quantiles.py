@@ -3,7 +3,6 @@
 import pickle
 import re
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import joining
+from skinformer.ensemble import members
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import QuantileHead
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.joint import JointForecaster
-from skinformer.ensemble.shares import Shares
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.windows import Rows
 from skinformer.evaluation import ForecastScorer, backtest, pinball_loss
+from skinformer.timeline.clock import RowClock
 
 LEVELS = [0.1, 0.5, 0.9]
 SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}
@@ -108,7 +108,7 @@ def test_nothing_crosses(model):
         outputs[..., 1] = rng.normal(size=(100, 1)) * 4
         outputs[..., 2] = rng.integers(40, size=(100, 1))
         series = np.zeros(100, dtype=np.int64)
-        quantiles = model.ranges_.quantiles(outputs, levels, model.scaler_, series)
+        quantiles = model.intervals_.quantiles(outputs, levels, model.scaler_, series)
         assert (np.diff(quantiles, axis=2) >= 0).all()
 
 
@@ -162,7 +162,7 @@ def loud():
 def test_the_network_widens_ranges_where_it_knows_that_they_should_be(loud):
     """Ranges alone go by the past; that an hour to come is loud only the network can tell."""
     test, plain, fan = loud
-    assert (fan.ranges_.spread.slope[0, 2] > 0.3).all()
+    assert (fan.intervals_.spread.slope[0, 2] > 0.3).all()
     width = np.ptp(fan.predict_quantiles(test), axis=1)
     assert width[test["loud"] == 1].mean() > 2 * width[test["loud"] == 0].mean()
     losses = [
@@ -180,9 +180,9 @@ def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
 
     data = hourly(1200, seed=5)
     model, plain = fan().fit(data[:900]), fan(loss="mae").fit(data[:900])
-    model._network.register_forward_hook(noise)
-    model.module_.trust.fill_(0.0)
-    plain.module_.trust.fill_(0.0)
+    model.module_.network.register_forward_hook(noise)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
+    plain.ensemble_ = plain.ensemble_.trusting(0.0)
     losses = [
         pinball_loss(data["load"][900:], each.predict_quantiles(data[900:], LEVELS), levels=LEVELS)
         for each in (model, plain)
@@ -215,30 +215,33 @@ def test_panels(fan, n):
 def test_trust_takes_nothing_from_the_distances(model, rows):
     """A network that forecasts no better than the path may still know how sure that is."""
     other, ahead = pickle.loads(pickle.dumps(model)), rows[600:606]
-    other.module_.trust.fill_(0.0)
+    other.ensemble_ = other.ensemble_.trusting(0.0)
     values = other._outputs(ahead)[:, 0]
     apart = [each - each[:, 1:2] for each in (values, model._outputs(ahead)[:, 0])]
     np.testing.assert_allclose(*apart, atol=1e-4)
     assert np.ptp(values, axis=1).min() > 0
     plain = InformerRegressor(loss="mae", base="linear", **SIZES).fit(rows[:600])
-    plain.module_.trust.fill_(0.0)
+    plain.ensemble_ = plain.ensemble_.trusting(0.0)
     np.testing.assert_allclose(values[:, 1], plain.predict(ahead), rtol=1e-5)
 
 
 def test_others_share_the_median_and_not_the_distances():
     """Half of the forecast is another's, who does not say how sure it is."""
-    sizes = SimpleNamespace(pred_len=1, n_targets=1, seq_len=1)
-    other = SimpleNamespace(forecast=lambda *_: np.full((2, 1, 1), 9.0, dtype=np.float32))
-    shares = Shares(np.zeros((2, 1)), np.full((2, 1, 1), 0.5), np.ones((2, 1)))
-    outputs = np.array([[[[1.0, 3.0, 7.0]]]] * 2, dtype=np.float32)
-    forecast = JointForecaster(
-        Judged(1.0, shares, tabular=other),
-        sizes,
-        np.array([0]),
-        None,
-        lambda *_: outputs,
-        QuantileHead((0.1, 0.9)),
-        corrects=True,
+
+    class Says(Member):
+        name = None
+
+        def __init__(self, name, outputs):
+            self.name, self.outputs = name, np.array(outputs, dtype=np.float32)
+
+        def forecast(self, at, base=None):
+            return np.stack([self.outputs] * len(at))
+
+    sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=1, pred_len=1, patch_len=1)
+    both = [Says("other", [[9.0]]), Says("network", [[[1.0, 3.0, 7.0]]])]
+    halves = Ensemble.of(both, {"other": 0.5, "network": 0.5}, n_series=1, n_targets=1)
+    forecast = EnsembleForecaster(
+        halves, sizes, np.array([0]), RowClock(), "cpu", QuantileHead((0.1, 0.9))
     )
     rows = Rows(np.zeros((4, 1)), np.zeros(4, dtype=int), np.arange(4), np.zeros(1, dtype=int))
     got = forecast(rows, np.array([1, 2]))
@@ -248,12 +251,12 @@ def test_others_share_the_median_and_not_the_distances():
 def test_trust_goes_by_the_median(fan, rows, monkeypatch):
     """Any spread beats none by the loss that training lowers: it would prove every correction."""
     seen = []
-    real = joining.choose_trust
+    real = members.network_share
     monkeypatch.setattr(
-        joining, "choose_trust", lambda *args, **each: seen.append(each) or real(*args, **each)
+        members, "network_share", lambda *args, **each: seen.append(each) or real(*args, **each)
     )
     fan().fit(rows)
-    error = seen[0]["error"](torch.zeros(2, 3, 1), torch.ones(2, 3, 1) * 2)
+    error = seen[0]["head"].point_error(torch.zeros(2, 3, 1), torch.ones(2, 3, 1) * 2)
     assert error.tolist() == (torch.ones(2, 3, 1) * 2).tolist()
 
 
@@ -262,7 +265,7 @@ def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fan(pred_len=2, seq_len=2).fit(hourly(4))
-    if model.ranges_ is None:
+    if model.intervals_ is None:
         with pytest.raises(ValueError, match="ranges need errors"):
             model.forecast()
 
@@ -332,7 +335,7 @@ def test_a_forecast_with_levels_forecasts_and_warns_once(fan, rows):
     """Points are those that ranges lie around: asking twice costs twice and says all twice."""
     data = rows.assign(other=np.arange(800.0))[["other", "load"]]
     model = fan(target="load", loss="mse").fit(data)
-    model.ranges_  # noqa: B018 – found by forecasts of its own
+    model.intervals_  # noqa: B018 – found by forecasts of its own
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.forecast(horizon=20, levels=LEVELS)

@@ -13,9 +13,11 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skinformer.estimators import calibration, ranging
-from skinformer.estimators.ranges import RangeForecaster
+from skinformer.ensemble.classical import Classical
+from skinformer.estimators.intervals import names_with_levels
 from skinformer.evaluation import interval_coverage, predict_interval, predict_quantiles
+from skinformer.intervals import calibration
+from skinformer.intervals.forecaster import IntervalForecaster
 
 LEVELS = [0.05, 0.5, 0.95]
 
@@ -253,8 +255,8 @@ def test_missing_truths_do_no_harm(small, rows):
 def test_ranges_are_those_of_the_fit_whenever_they_are_asked_for(model, rows):
     """What update brought before somebody asked must not calibrate them."""
     asked = copy.deepcopy(model)
-    early = asked.ranges_
-    late = model.update(rows[600:700]).ranges_
+    early = asked.intervals_
+    late = model.update(rows[600:700]).intervals_
     np.testing.assert_array_equal(early.residuals.errors, late.residuals.errors)
     np.testing.assert_array_equal(early.spread.typical, late.spread.typical)
     np.testing.assert_array_equal(early.far, late.far)
@@ -291,8 +293,8 @@ def test_a_refit_that_learns_the_last_rows_makes_ranges_no_narrower(small, panel
     """Classical forecasters choose by a series' end, so that its errors there are too small."""
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
-    assert model.judged_.simple is not None
-    assert model.ranges_.optimism[0] > 1.01
+    assert "classical" in model.ensemble_.members
+    assert model.intervals_.optimism[0] > 1.01
 
 
 def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, monkeypatch):
@@ -300,13 +302,13 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
     df = panel(n=(60, 60, 60), start=(0, 0, 0))
     model = small(target="load", seq_len=40).fit(df)
     seen = []
-    fit = calibration.fit_simple_path
+    fit = Classical.of_timeline
 
     def spy(timeline, *args):
         seen.append(np.diff(timeline.first_row))
         return fit(timeline, *args)
 
-    monkeypatch.setattr(calibration, "fit_simple_path", spy)
+    monkeypatch.setattr(Classical, "of_timeline", spy)
     held_out = []
     optimism = calibration._optimism
 
@@ -315,7 +317,7 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
         return optimism(forecaster, part)
 
     monkeypatch.setattr(calibration, "_optimism", look)
-    assert model.ranges_ is not None
+    assert model.intervals_ is not None
     origins = held_out[0].own_origins - held_out[0].forecaster.history.first_row[[0, 1, 2]]
     np.testing.assert_array_equal(seen[0], origins)
 
@@ -327,15 +329,15 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
     model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
-    assert model.judged_.shares.tabular.max() > 0.5
-    assert model.ranges_.optimism[0] > 1.3
+    assert model.ensemble_.weights_of("RandomForestRegressor").max() > 0.5
+    assert model.intervals_.optimism[0] > 1.3
     assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
 
 
 def test_a_network_alone_is_judged_by_rows_that_it_was_not_trained_on(small, rows):
     """It may know the others by heart."""
     model = small(seq_len=24, pred_len=6, base=None).fit(rows[:600])
-    windows = len(model.ranges_.residuals.errors)
+    windows = len(model.intervals_.residuals.errors)
     assert windows < 100
     assert interval_coverage(rows["load"][600:], model.predict_interval(rows[600:], 0.8)) > 0.75
 
@@ -386,9 +388,9 @@ def test_series_are_drawn_independently(small, panel):
 def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
     """A field that was forgotten would change the forecasts of ranges alone."""
     asked = model._asked_ahead(None, 3)
-    ranged = RangeForecaster.of(model._forecaster, model.ranges_, asked.observed)
-    outputs = ranged.forecast(*asked[:5])
-    plain = model._forecaster.forecast(*asked[:5])
+    ranged = IntervalForecaster.of(model._forecaster, model.intervals_, asked.observed)
+    outputs = ranged.forecast(asked)
+    plain = model._forecaster.forecast(asked)
     standard = model.scaler_.inverse(outputs[..., 0].astype(np.float32), np.zeros(3, dtype=int))
     np.testing.assert_allclose(standard, plain, rtol=1e-6)
     assert outputs[:, 0, 2].tolist() == [0, 1, 2]
@@ -397,7 +399,7 @@ def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
 def test_column_names_of_tuples_keep_their_levels():
     """Columns of two levels stay such."""
     targets = pd.MultiIndex.from_tuples([("north", "load")], names=["site", "what"])
-    names = ranging.names_with_levels(targets, np.array([0.5]))
+    names = names_with_levels(targets, np.array([0.5]))
     assert names.tolist() == [("north", "load"), ("north", "load_0.5")]
     assert names.names == ["site", "what"]
 
@@ -474,28 +476,28 @@ def held_out_of(model, monkeypatch):
         return optimism(forecaster, part)
 
     monkeypatch.setattr(calibration, "_optimism", look)
-    return model.ranges_, seen[0]
+    return model.intervals_, seen[0]
 
 
 def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
     """The final ridges know the tail."""
     _, held_out = held_out_of(model, monkeypatch)
-    own = held_out.forecaster.module.path.own
-    np.testing.assert_array_equal(own, model.calibration_.path.own)
+    own = held_out.forecaster.ensemble.members["ridges"].path.own
+    np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)
     assert not np.array_equal(own, model.module_.path.own)
 
 
 def test_optimism_makes_errors_of_fitted_rows_larger(model, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     monkeypatch.setattr(calibration, "_recalibrated", lambda ranges, held_out: ranges)
-    plain = model.ranges_
+    plain = model.intervals_
     doubled = copy.deepcopy(model)
-    del doubled._ranges_
+    del doubled._intervals_
     monkeypatch.setattr(calibration, "_optimism", lambda *args: 2 * plain.optimism)
-    apart = doubled.ranges_.spread.typical - plain.spread.typical
+    apart = doubled.intervals_.spread.typical - plain.spread.typical
     np.testing.assert_allclose(apart, np.log(2), atol=1e-6)
     width = np.diff(model.forecast(coverage=0.8))[:, 1]
-    model._ranges_ = replace(plain, optimism=3 * plain.optimism)
+    model._intervals_ = replace(plain, optimism=3 * plain.optimism)
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
 
 
@@ -508,16 +510,16 @@ def test_held_out_windows_correct_the_level_of_sizes(model, monkeypatch):
     assert 0.1 < raised.mean() < 1
     called = []
     monkeypatch.setattr(calibration, "_recalibrated", lambda *args: called.append(1) or args[0])
-    del model._ranges_
-    assert model.ranges_ is not None
+    del model._intervals_
+    assert model.intervals_ is not None
     assert called == [1]
 
 
 def test_steps_beyond_one_forecast_have_sizes_of_their_own(model):
     """They are forecast from forecasts, which no window of calibration is."""
-    ranges = model.ranges_
+    ranges = model.intervals_
     assert len(ranges.far) == 3 * 6
     before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
-    model._ranges_ = replace(ranges, far=ranges.far + np.log(2))
+    model._intervals_ = replace(ranges, far=ranges.far + np.log(2))
     after = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
     np.testing.assert_allclose(after / before, [1] * 6 + [2] * 6, rtol=1e-5)

@@ -105,7 +105,9 @@ def test_a_refused_first_fit_leaves_an_estimator_that_is_not_fitted():
     assert vars(model) == vars(InformerRegressor(**P))
 
 
-@pytest.mark.parametrize("place", ["linear_fit", "start_module", "train", "join", "fit_scale"])
+@pytest.mark.parametrize(
+    "place", ["linear_fit", "start_module", "train", "EnsembleFit.finish", "fit_scale"]
+)
 @pytest.mark.parametrize("fitted", [False, True])
 def test_ctrl_c_changes_nothing_wherever_it_comes(place, fitted, monkeypatch):
     """A new scaler with an old network forecast 500,000 where 0 was right."""

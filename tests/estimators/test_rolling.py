@@ -8,8 +8,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from skinformer.ensemble.head import PointHead
-from skinformer.estimators.placement import Placement
-from skinformer.estimators.rolling import Layout, Observed, fill_truths, roll
+from skinformer.rolling.blocks import Layout, Observed, RequestedSteps, fill_truths, roll
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
 
@@ -180,11 +180,8 @@ def make_case(seed):
 
 def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_forecaster):
     return roll(
-        observed,
-        series,
-        steps,
+        RequestedSteps(observed, series, steps, place, RowClock()),
         history=history,
-        place=place,
         layout=Layout(N_TARGETS, N_PAST, n_static, SEQ, PRED, hold=True, head=PointHead("mse")),
         forecast=forecast,
     )

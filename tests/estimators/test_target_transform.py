@@ -195,9 +195,9 @@ def test_auto_costs_one_ridge_fit_more(monkeypatch):
     """Two to half of the windows each, beside the one that there always is."""
     counts = []
     home = "skinformer.ensemble.ridges.fit_linear_path"
-    from skinformer.ensemble import ridges as hybrid
+    from skinformer.ensemble import ridges
 
-    def count(problem, origins, *args, fit=hybrid.fit_linear_path, **given):
+    def count(problem, origins, *args, fit=ridges.fit_linear_path, **given):
         counts.append(len(origins))
         return fit(problem, origins, *args, **given)
 
@@ -424,7 +424,7 @@ def test_classical_forecasters_work_on_transformed_values(transform):
     forecast = model.forecast(horizon=9)["y"]
     for name in "abc":
         assert 0.3 < forecast[name].mean() / df["y"][name][-12:].mean() < 3
-    assert not model.judged_.simple.fit.never_negative.any()
+    assert not model.ensemble_.members["classical"].fit.never_negative.any()
     with pytest.warns(UserWarning, match="parameters of the network"):
         plain = make(None).fit(df)
     assert (forecast != plain.forecast(horizon=9)["y"]).any()

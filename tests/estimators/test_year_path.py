@@ -115,13 +115,13 @@ def test_the_end_of_a_forecast_is_what_a_later_origin_would_say_of_the_season(mo
 
 
 def test_what_is_exported_knows_the_day_of_the_year(df, model):
-    model.module_.trust.fill_(0.5)
+    model.ensemble_ = model.ensemble_.trusting(0.5)
     inputs, _ = window_inputs(df[:TRAIN], model.signature_)
     with torch.inference_mode():
         forecast, _ = served_module(model)(**{k: torch.from_numpy(v) for k, v in inputs.items()})
     expected = model.forecast()["temp"]
     np.testing.assert_allclose(forecast.numpy().ravel(), expected, atol=1e-3)
-    model.module_.trust.fill_(0.0)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
 
 
 @pytest.mark.parametrize(

@@ -135,11 +135,9 @@ def test_probsparse_tells_which_queries_it_selected(df):
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
     model = InformerRegressor(**SIZES | {"base": "linear"}).fit(df[:TRAIN])
-    model.module_.trust.fill_(0.5)
-    model.judged_ = model.judged_.__class__(0.5)
+    model.ensemble_ = model.ensemble_.trusting(0.5)
     assert attention_maps(model)[0].share == 0.5
-    model.module_.trust.fill_(0.0)
-    model.judged_ = model.judged_.__class__(0.0)
+    model.ensemble_ = model.ensemble_.trusting(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "
         "explains nothing of them. trust_ tells how far a fit trusts it; with base=None it "
@@ -149,7 +147,7 @@ def test_a_network_without_a_share_is_told(df):
         maps = attention_maps(model)
     assert maps[0].share == 0
     several = InformerRegressor(**SIZES | {"base": "linear"}, loss=[0.1, 0.5, 0.9]).fit(df[:TRAIN])
-    several.judged_ = several.judged_.__class__(0.0)
+    several.ensemble_ = several.ensemble_.trusting(0.0)
     with pytest.warns(UserWarning, match="forecasts but for how far quantiles lie apart: others"):
         attention_maps(several)
 
@@ -158,8 +156,8 @@ def test_a_network_without_a_share_is_told(df):
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
     model = InformerRegressor(**SIZES | {"base": "auto"} | options).fit(df[:TRAIN])
-    model.judged_ = model.judged_.__class__(0.25)
-    assert attention_maps(model, df[TRAIN:])[0].share == 0.25
+    model.ensemble_ = model.ensemble_.trusting(0.25)
+    assert attention_maps(model, df[TRAIN:])[0].share == pytest.approx(model.trust_)
 
 
 def test_each_series_of_a_panel_has_its_maps():
@@ -186,14 +184,9 @@ def test_classes_and_pipelines_have_maps_too(df):
     maps = attention_maps(model, busy[TRAIN : TRAIN + 6])
     assert (len(maps), maps[0].share) == (4, 1)
     with_base = InformerClassifier(**SIZES | {"base": "auto"}).fit(busy[:TRAIN])
-    with_base.judged_ = with_base.judged_.__class__(0.0, **_rest(with_base.judged_))
+    with_base.ensemble_ = with_base.ensemble_.without("network")
     with pytest.warns(UserWarning, match="the network has no share in 6 of 6"):
         attention_maps(with_base)
-
-
-def _rest(judged):
-    names = ("temperature", "fit", "weights")
-    return {name: getattr(judged, name) for name in names}
 
 
 def test_integers_and_arrays_have_row_numbers():

@@ -1,7 +1,6 @@
 """Samples by dropout: the network's word moves, all else is as it was, nothing is left behind."""
 
 import re
-from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import weighing
 from skinformer.evaluation import dropout_samples
 from skinformer.model.dropout import Dropout, reseed
 
@@ -30,20 +29,16 @@ def make_frame(n=430, seed=0):
 
 
 def fit(df, trust=0.5, **options):
-    with patch.object(tabular_path, "mean_share", return_value=8):  # of trees, two fifths
+    with patch.object(weighing, "mean_share", return_value=8):  # of trees, two fifths
         model = InformerRegressor(**{"target": "load", **SIZES, **options}).fit(df)
-    shares = model.judged_.shares
-    if shares is not None:
-        shares = replace(shares, trust=0 * shares.trust + trust)
-    model.judged_ = replace(model.judged_, trust=trust, shares=shares)
     if model.base_blend_:
-        model.module_.trust.fill_(trust)
+        model.ensemble_ = model.ensemble_.trusting(trust)
     return model
 
 
 def points(model, rows):
     """Forecast as `predict`, but for what calibrates a median, which the spread moves, too."""
-    outputs = model._forecaster.forecast(*model._asked_rows(rows)[:5])
+    outputs = model._forecaster.forecast(model._asked_rows(rows))
     values = model.head_.point(outputs)
     return values[:, 0] if model.roles_.one_dimensional else values
 
@@ -128,8 +123,7 @@ def test_samples_lie_around_the_forecast_by_the_networks_share(df):
     model = fit(df[:TRAIN], trust=0.5, base="linear")
     half = dropout_samples(model, n_samples=200)
     forecast = model.forecast()["load"].to_numpy()
-    model.judged_ = replace(model.judged_, trust=1.0)
-    model.module_.trust.fill_(1.0)
+    model.ensemble_ = model.ensemble_.trusting(1.0)
     whole = dropout_samples(model, n_samples=200)
     np.testing.assert_allclose(whole.std(axis=1), 2 * half.std(axis=1), rtol=1e-4)
     error = half.std(axis=1) / np.sqrt(200)
@@ -166,7 +160,6 @@ def test_what_would_give_the_forecast_again_is_refused(df):
         "forecast. predict_interval tells how far it is off; with base=None the network forecasts "
         "alone."
     )
-    silent.trust_ = 0.0
     with pytest.raises(ValueError, match=re.escape(text)):
         dropout_samples(silent)
 

@@ -2,7 +2,6 @@
 
 import re
 import time
-from dataclasses import replace
 from itertools import permutations
 from unittest.mock import patch
 
@@ -15,7 +14,7 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import weighing
 from skinformer.evaluation import explain, forecast_parts
 from skinformer.evaluation.players import default_blocks
 from skinformer.evaluation.usual import UsualValues
@@ -42,15 +41,10 @@ def make_frame(n=430, seed=0):
 
 def fit(df, trust=0.75, **changes):
     """Fit a model of which everybody has a share, whatever a fit this small proves."""
-    with patch.object(tabular_path, "mean_share", return_value=8):  # two fifths
+    with patch.object(weighing, "mean_share", return_value=8):  # two fifths
         model = InformerRegressor(**{"target": "load", **SIZES, **changes}).fit(df)
-    judged, shares = model.judged_, model.judged_.shares
-    if shares is not None:
-        shares = replace(shares, trust=0 * shares.trust + trust)
-    elif model.base_blend_:
-        model.module_.trust.fill_(trust)
-    if model.base_blend_:
-        model.judged_ = replace(judged, trust=trust, shares=shares)
+    if model.base_blend_ and "ridges" in model.ensemble_.members:
+        model.ensemble_ = model.ensemble_.trusting(trust)
     return model
 
 
@@ -92,7 +86,7 @@ class Oracle:
 def test_four_columns_have_the_values_of_brute_force(df, trust):
     """The definition, written down with nothing but `predict`: all orders of the columns."""
     model = fit(df[:TRAIN], trust=trust, base=TREES)
-    speak = {"ridges", "DecisionTreeRegressor"} | ({"ridges and network"} if trust else set())
+    speak = {"ridges", "DecisionTreeRegressor"} | ({"network"} if trust else set())
     assert set(forecast_parts(model)["part"]) == speak
     oracle, names = Oracle(model, df), list(df)
     value = {}
@@ -337,7 +331,7 @@ def test_parts_make_the_forecast_by_their_shares(mixed, df):
     """Who said it."""
     later = df[TRAIN : TRAIN + 9]
     parts = forecast_parts(mixed, later)
-    assert set(parts["part"]) == {"ridges", "ridges and network", "DecisionTreeRegressor"}
+    assert set(parts["part"]) == {"ridges", "network", "DecisionTreeRegressor"}
     each = (parts["share"] * parts["forecast"]).groupby(parts["time"]).sum()
     np.testing.assert_allclose(each, mixed.predict(later), rtol=1e-6)
     np.testing.assert_allclose(parts.groupby("time")["share"].sum(), 1.0)
@@ -421,10 +415,8 @@ def test_a_day_of_eight_columns_and_two_weeks_takes_two_seconds():
     model = InformerRegressor(
         "load", seq_len=336, known_future=["price"], max_iter=1, max_windows=200, random_state=0
     ).fit(df)
-    judged = model.judged_
-    assert judged.tabular is not None
-    shares = replace(judged.shares, trust=0 * judged.shares.trust + 0.5)
-    model.judged_ = replace(judged, shares=shares)
+    assert "trees" in model.ensemble_.members
+    model.ensemble_ = model.ensemble_.trusting(0.5)
     later = df[-24:].set_axis(df.index[-24:] + pd.Timedelta("24h"))
     explain(model, later, n_evaluations=32)
     start = time.process_time()

@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import InformerRegressor
-from skinformer.estimators.truths import stored_truth
 from skinformer.evaluation import (
     ForecastScorer,
     interval_coverage,
@@ -25,6 +24,7 @@ from skinformer.evaluation import (
     wape,
     winkler_score,
 )
+from skinformer.evaluation.truth import stored_truth
 
 HOURS = pd.date_range("2024-01-01", periods=160, freq="h")
 

@@ -170,21 +170,6 @@ def test_a_new_network_forecasts_as_its_path(informer):
     assert torch.equal(model(past, future), path(past, future))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_trust_multiplies_the_correction(informer, share):
-    """0 is the path alone, 1 the sum."""
-    sizes = {"n_targets": 1, "n_known": 1, "n_inputs": 2, "n_groups": 1, "mixed_len": 0}
-    path = zeros(**sizes, seq_len=48, pred_len=6)
-    model = Corrected(path, informer(n_known=1, forecasts_distance=True)).eval()
-    torch.nn.init.normal_(model.network.projection.weight)
-    torch.nn.init.normal_(model.network.known_path.weight)
-    past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
-    alone, together = path(past, future), model(past, future)
-    assert not torch.equal(alone, together)
-    model.trust.fill_(share)
-    torch.testing.assert_close(model(past, future), alone + share * (together - alone))
-
-
 @pytest.mark.parametrize("window_norm", [False, True])
 def test_a_correction_depends_on_what_it_corrects(informer, window_norm):
     """Of the step itself and of earlier ones, of its own path and of one that is handed over."""
@@ -195,7 +180,7 @@ def test_a_correction_depends_on_what_it_corrects(informer, window_norm):
     model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future = torch.randn(3, 48, 2), torch.randn(3, 6, 2)
     found = torch.randn(3, 6, 1)
-    times = [None] * 5
+    times = [None] * 4
     first = model(past, future, *times, found) - found
     moved = found.clone()
     moved[:, 3] += 1.0
@@ -214,7 +199,7 @@ def test_a_network_of_before_reads_nothing(informer):
     model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future, found = torch.randn(3, 48, 2), torch.randn(3, 6, 2), torch.randn(3, 6, 1)
     future[..., :1] = 0.0
-    corrected = model(past, future, *[None] * 5, found)
+    corrected = model(past, future, *[None] * 4, found)
     torch.testing.assert_close(corrected, found + network(past, future))
 
 
@@ -225,7 +210,7 @@ def test_a_correction_goes_with_its_window_level_and_all(informer):
     torch.nn.init.normal_(network.projection.weight)
     model = Corrected(zeros(**sizes, seq_len=48, pred_len=6), network)
     past, future, found = torch.randn(3, 48, 1), torch.zeros(3, 6, 1), torch.randn(3, 6, 1)
-    times = [None] * 5
+    times = [None] * 4
     first = model(past, future, *times, found) - found
     moved = 4 * found + 3
     other = model(4 * past + 3, future, *times, moved) - moved

@@ -71,7 +71,7 @@ def ridge():
 
     df = np.exp(table(420).reset_index(drop=True) / 10)
     model = InformerRegressor("load", base=Ridge(), target_transform="log", **P).fit(df)
-    assert model.ranges_
+    assert model.intervals_
     return model
 
 

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,7 +128,7 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
     model = InformerClassifier("state", **sizes, max_windows=64, random_state=0, **parameters)
     model.fit(df[:-40])
     if case == "texts":
-        assert model.judged_.fit.targets[0].classifier is not None  # trees
+        assert model.ensemble_.members["classes"].fit.targets[0].classifier is not None  # trees
     after = copy.deepcopy(model).update(df[-40:])
     for history in ("all", "context"):
         model.save(tmp_path / history, history=history)
@@ -181,7 +182,7 @@ def test_trees_come_back_as_scikit_learns_own(made, tmp_path):
     df = made(2000, tz="UTC")[["plan", "load"]]
     df["load"] += (df["plan"] == 2) * df["plan"].shift(3).eq(4)
     model = InformerRegressor("load", known_future=["plan"], **P).fit(df[:1980])
-    assert model.judged_.tabular is not None
+    assert "trees" in model.ensemble_.members
     model.save(tmp_path / "all")
     model.save(tmp_path / "context", history="context")
     for name in ("all", "context"):
@@ -196,10 +197,9 @@ def test_the_context_holds_no_more_rows_than_forecasts_need(model, tmp_path):
     model.save(tmp_path / "context", history="context")
     loaded = skinformer.load(tmp_path / "context")
     assert len(loaded.timeline_.values) < len(model.timeline_.values)
-    back = 48 + 6 + 24 * loaded.ranges_.distance  # two days, a block, and windows before it
+    back = 48 + 6 + 24 * loaded.intervals_.distance  # two days, a block, and windows before it
     assert len(loaded.timeline_.values) <= back
-    assert loaded.calibration_.path is None
-    assert loaded.judged_.earlier is None
+    assert loaded.ensemble_.held_out == {}
 
 
 @pytest.mark.parametrize("history", ["all", "context"])
@@ -388,8 +388,8 @@ def test_a_file_of_this_version_loads(frame):
     loaded.update(frame[["load"]][380:390])
 
 
-def test_records_of_before_lack_what_has_a_default():
-    """What has come since is as if it had never been asked for; all else must be there."""
+def test_records_have_all_their_fields():
+    """Also those that have a default: a file is of this version, or it is damaged."""
 
     class Record(NamedTuple):
         old: int
@@ -398,10 +398,9 @@ def test_records_of_before_lack_what_has_a_default():
     codec = Codec(record_kinds(Record))
     tree, arrays = codec.encode(Record(1, 2))
     assert codec.decode(tree, arrays) == (1, 2)
-    old, new = tree["of"]["of"]
-    assert codec.decode({**tree, "of": {**tree["of"], "of": [old]}}, arrays) == (1, 7)
-    with pytest.raises(ModelFileError, match="other fields"):
-        codec.decode({**tree, "of": {**tree["of"], "of": [new]}}, arrays)
+    for fields in [tree["of"]["of"][:1], tree["of"]["of"][1:], tree["of"]["of"][::-1]]:
+        with pytest.raises(ModelFileError, match="other fields"):
+            codec.decode({**tree, "of": {**tree["of"], "of": fields}}, arrays)
 
 
 # Pickles
@@ -465,7 +464,7 @@ def test_a_model_that_would_not_load_is_not_saved(tmp_path):
     """A file that `load` takes for a forged one would be a model lost."""
     wave = pd.DataFrame({"load": np.sin(np.arange(90.0))})
     model = InformerRegressor("load", seq_len=8, pred_len=2, base="linear").fit(wave)
-    model.trust_ = 2.0
-    with pytest.raises(ValueError, match="save cannot write this model: its trust_ is out of"):
+    model.ensemble_ = replace(model.ensemble_, temperature=0.0)
+    with pytest.raises(ValueError, match=r"this model: its Ensemble\.temperature is out of"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

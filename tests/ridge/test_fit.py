@@ -8,7 +8,6 @@ import pytest
 
 from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
-from skinformer.ridge.blend import Stretch
 from skinformer.ridge.candidates import STRENGTHS, Competition
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path
@@ -206,7 +205,7 @@ def test_the_errors_of_a_stretch_are_those_of_its_forecasts():
     for windows in gather(problem, np.arange(SEQ, 80)):
         competition.add(windows)
     origins = np.arange(90, 116)
-    errors = fitting._compare(competition, origins).errors()
+    errors = np.diag(fitting._compare(competition, origins))
     [windows] = gather(problem, origins)
     for candidate, ridge in competition.solve():
         first = competition.candidates.index(candidate) * len(STRENGTHS)
@@ -803,7 +802,7 @@ def test_candidates_that_were_alike_are_told_apart_by_their_doubts(noise):
     """More weights have more to prove, and short stretches prove little but of the last value."""
     competition = Competition(make_problem(noisy_walk(60, 2)))
     n = len(competition.candidates) * len(STRENGTHS)
-    alike = [Stretch(np.ones((n, n)))]
+    alike = [np.ones((n, n))]
     weights, _ = fitting._weigh(competition, alike, noise=noise)
     doubts = np.array([candidate.doubt for candidate in competition.candidates])
     doubts[1:] += noise  # the first is the last value

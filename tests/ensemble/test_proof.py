@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import tabular as tabular_path
+from skinformer.ensemble import tabular
 
 SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows": 64}
 
@@ -26,10 +26,8 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
     monkeypatch, pred_len, options, judged
 ):
     """A few long forecasts are of one season: 26 % were lost on the next one."""
-    asked, fit = [], tabular_path.fit_tabular_path
-    monkeypatch.setattr(
-        tabular_path, "fit_tabular_path", lambda *a, **k: asked.append(1) or fit(*a, **k)
-    )
+    asked, fit = [], tabular.fit_tabular
+    monkeypatch.setattr(tabular, "fit_tabular", lambda *a, **k: asked.append(1) or fit(*a, **k))
     n, rng = 1700, np.random.default_rng(0)
     hours = pd.date_range("2024-01-01", periods=n, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(n) / 4) + rng.normal(size=n)}, index=hours)
@@ -38,5 +36,5 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
     model = InformerRegressor("load", **SIZES, pred_len=pred_len, random_state=0, **options).fit(df)
     assert bool(asked) == judged
     if not judged:
-        assert model.judged_.shares is None
+        assert list(model.ensemble_.members) == ["ridges", "network"]
         assert "trees" not in model.base_blend_

@@ -1,4 +1,4 @@
-"""Windows by which ranges are calibrated: runs of forecasts, each from where the last one ended."""
+"""Windows that calibrate intervals: runs of forecasts, each from where the last one ended."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ __all__ = [
     "N_TRAILING",
     "Runs",
     "choose_runs",
+    "earliest_origins",
+    "mean_size",
     "run_distance",
     "trailing_origins",
     "trailing_sizes",
@@ -27,6 +29,8 @@ _PRIOR = 1.0
 _MOST = 2.5
 #: Size, in usual ones, below which nothing is: a constant has no errors at all.
 _LEAST = 1e-6
+#: Rows before the first window of a series.
+_FEWEST_ROWS = 3
 #: Windows in a run, where there are more than can be forecast.
 _LONGEST_RUN = 120
 
@@ -53,6 +57,18 @@ def run_distance(pred_len: int, season: int) -> int:
     while math.gcd(distance, season) > 1:
         distance += 1
     return distance
+
+
+def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int) -> IntArray:
+    """Give the first rows of series, from begin to end, from which forecasts tell of errors.
+
+    A whole context lies before them, or half of the rows where these are few.
+    >>> earliest_origins(np.array([0, 0]), np.array([900, 50]), seq_len=96, pred_len=10)
+    array([96, 20])
+    """
+    half = np.maximum((end - begin - pred_len) // 2, _FEWEST_ROWS)
+    earliest: IntArray = begin + np.minimum(seq_len, half)
+    return earliest
 
 
 def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) -> tuple[Runs, int]:
@@ -89,6 +105,19 @@ def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> In
     """
     earlier = origins[:, None] - distance * np.arange(1, N_TRAILING + 1)
     return np.where(earlier >= earliest[:, None], earlier, -1)
+
+
+def mean_size(sizes: Float64Array) -> Float64Array:
+    """Average the sizes of a window's errors over steps; NaN where all are unknown.
+
+    >>> mean_size(np.array([[[1.0], [np.nan], [2.0]], [[np.nan]] * 3])).ravel()
+    array([1.5, nan])
+    """
+    known = ~np.isnan(sizes)
+    count = known.sum(axis=1)
+    total = np.where(known, sizes, 0.0).sum(axis=1)
+    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
 
 
 def trailing_sizes(sizes: Float64Array) -> Float64Array:

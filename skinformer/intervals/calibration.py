@@ -1,4 +1,4 @@
-"""Ranges of a fit: its errors on windows of the history, made as large as those on unseen rows.
+"""Intervals of a fit: its errors on windows of the history, made as large as those on unseen rows.
 
 Windows of all seasons are needed, and few rows were held out: so the final forecaster's errors on
 the rows that it was fitted to are multiplied by what they gain there. That is found on the
@@ -7,49 +7,42 @@ validation tail, which the same forecasters forecast before they were fitted to 
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ensemble.classical import fit_simple_path
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Rows
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.origins import forecast_origins
-from skinformer.estimators.placement import after_history
-from skinformer.estimators.ranges import (
-    QUIET,
-    PointForecaster,
-    RangeForecaster,
-    Ranges,
-    Situation,
+from skinformer.intervals.features import QUIET, Situation, features_of, volatility
+from skinformer.intervals.forecaster import IntervalForecaster, Intervals, PointForecaster
+from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.runs import (
+    N_TRAILING,
+    Runs,
+    choose_runs,
     earliest_origins,
-    features_of,
     mean_size,
-    volatility,
+    run_distance,
+    trailing_sizes,
 )
-from skinformer.estimators.rolling import Observed
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
-from skinformer.ranges.residuals import Residuals
-from skinformer.ranges.runs import N_TRAILING, Runs, choose_runs, run_distance, trailing_sizes
-from skinformer.ranges.spread import fit_spread
-from skinformer.ridge.linear_fit import LinearFit
-from skinformer.ridge.linear_path import LinearPath
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.intervals.spread import fit_spread
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.future import nothing_observed
+from skinformer.rolling.origins import forecast_origins
+from skinformer.rolling.placement import after_history
+from skinformer.selection import shrinkage
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places, window_rows
 
 __all__ = ["Calibration"]
 
-#: Windows by which ranges are found, and by which the forecaster's optimism is.
+#: Windows by which intervals are found, and by which the forecaster's optimism is.
 _N_WINDOWS, _N_TAIL = 1024, 256
-#: How much fewer the latter are where trees forecast, a window of which costs twenty of the others;
-#: of the former it is half: from a quarter, steps ahead cover 5 points more or less than asked.
-_FEWER = 4
+#: The latter are fewer by the cost of the members; of the former it is half: from a quarter, steps
+#: ahead cover 5 points more or less than asked.
 #: Series of a panel by which the latter is.
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
@@ -85,34 +78,22 @@ class HeldOut(NamedTuple):
 class Calibration:
     """What a fit keeps to find out, once somebody asks, how far its forecasts are off.
 
-    path: as it was before it was fitted again; None without one.
     tail: the row at which each series' validation tail begins.
     alone: whether the network forecasts alone: it may know rows before the tail by heart.
     n_rows: of each series that the fit saw.
     """
 
-    path: LinearFit | None
     tail: IntArray | None
     alone: bool
     n_rows: IntArray
 
     @classmethod
-    def of(
-        cls,
-        module: Informer | Corrected,
-        timeline: Timeline,
-        tail: IntArray | None,
-        settings: FitSettings,
-    ) -> Calibration:
-        """Keep what a fit is about to change.
-
-        The module's path is not fitted again yet. The tail is the row at which each series' begins.
-        """
-        path = module.path.fit if isinstance(module, Corrected) else None
+    def of(cls, timeline: Timeline, tail: IntArray | None, settings: FitSettings) -> Calibration:
+        """Keep what the ensemble does not say; the tail is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
-        return cls(path, tail, alone, np.diff(timeline.first_row))
+        return cls(tail, alone, np.diff(timeline.first_row))
 
-    def ranges(self, forecaster: StepForecaster) -> Ranges | None:
+    def intervals(self, forecaster: StepForecaster) -> Intervals | None:
         """Find how far a fit's forecasts are off, whatever `update` has brought since.
 
         It is None where no window has a truth. Cost: forecasts of some 1,500 windows; where
@@ -124,46 +105,38 @@ class Calibration:
         forecaster = replace(forecaster, history=history)
         if self.alone:
             return calibrate(forecaster, None, tail=self.tail)
-        if self.tail is None and forecaster.judged.simple is None:
+        if self.tail is None and not _fits_again(forecaster):
             return calibrate(forecaster, None)
-        module = copy.deepcopy(forecaster.module)
-        if isinstance(module, Corrected) and self.path is not None:
-            module.path = LinearPath(self.path).to(forecaster.device)
-        return calibrate(forecaster, before_refit(forecaster, module, self.tail))
+        return calibrate(forecaster, before_refit(forecaster, self.tail))
 
 
-def before_refit(
-    forecaster: StepForecaster, module: Informer | Corrected, tail: IntArray | None
-) -> HeldOut:
+def _fits_again(forecaster: StepForecaster) -> bool:
+    return any(member.fits_again for member in forecaster.ensemble.members.values())
+
+
+def before_refit(forecaster: StepForecaster, tail: IntArray | None) -> HeldOut:
     """Give the forecaster as it was before it was fitted to the last rows, and windows of these.
 
-    forecaster: the final one, whose shares are kept.
-    module: as it was trained, with the final trust.
+    forecaster: the final one, whose weights are kept.
     tail: the row at which each series' validation tail begins; None for the last `pred_len` rows.
 
     Classical forecasters compete anew, before the tail, on some of the series: it is by the choice
     among them that they know their last rows.
     """
-    timeline, judged, sizes = forecaster.history, forecaster.judged, forecaster.sizes
+    timeline, sizes = forecaster.history, forecaster.sizes
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
     if tail is None:
         tail = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
     chosen = np.arange(timeline.n_series)
-    if judged.simple is not None and not sizes.n_series:  # vectors of series have their places
+    if _fits_again(forecaster) and not sizes.n_series:  # vectors of series have their places
         chosen = spread_places(timeline.n_series, _N_SERIES)
     some, scaler = timeline.of_series(chosen), forecaster.scaler.of_series(chosen)
     begin = some.first_row[:-1] - first[chosen]
-    if judged.simple is not None:
-        head = some.head((tail - first)[chosen] + some.first_row[:-1])
-        judged = replace(judged, simple=fit_simple_path(head, sizes, scaler))
-    if judged.tabular is not None:
-        judged = replace(judged, tabular=judged.earlier)
-    if judged.shares is not None:
-        judged = replace(judged, shares=judged.shares.of_series(chosen))
-    other = replace(forecaster, history=some, scaler=scaler, judged=judged, module=module)
-    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(
-        _N_TAIL // _cost(forecaster)
-    )
+    head = some.head((tail - first)[chosen] + some.first_row[:-1])
+    ensemble = forecaster.ensemble.before_tail(chosen, head, sizes, scaler)
+    other = replace(forecaster, history=some, scaler=scaler, ensemble=ensemble)
+    n_most = _N_TAIL // ensemble.cost
+    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
     owner = np.searchsorted(chosen, timeline.series_of(origins))
     return HeldOut(other, origins, origins + begin[owner])
 
@@ -173,7 +146,7 @@ def calibrate(
     held_out: HeldOut | None,
     *,
     tail: IntArray | None = None,
-) -> Ranges | None:
+) -> Intervals | None:
     """Find how far forecasts are off; None where no window has a truth.
 
     held_out: what was not fitted to some windows; None where there is none.
@@ -184,7 +157,7 @@ def calibrate(
     timeline, sizes = forecaster.history, forecaster.sizes
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
     distance = run_distance(sizes.pred_len, season)
-    n_most = _N_WINDOWS if forecaster.judged.tabular is None else _N_WINDOWS // 2
+    n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
     runs, n_windows, n_alike = _choose(forecaster, n_most, distance, tail)
     if not len(runs.origins):
         return None
@@ -195,20 +168,18 @@ def calibrate(
     errors *= optimism
     if np.isnan(errors).all():
         return None
-    series = timeline.series_of(runs.origins)
-    begin = timeline.first_row[series]
-    changes = volatility(timeline.values, begin, runs.origins, sizes.n_targets)
-    quiet = QUIET * np.nan_to_num(np.nanmean(changes, axis=0)) + 1e-9
-    situation = Situation(timeline.values, begin, series, timeline.steps_of(runs.origins))
-    head, scaler = forecaster.head, forecaster.scaler.with_unseen()
-    found = features_of(situation, runs.origins, outputs, head=head, quiet=quiet, scaler=scaler)
-    steps = situation.steps[:, None] + np.arange(sizes.pred_len)
-    spread = fit_spread(errors, found, steps, season=season, n_windows=n_windows)
-    relative = errors * np.exp(-spread.typical - spread.log_size(found, steps))
+    series, head, scaler = timeline.series_of(runs.origins), forecaster.head, forecaster.scaler
+    situation = Situation(timeline.values, timeline.first_row[series], runs.origins, series)
+    quiet = QUIET * np.nan_to_num(np.nanmean(volatility(situation, sizes.n_targets), axis=0)) + 1e-9
+    features = features_of(outputs, situation, head=head, quiet=quiet, scaler=scaler.with_unseen())
+    steps = timeline.steps_of(runs.origins)[:, None] + np.arange(sizes.pred_len)
+    spread = fit_spread(errors, features, steps, season=season, n_windows=n_windows)
+    relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     relative /= _recent(mean_size(np.abs(relative)), runs.run)[:, None]
-    ranges = Ranges(
+    kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
+    found = Intervals(
         spread=spread,
-        residuals=Residuals(_sample(relative), n_alike),
+        residuals=Residuals(relative[kept].astype(np.float32), n_alike),
         quiet=quiet,
         far=np.empty((0, sizes.n_targets)),
         growth=_growth(spread.typical),
@@ -216,25 +187,25 @@ def calibrate(
         distance=distance,
         fitted_until=timeline.end_step,
     )
-    ranges = ranges if held_out is None else _recalibrated(ranges, held_out)
-    return replace(ranges, far=_far_sizes(forecaster, ranges, tail))
+    found = found if held_out is None else _recalibrated(found, held_out)
+    return replace(found, far=_far_sizes(forecaster, found, tail))
 
 
-def _far_sizes(forecaster: StepForecaster, ranges: Ranges, tail: IntArray | None) -> Float64Array:
+def _far_sizes(forecaster: StepForecaster, found: Intervals, tail: IntArray | None) -> Float64Array:
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
-    timeline, sizes, typical = forecaster.history, forecaster.sizes, ranges.spread.typical
+    timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
-    n_far = _N_FAR // _cost(forecaster)
+    n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
         low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
         low = low if tail is None else np.maximum(low, tail)
-        runs, count = choose_runs(low, end - horizon, distance=ranges.distance, n_most=n_far)
+        runs, count = choose_runs(low, end - horizon, distance=found.distance, n_most=n_far)
         if count >= _FEWEST:
             break
     else:
         return np.empty((0, sizes.n_targets))
-    plain = PointForecaster.of(forecaster)
+    plain = PointForecaster(**vars(forecaster))
     steps = np.full(len(runs.origins), horizon)
     forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
     errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
@@ -264,29 +235,28 @@ def _truth(timeline: Timeline, origins: IntArray, horizon: int, n_targets: int) 
     return truth
 
 
-def _recalibrated(ranges: Ranges, held_out: HeldOut) -> Ranges:
+def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Let the windows that were held out say how large errors are, as far as they are many."""
     forecaster, origins = held_out.forecaster, held_out.own_origins
     timeline = forecaster.history
     if not len(origins):
-        return ranges
+        return found
     first = timeline.end_step.copy()
     np.minimum.at(first, timeline.series_of(origins), timeline.steps_of(origins))
-    nothing = np.empty(0, dtype=np.int64)
-    given = Observed(timeline.values[:0], nothing, nothing)
-    other = RangeForecaster.of(forecaster, replace(ranges, fitted_until=first), given)
+    fitted = replace(found, fitted_until=first)
+    other = IntervalForecaster.of(forecaster, fitted, nothing_observed(timeline))
     outputs, errors = _errors(other, origins)
-    relative = np.abs(errors) * np.exp(-outputs[..., 1] - ranges.spread.typical)
-    before = np.abs(ranges.residuals.errors.astype(np.float64))
-    n_windows = _independent(origins, ranges.distance)
-    share = n_windows / (n_windows + _DOUBT)
+    relative = np.abs(errors) * np.exp(-outputs[..., 1] - found.spread.typical)
+    before = np.abs(found.residuals.errors.astype(np.float64))
+    n_windows = _independent(origins, found.distance)
+    share = shrinkage(n_windows, _DOUBT)
     shift = np.zeros(relative.shape[2])
     for j in range(len(shift)):
         sizes = [float(np.nanmean(part[..., j])) for part in (relative, before)]
         if min(sizes) > 0:
             shift[j] = share * np.log(sizes[0] / sizes[1])
-    spread = replace(ranges.spread, typical=ranges.spread.typical + shift)
-    return replace(ranges, spread=spread)
+    spread = replace(found.spread, typical=found.spread.typical + shift)
+    return replace(found, spread=spread)
 
 
 def _independent(origins: IntArray, distance: int) -> int:
@@ -296,15 +266,6 @@ def _independent(origins: IntArray, distance: int) -> int:
         if origin >= last + distance:
             count, last = count + 1, origin
     return count
-
-
-def _sample(relative: Float64Array) -> Float32Array:
-    kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
-    return relative[kept].astype(np.float32)
-
-
-def _cost(forecaster: StepForecaster) -> int:
-    return 1 if forecaster.judged.tabular is None else _FEWER
 
 
 def _choose(
@@ -332,7 +293,7 @@ def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array
     timeline, sizes = forecaster.history, forecaster.sizes
     forecast = forecaster._window_forecaster(after_history(timeline), timeline.clock)
     outputs = forecast(*_laid_out(forecaster, origins)).astype(np.float64)
-    points = forecaster.head.point(outputs)
+    points = forecaster.outputs.point(outputs)
     truth = _truth(timeline, origins, sizes.pred_len, sizes.n_targets)
     return outputs, truth - points
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skinformer.ensemble.head import Head
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.placement import Placement
-from skinformer.estimators.ranges import RangeForecaster, Ranges
-from skinformer.estimators.rolling import Observed
 from skinformer.estimators.state import FittedState
+from skinformer.intervals.forecaster import IntervalForecaster, Intervals
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array, IntArray
-from skinformer.timeline.clock import Clock
-from skinformer.timeline.scaling import Scaler
 from skinformer.validation.arguments import (
     check_count,
     check_coverage,
@@ -28,45 +23,19 @@ from skinformer.validation.arguments import (
     with_horizon,
 )
 
-__all__ = ["AskedSteps", "RangesMixin", "names_with_levels", "with_quantiles"]
+__all__ = ["IntervalsMixin", "names_with_levels"]
 
 
-class AskedSteps(NamedTuple):
-    """
-    Steps to forecast, in their places.
-
-    Parameters
-    ----------
-    observed : Observed
-        What X gives.
-    track, steps : ndarray of int64, shape (n,)
-        The steps.
-    place : Placement
-        The tracks.
-    clock : Clock
-        What the steps count.
-    labels : Index of shape (n,), or None
-        Of rows after the history; None for rows of X.
-    """
-
-    observed: Observed
-    track: IntArray
-    steps: IntArray
-    place: Placement
-    clock: Clock
-    labels: pd.Index | None = None
-
-
-class RangesMixin(FittedState):
+class IntervalsMixin(FittedState):
     """Forecasts of numbers, with intervals, quantiles and paths by how far these are off."""
 
     @property
-    def ranges_(self) -> Ranges | None:
+    def intervals_(self) -> Intervals | None:
         """How far forecasts are off, found when it is first asked for; None for too few rows."""
         check_fitted(self)
-        if "_ranges_" not in vars(self):  # the same whoever asks, and whenever
-            self._ranges_ = self.calibration_.ranges(self._forecaster)
-        return self._ranges_
+        if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
+            self._intervals_ = self.calibration_.intervals(self._forecaster)
+        return self._intervals_
 
     @with_horizon
     def forecast(
@@ -255,105 +224,47 @@ class RangesMixin(FittedState):
         n = check_count("n", n, "it counts the paths that are drawn")
         check_fitted(self)
         asked = self._asked_ahead(X, horizon)
-        ranges, outputs = self._range_outputs(asked)
+        found, outputs = self._sized(asked)
         random = check_random_state(random_state)
-        series = np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
-        scaler = self.scaler_.with_unseen()
-        start = asked.steps - asked.place.anchor[asked.track]
-        block = start // self.sizes_.pred_len
-        n_windows = len(ranges.residuals.errors)
+        block = (asked.steps - asked.place.anchor[asked.track]) // self.sizes_.pred_len
+        n_windows = len(found.residuals.errors)
         first = random.randint(n_windows, size=(n, len(asked.place.series)))
-        paths = [
-            ranges.paths(outputs, (each[asked.track] + block) % n_windows, scaler, series)
-            for each in first
-        ]
-        names = self.roles_.target_labels
-        table = np.stack(paths, axis=2)
+        windows = (first[:, asked.track] + block) % n_windows
+        table = found.paths(outputs, windows, self.scaler_.with_unseen(), self._series(asked))
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
-            columns = pd.Index([(name, i) for name in names for i in range(n)])
+            columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])
         return pd.DataFrame(table.reshape(len(table), -1), index=asked.labels, columns=columns)
 
-    def _with_quantiles(self, asked: AskedSteps, levels: Float64Array) -> Float64Array:
+    def _with_quantiles(self, asked: RequestedSteps, levels: Float64Array) -> Float64Array:
         """Give what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
         head = self.head_
         if head.level is None and not len(levels):
-            return head.point(self._forecaster.forecast(*asked[:5]))[..., None]
-        ranges, outputs = self._range_outputs(asked)
-        series = np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
-        return with_quantiles(head, ranges, outputs, levels, self.scaler_.with_unseen(), series)
+            return head.point(self._forecaster.forecast(asked))[..., None]
+        found, outputs = self._sized(asked)
+        scaler, series = self.scaler_.with_unseen(), self._series(asked)
+        return found.forecasts(head, outputs, levels, scaler, series)
 
-    def _range_outputs(self, asked: AskedSteps) -> tuple[Ranges, Float64Array]:
-        ranges = check_ranges(self.ranges_)
-        forecaster = RangeForecaster.of(self._forecaster, ranges, asked.observed)
-        return ranges, forecaster.forecast(*asked[:5])
+    def _sized(self, asked: RequestedSteps) -> tuple[Intervals, Float64Array]:
+        found = check_ranges(self.intervals_)
+        forecaster = IntervalForecaster.of(self._forecaster, found, asked.observed)
+        return found, forecaster.forecast(asked)
 
-    @property
-    def _forecaster(self) -> StepForecaster:
+    def _series(self, asked: RequestedSteps) -> IntArray:
+        """Give the series of each step; one number stands for all that the fit did not hold."""
+        return np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
+
+    def _asked_rows(self, X: Any) -> RequestedSteps:
         raise NotImplementedError
 
-    def _asked_rows(self, X: Any) -> AskedSteps:
+    def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         raise NotImplementedError
-
-    def _asked_ahead(self, X: Any, horizon: int | None) -> AskedSteps:
-        raise NotImplementedError
-
-
-def with_quantiles(
-    head: Head,
-    ranges: Ranges,
-    outputs: Float64Array,
-    levels: Float64Array,
-    scaler: Scaler,
-    series: IntArray,
-) -> Float64Array:
-    """
-    Give forecasts and their quantiles in the truth's units.
-
-    Parameters
-    ----------
-    head : Head
-        Of the fit.
-    ranges : Ranges
-        Of the fit.
-    outputs : ndarray of shape (n, n_targets, 3)
-        From `RangeForecaster.forecast`.
-    levels : ndarray of shape (n_levels,)
-        In (0, 1).
-    scaler : Scaler
-        Of the fit, and of series that it did not hold.
-    series : ndarray of int64, shape (n,)
-        The series of each row.
-
-    Returns
-    -------
-    ndarray of shape (n, n_targets, 1 + n_levels)
-        What `predict` gives, and behind it the quantiles.
-    """
-    if head.level is not None:
-        return ranges.quantiles(outputs, np.append(head.level, levels), scaler, series)
-    points = scaler.inverse(outputs[..., 0].astype(np.float32), series)[..., None]
-    return np.concatenate([points, ranges.quantiles(outputs, levels, scaler, series)], axis=2)
 
 
 def names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
-    """
-    Name the columns of targets and their quantiles.
+    """Name the columns of targets, and behind each its quantiles.
 
-    Parameters
-    ----------
-    targets : Index
-        Names of the targets.
-    levels : ndarray of shape (n_levels,)
-        Of quantiles.
-
-    Returns
-    -------
-    Index
-        Each target, and behind it its quantiles; of names with several levels the last one tells.
-
-    Examples
-    --------
+    Of names with several levels the last one tells.
     >>> names_with_levels(pd.Index(["load"]), np.array([0.05, 0.95])).tolist()
     ['load', 'load_0.05', 'load_0.95']
     """

@@ -11,15 +11,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 
-from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.estimators.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
-from skinformer.estimators.placement import Placement
-from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
+from skinformer.rolling.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
+from skinformer.rolling.placement import Placement
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline, fill_forward
 from skinformer.timeline.windows import origins_between
 
@@ -27,6 +29,8 @@ __all__ = [
     "HeldValues",
     "Layout",
     "Observed",
+    "Outputs",
+    "RequestedSteps",
     "RollingForecast",
     "block_starts",
     "fill_truths",
@@ -50,6 +54,37 @@ class Observed(NamedTuple):
         return self._replace(values=values)
 
 
+class RequestedSteps(NamedTuple):
+    """Steps to forecast, in their places.
+
+    observed: what X gives.
+    track, steps: (n,), the steps.
+    clock: what the steps count.
+    labels: of rows after the history; None for rows of X.
+    """
+
+    observed: Observed
+    track: IntArray
+    steps: IntArray
+    place: Placement
+    clock: Clock
+    labels: pd.Index | None = None
+
+
+class Outputs(Protocol):
+    """What is forecast of each step and target, see `Head`."""
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Shape of the outputs of one step and target."""
+
+    def point(self, outputs: Any) -> Any:
+        """Give the one value that is fed back."""
+
+    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+        """Put outputs into the truth's units."""
+
+
 class Layout(NamedTuple):
     """What the columns are, the lengths of windows, and what forecasts of them mean.
 
@@ -57,7 +92,7 @@ class Layout(NamedTuple):
     rest is known ahead, the static ones last.
     seq_len, pred_len: steps that a forecast may look back, and those of a block.
     hold: whether covariates without a value are held at their last one; else they stay NaN.
-    head: what the outputs of the network are, and what of them is fed back.
+    head: what forecasts of a step are, and what of them is fed back.
     """
 
     n_targets: int
@@ -66,7 +101,7 @@ class Layout(NamedTuple):
     seq_len: int
     pred_len: int
     hold: bool
-    head: Head
+    head: Outputs
 
 
 class HeldValues(NamedTuple):
@@ -102,20 +137,11 @@ class _Canvas:
 
 
 def roll(
-    observed: Observed,
-    track: IntArray,
-    steps: IntArray,
-    *,
-    history: Timeline,
-    place: Placement,
-    layout: Layout,
-    forecast: Forecaster,
+    asked: RequestedSteps, *, history: Timeline, layout: Layout, forecast: Forecaster
 ) -> RollingForecast:
-    """Forecast steps of tracks, each from an origin before its block.
+    """Forecast steps of tracks, in any order, each from an origin before its block.
 
-    observed: what X gives; wins over the stored history.
-    track, steps: the steps to forecast, in any order.
-    place: where each track's blocks and context lie.
+    What X gives wins over the stored history.
     forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
     columns are complete.
 
@@ -123,6 +149,7 @@ def roll(
     as there are blocks for a recursion: unknown truths are filled first, those that need no other
     all together, and so on.
     """
+    observed, track, steps, place = asked[:4]
     pred_len = layout.pred_len
     start = block_starts(place, track, steps, pred_len)
     first, last = _ends(track, start, len(place.anchor))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 __all__ = ["Spread", "fit_spread", "typical_sizes"]
@@ -80,7 +81,7 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
         smooth = part @ np.linalg.lstsq(part[rows], logs[rows, j], rcond=None)[0]
         low, high = logs[rows, j].min(), logs[rows, j].max()
         smooth = np.clip(smooth, low, high)
-        share = np.where(rows, n_windows / (n_windows + _DOUBT), 0.0)
+        share = np.where(rows, shrinkage(n_windows, _DOUBT), 0.0)
         out[:, j] = share * logs[:, j] + (1 - share) * smooth
     return out
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from skinformer.estimators.forecaster import StepForecaster
-from skinformer.estimators.placement import Placement
-from skinformer.estimators.ranges import RangeForecaster
-from skinformer.estimators.rolling import HeldValues, Observed
+from skinformer.rolling.blocks import HeldValues, Observed, RequestedSteps
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 
@@ -59,10 +56,8 @@ def _forecast_some(
     place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
     asked = np.repeat(np.arange(len(origins)), horizon)
     wanted = origins_between(start, start + horizon - 1)
-    if isinstance(forecaster, RangeForecaster):  # what was filled in tells of no error
-        if history.weight is not None:
-            values = np.where(
-                np.all(history.weight[rows] > 0, axis=1, keepdims=True), values, np.nan
-            )
-        forecaster = replace(forecaster, given=given._replace(values=values))
-    return forecaster.rolled(given, asked, wanted, place, history.clock)
+    if history.weight is not None:  # what was filled in tells of no error
+        known = np.all(history.weight[rows] > 0, axis=1, keepdims=True)
+        values = np.where(known, values, np.nan)
+    forecaster = forecaster.told(given._replace(values=values))
+    return forecaster.rolled(RequestedSteps(given, asked, wanted, place, history.clock))

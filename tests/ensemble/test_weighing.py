@@ -1,5 +1,6 @@
-"""Who speaks on short tables and in panels: shares that are judged series by series."""
+"""Weights on short tables and in panels, series by series."""
 
+import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -9,9 +10,10 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
-from skinformer.ensemble import joining
-from skinformer.ensemble import shares as sharing
-from skinformer.ensemble.shares import Shares, judge, judging_origins
+from skinformer.ensemble import members, weighing
+from skinformer.ensemble.classical import Classical
+from skinformer.ensemble.member import Member
+from skinformer.ensemble.weighing import series_origins, weigh_series, without_negligible
 from skinformer.timeline.windows import Origins
 
 P = {"seq_len": 24, "pred_len": 4, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
@@ -25,7 +27,7 @@ def forecasts_of(*errors, n_series=1):
 
 def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
-    return judge(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
+    return weigh_series(forecasts, truth, weight, np.arange(n_series), n_series=n_series)[:, 0]
 
 
 # --- judging ----------------------------------------------------------------------------------
@@ -73,17 +75,17 @@ def test_a_perfect_forecaster_is_believed():
 
 def test_windows_of_judging_are_spread_over_each_tail():
     """The first and the last one among them; a series without a tail has none."""
-    origins = judging_origins(Origins(np.array([10, 50, 100]), np.array([12, 49, 149])))
+    origins = series_origins(Origins(np.array([10, 50, 100]), np.array([12, 49, 149])))
     assert origins.tolist()[:3] == [10, 11, 12]
     assert origins[3:].tolist() == [100, 107, 114, 121, 128, 135, 142, 149]
 
 
 def test_a_large_panel_is_judged_by_fewer_windows_of_each_series(monkeypatch):
     """A hundred thousand series must not cost eight hundred thousand forecasts."""
-    monkeypatch.setattr(sharing, "_MOST_WINDOWS", 9)
+    monkeypatch.setattr(weighing, "_MOST_WINDOWS", 9)
     low = np.arange(0, 300, 100)
-    assert judging_origins(Origins(low, low + 20)).tolist()[:3] == [0, 10, 20]
-    assert len(judging_origins(Origins(low[:1], low[:1] + 20))) == 8
+    assert series_origins(Origins(low, low + 20)).tolist()[:3] == [0, 10, 20]
+    assert len(series_origins(Origins(low[:1], low[:1] + 20))) == 8
 
 
 # --- joint forecasts ----------------------------------------------------------------------------
@@ -101,13 +103,12 @@ def panel():
     return pd.concat(parts, names=["shop", "month"])
 
 
-def with_shares(model, *shares):
-    """Forecast by one share of classical forecasters, regressor and trust, for all series."""
-    before = model.judged_.shares
-    shapes = (part.shape for part in (before.classical, before.tabular, before.trust))
-    shares = Shares(*(np.full(s, float(share)) for s, share in zip(shapes, shares, strict=True)))
-    model.judged_ = replace(model.judged_, shares=shares)
-    return model.forecast()["y"].to_numpy()
+def alone(model, name):
+    """Forecast by one member, for all series."""
+    others = [other for other in model.ensemble_.members if other != name]
+    single = copy.copy(model)
+    single.ensemble_ = model.ensemble_.without(*others)
+    return single.forecast()["y"].to_numpy()
 
 
 @pytest.fixture(scope="module", params=["panel", "one", "panel and regressor"])
@@ -119,44 +120,44 @@ def short(request, panel):
 
 def test_the_forecast_is_the_mean_by_the_shares(short):
     """What is told in `series_blend_` is what forecasts."""
-    shares, judged = short.judged_.shares, short.judged_
-    before = short.forecast()["y"].to_numpy()
-    everyone = [(1, 0, 0), (0, 0, 0), (0, 0, 1)] + [(0, 1, 0)] * (judged.tabular is not None)
-    parts = [with_shares(short, *who) for who in everyone]
-    short.judged_ = judged
-    for one, other in pairwise(parts):
+    ensemble = short.ensemble_
+    said = {
+        name: alone(short, name)
+        for name in ensemble.members
+        if ensemble.weights_of(name)[:-1].all()
+    }
+    assert {"classical", "ridges", "network"} <= set(said)
+    for one, other in pairwise(said.values()):
         assert not np.allclose(one, other)
-    classical, tabular, trust = (
-        np.repeat(a[:-1, 0], 4) for a in (shares.classical, shares.tabular[:, 0], shares.trust)
-    )
-    expected = classical * parts[0] + tabular * parts[-1]
-    expected += (1 - classical - tabular) * ((1 - trust) * parts[1] + trust * parts[2])
-    np.testing.assert_allclose(before, expected, rtol=1e-4)
+    weights = {name: np.repeat(ensemble.weights_of(name)[:-1, 0], 4) for name in said}
+    assert sum(weights.values()) == pytest.approx(1)
+    expected = sum(weights[name].ravel() * forecast for name, forecast in said.items())
+    np.testing.assert_allclose(short.forecast()["y"], expected, rtol=1e-4)
 
 
 def test_the_shares_that_are_told_sum_to_one(short):
     """Nobody counts twice."""
     blend = short.series_blend_
-    assert list(blend)[-2:] == ["ridges", "ridges and network"]
+    assert list(blend)[-2:] == ["ridges", "network"]
     assert blend.sum(axis=1).between(0.7, 1.001).all()
-    assert short.trust_ == pytest.approx(blend["ridges and network"].mean(), abs=1e-6)
+    assert short.trust_ == pytest.approx(blend["network"].mean(), abs=1e-6)
     assert sum(short.base_blend_.values()) == pytest.approx(1, abs=0.3)
 
 
 def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
     """Classical forecasters before the tail end where ridges and network do."""
     ends = []
-    fit = joining.fit_simple_path
+    fit = Classical.of_timeline
 
     def spy(timeline, *args):
         ends.append(np.diff(timeline.first_row))
         return fit(timeline, *args)
 
-    monkeypatch.setattr(joining, "fit_simple_path", spy)
+    monkeypatch.setattr(Classical, "of_timeline", spy)
     for early_stopping in ("auto", True):  # True: no weight has seen the last rows
         InformerRegressor("y", early_stopping=early_stopping, **P).fit(panel)
     lengths = [set(part.tolist()) for part in ends]
-    assert lengths == [{81}, {90}, {81}, {81}]
+    assert lengths == [{81}, {90}, {81}]
 
 
 def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
@@ -167,11 +168,19 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     assert forecast.between(500, 1500).all()
 
 
+def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
+    """These know no values but those that they have seen; others have their weight."""
+    ensemble = InformerRegressor("y", base=Ridge(), **P).fit(panel).ensemble_
+    assert (ensemble.weights_of("Ridge")[:-1] > 0).all()
+    assert ensemble.weights_of("Ridge")[-1] == 0
+    np.testing.assert_allclose(ensemble.weights.sum(axis=-1), 1)
+
+
 def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
     monkeypatch.setattr(
-        joining, "judging_origins", lambda tails: seen.append(tails) or judging_origins(tails)
+        members, "series_origins", lambda tails: seen.append(tails) or series_origins(tails)
     )
     InformerRegressor("y", **P).fit(panel.loc[1][:50])
     assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
@@ -186,7 +195,8 @@ def test_a_network_needs_four_forecasts_behind_its_first_context(panel, n, train
 def test_ridges_that_cannot_be_judged_have_half_of_the_forecast(panel):
     """A window, and no rows behind it to tell them from classical forecasters."""
     model = InformerRegressor("y", **P).fit(panel.loc[1][:30])
-    np.testing.assert_array_equal(model.judged_.shares.classical, 0.5)
+    np.testing.assert_array_equal(model.ensemble_.weights_of("classical"), 0.5)
+    np.testing.assert_array_equal(model.ensemble_.weights_of("ridges"), 0.5)
     assert model.trust_ == 0
 
 
@@ -201,23 +211,29 @@ def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, 
 def test_who_has_no_share_is_not_asked(short):
     """What hardly counts must not cost a forward pass, nor bring its infinities."""
     weights = np.tile([0.988, 0.004, 0.004, 0.004], (2, 1, 1))
-    shares = Shares.of_weights(weights)
-    assert (shares.classical == 1).all()
-    judged, module = short.judged_, short.module_
-    ones = np.ones_like(judged.shares.classical)
-    short.judged_ = joining.Judged(0.0, Shares(ones, 0 * ones[:, None], 0 * ones), judged.simple)
-    short.module_ = None
-    assert np.isfinite(short.forecast()["y"]).all()
-    short.judged_, short.module_ = judged, module
+    assert (without_negligible(weights) == [1, 0, 0, 0]).all()
+
+    class Raises(Member):
+        def forecast(self, at, base=None):
+            raise AssertionError("it was asked")
+
+    others = [name for name in short.ensemble_.members if name != "classical"]
+    silent, single = dict.fromkeys(others, Raises()), copy.copy(short)
+    kept = short.ensemble_.without(*others)
+    single.ensemble_ = replace(kept, members=kept.members | silent)
+    assert np.isfinite(single.forecast()["y"]).all()
+    single.ensemble_ = replace(short.ensemble_, members=kept.members | silent)
+    with pytest.raises(AssertionError, match="was asked"):
+        single.forecast()
 
 
 def test_constant_series_have_no_say(panel):
     """A network errs by its rounding there, and ridges by nothing at all."""
     flat = {f"flat{i}": panel.loc[0].assign(y=7.0) for i in range(6)}
     both = pd.concat([panel.rename(index=str, level=0), pd.concat(flat, names=["shop", "month"])])
-    alone, beside = (InformerRegressor("y", **P).fit(rows).judged_.shares for rows in (panel, both))
-    np.testing.assert_allclose(beside.classical[-1], alone.classical[-1], atol=0.1)
-    np.testing.assert_allclose(beside.trust[-1], alone.trust[-1], atol=0.1)
+    one, other = (InformerRegressor("y", **P).fit(rows).ensemble_ for rows in (panel, both))
+    for name in ("classical", "network"):
+        np.testing.assert_allclose(other.weights_of(name)[-1], one.weights_of(name)[-1], atol=0.1)
 
 
 def test_a_season_that_windows_hold_is_left_to_ridges():
@@ -226,7 +242,7 @@ def test_a_season_that_windows_hold_is_left_to_ridges():
     y = 10 + 3 * np.sin(t * np.pi / 12) + np.random.default_rng(0).normal(size=500)
     frame = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=500, freq="h"))
     model = InformerRegressor("y", max_iter=1, random_state=0).fit(frame[:476])
-    assert model.judged_.shares.classical[0, 0] < 0.4
+    assert model.ensemble_.weights_of("classical")[0, 0, 0] < 0.4
     error = np.abs(model.forecast()["y"].to_numpy() - 10 - 3 * np.sin(t[476:] * np.pi / 12))
     assert error.mean() < 0.5
 
@@ -234,17 +250,15 @@ def test_a_season_that_windows_hold_is_left_to_ridges():
 def test_a_long_table_is_not_asked_for_classical_forecasts():
     """They look back no further than ridges that have learnt all there is."""
     rows = pd.DataFrame({"y": np.random.default_rng(0).normal(size=8 * 28)})
-    assert InformerRegressor("y", **P).fit(rows).judged_.shares is None
-    assert InformerRegressor("y", **P).fit(rows[:-1]).judged_.shares is not None
+    assert "classical" not in InformerRegressor("y", **P).fit(rows).ensemble_.members
+    assert "classical" in InformerRegressor("y", **P).fit(rows[:-1]).ensemble_.members
 
 
 @pytest.mark.parametrize(("known", "doubt"), [(None, 1.0), (["z"], 0.0)])
 def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, doubt, monkeypatch):
     """What is known ahead is their own: there neither end is the safe one."""
-    from skinformer.ensemble import tabular as tabular_path
-
     asked = []
-    monkeypatch.setattr(tabular_path, "mean_share", lambda _, **how: asked.append(how) or 0)
+    monkeypatch.setattr(weighing, "mean_share", lambda _, **how: asked.append(how) or 0)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
     InformerRegressor("y", known_future=known, base=Ridge(), **P).fit(rows)

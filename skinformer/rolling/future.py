@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.estimators.placement import Placement, find_early
-from skinformer.estimators.rolling import Observed
+from skinformer.rolling.blocks import Observed
+from skinformer.rolling.placement import Placement, find_early
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles

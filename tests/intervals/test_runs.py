@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.ranges.runs import (
+from skinformer.intervals.runs import (
     choose_runs,
     run_distance,
     trailing_origins,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.ranges.residuals import Residuals
+from skinformer.intervals.residuals import Residuals
 
 LEVELS = np.array([0.025, 0.1, 0.5, 0.9, 0.975])
 
@@ -63,10 +63,3 @@ def test_missing_errors_are_left_out():
     assert Residuals(errors, 1e9).quantiles(np.array([0.5]))[0, 0, 0] == pytest.approx(2.0)
     nothing = np.full((3, 1, 1), np.nan, dtype=np.float32)
     assert Residuals(nothing, 3.0).quantiles(np.array([0.9])).item() == 0.0
-
-
-def test_paths_keep_the_errors_of_one_window_together():
-    """That is what makes the spread of a sum right."""
-    errors = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
-    path = Residuals(errors, 2.0).paths(np.array([1, 1, 1]), np.arange(3))
-    assert path.ravel().tolist() == [3.0, 4.0, 5.0]

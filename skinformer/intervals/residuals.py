@@ -1,4 +1,4 @@
-"""Quantiles and paths from a sample of errors, each a whole forecast's."""
+"""Quantiles from a sample of errors, each a whole forecast's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.selection import shrinkage
+from skinformer.timeline.arrays import Float32Array, Float64Array
 
 __all__ = ["Residuals"]
 
@@ -50,15 +51,7 @@ class Residuals:
                 out[:, step, j] = np.quantile(known, asked, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return self.n_windows / (self.n_windows + _DOUBT) * median + spread
-
-    def paths(self, windows: IntArray, ahead: IntArray) -> Float64Array:
-        """Give the errors, (n, n_targets), of n windows, each at its step ahead, from 0.
-
-        Those of one window go together: what dependence there is between steps stays.
-        """
-        errors: Float64Array = self.errors[windows, ahead].astype(np.float64)
-        return errors
+        return float(shrinkage(self.n_windows, _DOUBT)) * median + spread
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""

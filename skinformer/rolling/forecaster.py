@@ -6,27 +6,23 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
-from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.classes import ClassForecaster, JudgedClasses
-from skinformer.ensemble.head import ClassHead, Head
-from skinformer.ensemble.joining import Judged
-from skinformer.ensemble.joint import JointForecaster
-from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
-from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.estimators.holes import LONGEST_CHAIN
-from skinformer.estimators.placement import Placement, after_history, place_rows
-from skinformer.estimators.rolling import (
+from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.predicting import prediction_threads
+from skinformer.ensemble.windows import Forecaster
+from skinformer.rolling.blocks import (
     HeldValues,
     Layout,
     Observed,
+    Outputs,
+    RequestedSteps,
     fill_truths,
     roll,
 )
-from skinformer.model.corrected import Corrected
-from skinformer.model.informer import Informer
+from skinformer.rolling.holes import LONGEST_CHAIN
+from skinformer.rolling.placement import Placement, after_history, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.roles import Roles
@@ -46,62 +42,39 @@ __all__ = ["StepForecaster"]
 
 @dataclass(frozen=True)
 class StepForecaster:
-    """
-    What a fit found, put together to forecast steps of time.
+    """What a fit found, put together to forecast steps of time.
 
-    Parameters
-    ----------
-    history : Timeline
-        The standardised rows so far.
-    scaler : Scaler
-        How they were standardised.
-    roles : Roles
-        What the columns are.
-    sizes : ModelSizes
-        Their numbers, and the lengths of windows.
-    module : torch.nn.Module
-        In evaluation mode.
-    device : str
-        Where it is.
-    head : Head
-        What its outputs mean.
-    judged : Judged
-        What forecasts beside the module, or in its place, and with what share.
+    history, scaler: the standardised rows so far, and how they were standardised.
+    roles, sizes: what the columns are; their numbers, and the lengths of windows.
+    device: where the network is.
+    head: what its outputs mean.
+    ensemble: who forecasts, and how much each counts.
     """
 
     history: Timeline
     scaler: Scaler
     roles: Roles
     sizes: ModelSizes
-    module: Informer | Corrected
     device: str
     head: Head
-    judged: Judged
+    ensemble: Ensemble
 
     @property
     def look_back(self) -> int:
         """Rows before an origin that its forecast is made from."""
-        return max(self.sizes.seq_len, self.judged.look_back)
+        return max(self.sizes.seq_len, self.ensemble.look_back)
 
     @property
-    def module_head(self) -> Head:
-        """What the outputs of the module mean, whatever is made of them."""
+    def outputs(self) -> Outputs:
+        """What is forecast of each step: what the module gives, or what is made of it."""
         return self.head
 
+    def told(self, given: Observed) -> StepForecaster:  # noqa: ARG002 – it changes no point
+        """Take in which rows before the origins were observed, where that says anything."""
+        return self
+
     def observe(self, table: Table) -> Observed:
-        """
-        Standardise rows at prediction.
-
-        Parameters
-        ----------
-        table : Table
-            The rows of X.
-
-        Returns
-        -------
-        Observed
-            Series stand for tracks as yet.
-        """
+        """Standardise rows at prediction; series stand for tracks as yet."""
         known = self.history.n_series
         scaler = self.scaler.with_unseen() if (table.series >= known).any() else self.scaler
         values = scaler.transform(table.columns, np.minimum(table.series, known))
@@ -112,20 +85,9 @@ class StepForecaster:
         return Observed(values, table.series, table.steps)
 
     def place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
-        """
-        Find the tracks of X's rows; raise or warn where the history cannot be their context.
+        """Find the tracks of X's rows; raise or warn where the history cannot be their context.
 
-        Parameters
-        ----------
-        table : Table
-            The rows of X.
-        observed : Observed
-            The same, standardised.
-
-        Returns
-        -------
-        tuple of Placement and Observed
-            The tracks, and the rows with theirs.
+        observed: the rows of the table, standardised; they come back with their tracks.
         """
         missing = np.isnan(observed.values[:, : self.sizes.n_targets])
         has_target = np.asarray(~missing.all(axis=1))
@@ -144,84 +106,33 @@ class StepForecaster:
         )
         return place, observed._replace(track=track)
 
-    def forecast(
-        self, observed: Observed, track: IntArray, steps: IntArray, place: Placement, clock: Clock
-    ) -> Float64Array:
-        """
-        Forecast steps.
-
-        Parameters
-        ----------
-        observed : Observed
-            What X gives.
-        track, steps : ndarray of int64, shape (n,)
-            The steps.
-        place : Placement
-            The tracks.
-        clock : Clock
-            What the steps count.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_targets, *head.outputs)
-            In the truth's units.
-        """
-        values, held = self.rolled(observed, track, steps, place, clock)
+    def forecast(self, asked: RequestedSteps) -> Float64Array:
+        """Forecast steps in the truth's units: (n, n_targets, *outputs)."""
+        values, held = self.rolled(asked)
         if held.past:
             warn_of_held_values("past-only columns", self.roles.past, held.past)
         if held.known:
             warn_of_held_values("columns known ahead", self.roles.known, held.known)
         return values
 
-    def rolled(
-        self, observed: Observed, track: IntArray, steps: IntArray, place: Placement, clock: Clock
-    ) -> tuple[Float64Array, HeldValues]:
-        """
-        Forecast steps, and tell what had to be held without a warning.
-
-        Parameters
-        ----------
-        observed : Observed
-            What X gives.
-        track, steps : ndarray of int64, shape (n,)
-            The steps.
-        place : Placement
-            The tracks.
-        clock : Clock
-            What the steps count.
-
-        Returns
-        -------
-        tuple of ndarray of float64, shape (n, n_targets, *head.outputs), and HeldValues
-            In the truth's units.
-        """
+    def rolled(self, asked: RequestedSteps) -> tuple[Float64Array, HeldValues]:
+        """Forecast steps, and tell what had to be held without a warning."""
+        place, known = asked.place, self.history.n_series
         with self._threads():
             result = roll(
-                observed,
-                track,
-                steps,
+                asked,
                 history=self.history,
-                place=place,
                 layout=self._layout(),
-                forecast=self._window_forecaster(place, clock),
+                forecast=self._window_forecaster(place, asked.clock),
             )
-        series = np.minimum(place.series[track], self.history.n_series)
-        values = self.head.to_units(result.outputs, self.scaler.with_unseen(), series)
+        series = np.minimum(place.series[asked.track], known)
+        values = self.outputs.to_units(result.outputs, self.scaler.with_unseen(), series)
         return values, result.held
 
     def appended(self, table: Table) -> Timeline:
-        """
-        Take in rows that follow the history, missing targets filled by forecasts.
+        """Give the history with rows that follow it, missing targets filled by forecasts.
 
-        Parameters
-        ----------
-        table : Table
-            Sorted by series and step.
-
-        Returns
-        -------
-        Timeline
-            The history with these rows.
+        Rows are sorted by series and step.
         """
         fill = not self.sizes.may_miss
         new = build_timeline(table, self.scaler, fill_covariates=fill)
@@ -234,13 +145,9 @@ class StepForecaster:
         return self.history.appended(new)
 
     def fill_missing(self, missing: BoolArray) -> None:
-        """
-        Put forecasts in for all missing targets of the history, as `appended` does.
+        """Put forecasts in for all missing targets of the history, as `appended` does.
 
-        Parameters
-        ----------
-        missing : ndarray of bool, shape (n_rows, n_targets)
-            Where truths are missing; the history's values change there.
+        missing: (n_rows, n_targets), where the history's values change.
         """
         timeline = self.history
         first = timeline.first_row[1:].copy()  # of each series, the first row without its truth
@@ -294,37 +201,18 @@ class StepForecaster:
             seq_len=self.look_back,
             pred_len=sizes.pred_len,
             hold=not self.sizes.may_miss,
-            head=self.head,
+            head=self.outputs,
         )
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
-        predict: WindowPredictor | None = None
+        return self.ensemble_forecaster(place.series, clock)
 
-        def forecast(rows: Rows, origins: IntArray, trust: Float64Array | None) -> Float32Array:
-            nonlocal predict
-            if predict is None:
-                source = window_source(
-                    rows.values,
-                    rows.steps,
-                    place.series[rows.track],
-                    clock,
-                    sizes=self.sizes,
-                    device=self.device,
-                )
-                predict = WindowPredictor(self.module, source)
-            elif self.device != "cpu":  # the same rows, with forecasts put in
-                predict.source.values.copy_(torch.from_numpy(rows.values))
-            return predict(origins, trust)
-
-        judged, rest = self.judged, (self.sizes, place.series, clock, forecast)
-        if isinstance(judged, JudgedClasses):
-            if not isinstance(self.head, ClassHead):
-                raise AssertionError  # they are judged by one
-            return ClassForecaster(judged, *rest, self.head)
-        corrects = isinstance(self.module, Corrected)
+    def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
+        """Make what forecasts windows of tracks of these series, and tells who says what."""
         limits = self.scaler.with_unseen().limits
-        return JointForecaster(judged, *rest, self.module_head, corrects, limits)
+        given = self.sizes, series, clock, self.device, self.head, limits
+        return EnsembleForecaster(self.ensemble, *given)
 
     def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
         """Give the standardised targets of rows after a history, forecasts where they miss."""
@@ -339,4 +227,4 @@ class StepForecaster:
         """Give the threads of all predictions of a roll at once."""
         sizes = self.sizes
         n_linear = sizes.seq_len * sizes.pred_len * self.history.values.shape[1]
-        return prediction_threads(self.module, n_linear)
+        return prediction_threads(self.ensemble.largest_product, n_linear)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.ranges.spread import fit_spread, typical_sizes
+from skinformer.intervals.spread import fit_spread, typical_sizes
 
 
 def drawn(n=600, pred_len=6, *, slope=(0.0, 0.0), profile=None, seed=0):

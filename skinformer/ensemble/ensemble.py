@@ -1,0 +1,286 @@
+"""An ensemble: members by name, and how much each counts in each forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+import torch
+
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.windows import Canvas, Rows, Windows
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock, join_series
+from skinformer.timeline.scaling import Limits, Scaler
+from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["Ensemble", "EnsembleForecaster"]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Who forecasts, and how much each counts.
+
+    members: by name; one that corrects another comes after it.
+    weights: (n_series + 1, 1 or pred_len, n_targets, n_members), of sum 1; the last row is for
+    series that the fit did not hold.
+    held_out: members as they were before they were fitted to the validation split, too.
+    temperature: what the weighted mean, of logs of probabilities, is divided by.
+    """
+
+    members: dict[str, Member]
+    weights: Float64Array
+    held_out: dict[str, Member] = field(default_factory=dict)
+    temperature: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        members: Iterable[Member],
+        weights: Mapping[str, Float64Array | float],
+        *,
+        n_series: int,
+        n_targets: int,
+    ) -> Ensemble:
+        """Put members together; weights, by name, are as the field's last axis has them."""
+        by_name = {member.name: member for member in members}
+        shapes = [np.shape(weight) for weight in weights.values()]
+        shape = np.broadcast_shapes((n_series + 1, 1, n_targets), *shapes)
+        each = [np.broadcast_to(weights.get(name, 0.0), shape) for name in by_name]
+        return cls(by_name, np.stack(each, axis=-1).astype(np.float64))
+
+    def weights_of(self, name: str) -> Float64Array:
+        """Give a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
+        if name not in self.members:
+            return np.zeros(self.weights.shape[:-1])
+        share: Float64Array = self.weights[..., list(self.members).index(name)]
+        return share
+
+    @property
+    def trust(self) -> float:
+        """Mean weight of the network in forecasts of the fitted series."""
+        return float(self.weights_of(NETWORK)[:-1].mean())
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that are read beyond the window's own."""
+        return max(member.look_back for member in self.members.values())
+
+    @property
+    def cost(self) -> int:
+        """Tell what a window costs, in windows of the cheapest members."""
+        return max(member.cost for member in self.members.values())
+
+    @property
+    def largest_product(self) -> int:
+        """Products of two numbers in the largest product of matrices for one window."""
+        return max(member.largest_product for member in self.members.values())
+
+    @property
+    def base_blend(self) -> dict[str, float]:
+        """Mean weights of all that is fitted without the network, as if this were its base."""
+        means = {name: float(self.weights_of(name)[:-1].mean()) for name in self.members}
+        network = self.members.get(NETWORK)
+        taken = means.pop(NETWORK, 0.0)
+        if network is not None and network.base is not None:
+            means[network.base] += taken
+        total = sum(means.values())
+        blend: dict[str, float] = {}
+        for name, mean in means.items():
+            share = mean / total if total else 1.0 / len(means)
+            for candidate, weight in self.members[name].blend.items():
+                blend[candidate] = round(blend.get(candidate, 0.0) + share * weight, 4)
+        return blend
+
+    def by_series(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
+        """Give mean weights of members by series and target, or the one that there are many of."""
+        # Classes have several columns of a target, with the same weights.
+        columns = np.arange(len(targets)) * self.weights.shape[2] // len(targets)
+        weights = self.weights[:-1].mean(axis=1)[:, columns].swapaxes(0, 1)
+        table = weights.reshape(-1, len(self.members))
+        return pd.DataFrame(table, index=_label_rows(series, targets), columns=[*self.members])
+
+    def series_blend(self, series: pd.Index | None, targets: pd.Index) -> pd.DataFrame:
+        """Give the same of all who count, of candidates where each series weighs its own."""
+        whole = self.by_series(series, targets)
+        table = pd.DataFrame(index=whole.index)
+        for name in whole.columns[whole.any()]:
+            even = [name], np.ones((1, 1), dtype=np.float32)
+            names, each = self.members[name].series_blend or even
+            table[names] = whole[[name]].to_numpy() * each
+        return table
+
+    def by_step(self, n_steps: int) -> pd.DataFrame:
+        """Give mean weights of members at each step ahead, from 1."""
+        means = self.weights[:-1].mean(axis=(0, 2))
+        steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
+        return pd.DataFrame(
+            np.broadcast_to(means, (n_steps, means.shape[1])), index=steps, columns=[*self.members]
+        )
+
+    def without(self, *names: str) -> Ensemble:
+        """Take members out: what they count is left to all others."""
+        weights = self.weights * [name not in names for name in self.members]
+        total = weights.sum(axis=-1, keepdims=True)
+        return replace(self, weights=weights / np.where(total > 0, total, 1.0))
+
+    def trusting(self, share: float | Float64Array) -> Ensemble:
+        """Give the network this share of what it and the ridges that it corrects count together."""
+        names, weights = list(self.members), self.weights.copy()
+        ridges, network = names.index(RIDGES), names.index(NETWORK)
+        both = weights[..., ridges] + weights[..., network]
+        weights[..., ridges], weights[..., network] = (1 - share) * both, share * both
+        return replace(self, weights=weights)
+
+    def before_tail(
+        self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
+    ) -> Ensemble:
+        """Give the same as it was before the validation split, for some of the series.
+
+        timeline, scaler: the rows of these before it, by which some members are fitted anew.
+        """
+        before = self.members | self.held_out
+        members = {n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()}
+        return replace(self, members=members, weights=self.weights[np.append(chosen, -1)])
+
+    def on_device(self, device: torch.device | str) -> Ensemble:
+        """Copy it, with tensors on a device, in evaluation mode."""
+        members, held_out = (
+            {name: member.on_device(device) for name, member in each.items()}
+            for each in (self.members, self.held_out)
+        )
+        return replace(self, members=members, held_out=held_out)
+
+
+def _label_rows(series: pd.Index | None, targets: pd.Index) -> pd.Index:
+    """Label one row for each target of each series, series by series for the first target."""
+    if series is None:
+        return targets
+    if len(targets) == 1:
+        return series
+    codes = np.tile(np.arange(len(series)), len(targets))
+    return join_series(series, codes, targets.repeat(len(series)))
+
+
+@dataclass(frozen=True)
+class EnsembleForecaster:
+    """Forecast windows of tracks by an ensemble.
+
+    series: that of each track; those from the last fitted one on are new.
+    clock: what the steps count.
+    head: what the outputs of the network are; all others give points.
+    limits: what no forecast exceeds by much, of each series and of new ones.
+    """
+
+    ensemble: Ensemble
+    sizes: ModelSizes
+    series: IntArray
+    clock: Clock
+    device: torch.device | str
+    head: Head
+    limits: Limits | None = None
+    _canvas: list[Canvas] = field(default_factory=list)
+
+    def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
+        """Forecast windows, standardised: (n, pred_len, n_targets, *head.outputs).
+
+        rows: consecutive rows of every track.
+        origins: the row of each window's first step.
+
+        Who has no weight in a window is not asked, but for a network of several outputs: how far
+        these lie apart it alone can tell.
+        """
+        at = self.windows(rows, origins)
+        weights = self.weights(at)
+        total = np.zeros((len(at), self.sizes.pred_len, self.sizes.n_targets))
+        outputs = None
+        for name, (some, forecast) in self._ask(at, weights).items():
+            if forecast.ndim > total.ndim:
+                outputs = forecast
+            total[some] += weights[name][some] * self._point(forecast)
+        points = (total / self.ensemble.temperature).astype(np.float32)
+        if self.head.middle is None:
+            return points
+        if outputs is None:
+            return np.repeat(points[..., None], self.head.outputs[0], axis=-1)
+        moved: Float32Array = outputs + (points - self.head.point(outputs))[..., None]
+        return moved
+
+    def windows(self, rows: Rows, origins: IntArray) -> Windows:
+        """Lay windows on a canvas, which is kept for the next ones on the same rows."""
+        if self._canvas and self._canvas[0].rows.values is rows.values:
+            return Windows(self._canvas[0].refreshed(), origins)
+        self._canvas[:] = [Canvas(rows, self.series, self.clock, self.sizes, self.device)]
+        return Windows(self._canvas[0], origins)
+
+    def weights(self, at: Windows) -> dict[str, Float64Array]:
+        """Tell how much each member counts for windows, (n, 1 or pred_len, n_targets)."""
+        members, known = self.ensemble.members, len(self.ensemble.weights) - 1
+        weights = self.ensemble.weights[np.minimum(at.series, known)]
+        short = np.array([member.forecasts_short for member in members.values()])
+        if short.any():
+            # The others see whole windows; what is shorter would be filled up by training means.
+            part = at.origins - at.begin < self.sizes.seq_len
+            able = np.where(short, weights[part], 0.0)
+            total = able.sum(axis=-1, keepdims=True)
+            even = short / short.sum()
+            weights[part] = np.divide(able, total, out=able * 0 + even, where=total > 0)
+        return dict(zip(members, np.moveaxis(weights, -1, 0), strict=True))
+
+    def parts(self, rows: Rows, origins: IntArray) -> dict[str, tuple[Float64Array, Float32Array]]:
+        """Give weights and standardised points of members that count in any of some windows.
+
+        Both have shape (n, pred_len, n_targets); weights add up to 1.
+        """
+        at = self.windows(rows, origins)
+        weights = {name: each for name, each in self.weights(at).items() if each.any()}
+        everyone = {name: np.ones_like(each) for name, each in weights.items()}
+        shape = len(at), self.sizes.pred_len, self.sizes.n_targets
+        asked = self._ask(at, everyone)
+        return {
+            name: (np.broadcast_to(each, shape), self._point(asked[name][1]))
+            for name, each in weights.items()
+        }
+
+    def _ask(
+        self, at: Windows, weights: Mapping[str, Float64Array]
+    ) -> dict[str, tuple[IntArray, Float32Array]]:
+        """Let members forecast the windows in which they, or who corrects them, count."""
+        members = self.ensemble.members
+        needed: dict[str, BoolArray] = {name: np.zeros(len(at), dtype=bool) for name in members}
+        needed |= {name: np.asarray(w.any(axis=(1, 2))) for name, w in weights.items()}
+        for name, member in members.items():
+            if member.base is not None:
+                needed[name] |= self.head.middle is not None
+                needed[member.base] |= needed[name]
+        found: dict[str, tuple[IntArray, Float32Array]] = {}
+        for name, member in members.items():
+            some, base = np.flatnonzero(needed[name]), None
+            if not len(some):
+                continue
+            if member.base is not None:
+                asked, forecast = found[member.base]
+                base = forecast[np.searchsorted(asked, some)]
+            found[name] = some, member.forecast(at.take(some), base)
+        return {name: (some, self._limited(f, at.take(some))) for name, (some, f) in found.items()}
+
+    def _point(self, forecast: Float32Array) -> Float32Array:
+        """Give the one value that is forecast."""
+        return forecast if forecast.ndim == 3 else self.head.point(forecast)
+
+    def _limited(self, forecast: Float32Array, at: Windows) -> Float32Array:
+        """Compress what neither the series so far nor the window gives a reason for."""
+        if self.limits is None:
+            return forecast
+        length, k = self.sizes.seq_len, self.sizes.n_targets
+
+        def seen(some: IntArray) -> Float32Array:
+            values = at.values[window_rows(at.origins[some] - length, length), :k]
+            return np.asarray(np.fmax.reduce(values, axis=1))
+
+        return self.limits.apply(forecast, np.minimum(at.series, len(self.limits.top) - 1), seen)

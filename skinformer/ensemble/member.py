@@ -1,0 +1,102 @@
+"""What a member of an ensemble is: fitted values that forecast windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from skinformer.ensemble.windows import Windows
+from skinformer.timeline.arrays import AnyArray, Float32Array
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    import torch
+
+    from skinformer.ensemble.building import ModelSizes
+    from skinformer.ensemble.fitting import FitRows
+    from skinformer.ensemble.settings import FitSettings
+
+__all__ = ["NETWORK", "RIDGES", "Member"]
+
+#: Names of the members that every fit with a base has; others are named by their files.
+RIDGES, NETWORK = "ridges", "network"
+
+
+class Member:
+    """One of those who forecast: a frozen record of fitted values, which files can hold.
+
+    A member more is a subclass in a file of its own, a line in the list of `members`, and, if users
+    are to choose it, one in `settings`.
+    """
+
+    #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
+    forecasts_short, forecasts_new = False, True
+    #: Whether an exported graph holds it; whether changes of its forecast are read off a map.
+    exportable = linear = False
+    #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.
+    fits_again = False
+    #: By how much fewer windows ranges are found where it forecasts.
+    cost = 1
+
+    @property
+    def name(self) -> str:
+        """What it is called in weights, tables and pictures."""
+        raise NotImplementedError
+
+    @property
+    def base(self) -> str | None:
+        """Name the member whose forecast it corrects, if there is one."""
+        return None
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that it reads beyond the window's own."""
+        return 0
+
+    @property
+    def blend(self) -> dict[str, float]:
+        """Mean weights of the forecasters that it consists of."""
+        return {self.name: 1.0}
+
+    @property
+    def series_blend(self) -> tuple[list[str], Float32Array] | None:
+        """Their names and weights, (n_series * n_targets, n), where each series has its own."""
+        return None
+
+    @property
+    def plain_columns(self) -> tuple[int, ...]:
+        """Columns known ahead of which it sees no more than the value at the step."""
+        return ()
+
+    @property
+    def largest_product(self) -> int:
+        """Products of two numbers in its largest product of matrices for one window."""
+        return 0
+
+    @classmethod
+    def takes_part(cls, settings: FitSettings) -> bool:
+        """Tell whether a fit has this member."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_rows(
+        cls, rows: FitRows, settings: FitSettings, *, before_tail: bool, earlier: Self | None = None
+    ) -> Self:
+        """Fit it to rows before the validation split, or to all; then `earlier` is the former."""
+        raise NotImplementedError
+
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:
+        """Forecast windows, standardised, (n, pred_len, n_targets); base: what it corrects."""
+        raise NotImplementedError
+
+    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:  # noqa: ARG002
+        """Give the same, fitted to other rows: some of the series, or fewer of their rows."""
+        return self
+
+    def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002
+        """Give a copy with tensors of its own, in evaluation mode."""
+        return self
+
+    def probe(self, timeline: Timeline) -> list[AnyArray]:  # noqa: ARG002
+        """Forecast something from features, whose number nothing else in a file tells."""
+        return []

@@ -1,0 +1,278 @@
+"""The members of a fit: who takes part, and what each is worth."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+
+from skinformer.classes.fit import ClassFit
+from skinformer.ensemble.classes import Classes, fit_class_base, held_out_origins, weigh_classes
+from skinformer.ensemble.classical import Classical
+from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
+from skinformer.ensemble.fitting import FitBatches, FitRows
+from skinformer.ensemble.member import NETWORK, RIDGES, Member
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.network import Network
+from skinformer.ensemble.predicting import prediction_threads
+from skinformer.ensemble.ridges import Ridges
+from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.tabular import Tabular
+from skinformer.ensemble.weighing import (
+    network_share,
+    series_origins,
+    truths_of,
+    weigh_series,
+    weigh_steps,
+    without_negligible,
+)
+from skinformer.ensemble.windows import Canvas, Rows, Windows
+from skinformer.model.corrected import Corrected
+from skinformer.model.informer import Informer
+from skinformer.ridge.linear_fit import LinearFits
+from skinformer.selection import MOST_STRETCHES, cut_stretches
+from skinformer.stopwatch import timed
+from skinformer.tabular.fit import first_known
+from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.scaling import Scaler
+
+__all__ = ["ALL_KINDS", "MEMBERS", "EnsembleFit", "module_of"]
+
+#: Members beside ridges and network: one more is a line here.
+MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)
+#: All that files hold.
+ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network)
+
+#: Values that are forecast to weigh a challenger on a long table.
+_MOST_VALUES = 20_000
+#: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
+#: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
+_DOUBT = 1.0
+#: Weight in the logits that a network is trained for beside trees that forecast classes.
+_EXPECTED = 0.5
+
+
+class EnsembleFit:
+    """An ensemble while it is fitted; `start` is what forecasts during training.
+
+    module: the network, with the ridges that it corrects if there are any; in evaluation mode.
+    linear: ridges for training, fitted before the validation split, and final ones.
+    rows: with `batches`, all that there is to learn from.
+    """
+
+    def __init__(
+        self,
+        module: Informer | Corrected,
+        linear: LinearFits | None,
+        rows: FitRows,
+        batches: FitBatches,
+        settings: FitSettings,
+    ) -> None:
+        self.module, self.linear, self.rows = module, linear, rows
+        self.batches, self.settings, self.head = batches, settings, settings.head
+        groups = tuple(settings.head.groups)
+        self.ridges: Ridges | None = None
+        self.network = Network(network_of(module), groups=groups)
+        if linear is not None and isinstance(module, Corrected):
+            self.ridges = Ridges(module.path)
+            self.network = replace(self.network, base=RIDGES)
+        #: Members that were weighed beside ridges, each by its share in what those before it leave.
+        self.challengers: list[tuple[Member, Float64Array]] = []
+        self.class_fit: ClassFit | None = None
+        self.start = self._of([], {NETWORK: 1.0})
+
+    def challenge(self) -> float:
+        """Fit who competes with the network before it is trained; tell what is left to this.
+
+        What a network can take off squared errors goes by the square of its share.
+        """
+        if not self.settings.classifies:
+            shares = [1 - share for _, share in self._challengers()]
+            return float((np.prod(shares, axis=0) ** 2).mean()) if shares else 1.0
+        if self.rows.tail is None or not self.settings.class_base:
+            return 1.0
+        self.class_fit = fit_class_base(self.rows, self.settings, before_tail=True)
+        return (1 - _EXPECTED) ** 2 if self.settings.regressor is not None else 1.0
+
+    def finish(self, scaler: Scaler) -> Ensemble:
+        """Weigh all who were fitted before the validation split by it, and fit them to it, too.
+
+        scaler: the final one.
+
+        A panel and short tables are weighed series by series, a long table by stretches of the
+        split. Ridges have an advantage: it is one of four by which their blend was chosen.
+        """
+        self.rows = replace(self.rows, scaler=scaler)
+        settings = self.settings
+        if settings.classifies:
+            return self._classes()
+        if self.ridges is None and not settings.classical:
+            self._compare(self.start)
+            return self.start
+        if self.ridges is None or not self._is_weighed:
+            return self._unweighed()
+        by_series = settings.classical or self.rows.timeline.n_series > 1
+        return self._fitted_to_all(self._by_series() if by_series else self._by_stretches())
+
+    @property
+    def _has_split(self) -> bool:
+        return self.rows.tail is not None and self.batches.validation is not None
+
+    @property
+    def _is_weighed(self) -> bool:
+        """Whether there are rows to weigh by, and members that forecast the same thing."""
+        return self._has_split and self.head.on_path
+
+    @property
+    def _kinds(self) -> list[type[Member]]:
+        return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
+
+    @timed("trees")
+    def _challengers(self) -> list[tuple[Member, Float64Array]]:
+        """Weigh members beside the ridges of a long table, by stretches of the split."""
+        rows, settings, pred_len = self.rows, self.settings, self.rows.sizes.pred_len
+        by_series = settings.classical or rows.timeline.n_series > 1
+        if self.ridges is None or by_series or not self._is_weighed:
+            return []
+        most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
+        at = Windows(self._canvas, rows.tails.thinned(max(most, 32)))
+        stretches = cut_stretches(at.steps, pred_len, n_most=MOST_STRETCHES)
+        sees_more = rows.sizes.n_known > 0 or not isinstance(settings.regressor, str)
+        # Who sees no more than ridges does needs all stretches: what few long forecasts say of a
+        # level holds for their season alone, and cost 26 % on ETTh1, 336 steps ahead
+        # (docs/drivers.md).
+        if stretches is None or not (sees_more or stretches.max() + 1 == MOST_STRETCHES):
+            return []
+        doubt, found = 0.0 if rows.sizes.n_known else _DOUBT, None
+        for kind in self._kinds:
+            member = kind.of_rows(rows, settings, before_tail=True)
+            found = self._forecast(self.ridges, at) if found is None else found
+            both = found, self._forecast(member, at)
+            share = weigh_steps(both, rows, at.origins, stretches, self.head, doubt=doubt)
+            found += share[:, None].astype(np.float32) * (both[1] - found)
+            self.challengers.append((member, share))
+        return self.challengers
+
+    def _classes(self) -> Ensemble:
+        at = None
+        if self._has_split:
+            at = Windows(self._canvas, held_out_origins(self.rows))
+        logits = None if at is None else self._forecast(self.network, at)
+        return weigh_classes(self.network, logits, self.class_fit, at, self.rows, self.settings)
+
+    def _unweighed(self) -> Ensemble:
+        """Join what nothing tells apart: all the same, but for a network if it was trained."""
+        if self.settings.train_network:
+            return self._fitted_to_all(self.start)
+        kinds = [kind for kind in self._kinds if kind.forecasts_short]
+        members = [kind.of_rows(self.rows, self.settings, before_tail=False) for kind in kinds]
+        names = [member.name for member in members] + [RIDGES] * (self.ridges is not None)
+        even = self._of(members, dict.fromkeys(names, 1 / len(names)))
+        return replace(even, members=even.members | self._final_ridges())
+
+    def _by_series(self) -> Ensemble:
+        """Weigh all by the errors of each series."""
+        rows, timeline = self.rows, self.rows.timeline
+        at = Windows(self._canvas, series_origins(rows.tails))
+        members = [kind.of_rows(rows, self.settings, before_tail=True) for kind in self._kinds]
+        said = {member.name: self._forecast(member, at) for member in members}
+        assert self.ridges is not None
+        said[RIDGES] = self._forecast(self.ridges, at)
+        if self.settings.train_network:
+            said[NETWORK] = self.head.point(self._forecast(self.network, at, said[RIDGES]))
+        each, truths = list(said.values()), truths_of(rows, at.origins)
+        weights = weigh_series(each, *truths, at.series, n_series=timeline.n_series)
+        joint = (np.stack(each, axis=-1) * weights[at.series, None]).sum(axis=-1, dtype=np.float32)
+        compare_with_naive(joint, at.origins, rows)
+        of_new = [member.forecasts_new for member in members]
+        weights[-1, :, : len(members)] *= of_new
+        weights = without_negligible(weights / weights.sum(axis=-1, keepdims=True))
+        return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
+
+    def _by_stretches(self) -> Ensemble:
+        """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
+        held_out = self.batches.validation
+        assert held_out is not None
+        assert isinstance(self.module, Corrected)
+        steps = self.rows.timeline.steps_of(held_out.draw())
+        trust = network_share(self.module, held_out, steps=steps, head=self.head)
+        weights, left = {}, np.ones((1, 1))
+        for member, share in reversed(self.challengers):
+            weights[member.name] = left * share[:, None]
+            left = left * (1 - share[:, None])
+        weights |= {RIDGES: left * (1 - trust), NETWORK: left * trust}
+        found = self._of([member for member, _ in self.challengers], weights)
+        self._compare(found)
+        return found
+
+    def _of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
+        """Put members before ridges and network."""
+        members = [*others, *([] if self.ridges is None else [self.ridges]), self.network]
+        n_series, n_targets = self.rows.timeline.n_series, self.rows.sizes.n_targets
+        return Ensemble.of(members, weights, n_series=n_series, n_targets=n_targets)
+
+    def _final_ridges(self) -> dict[str, Member]:
+        if self.linear is None or self.linear.before is self.linear.final:
+            return {}
+        return {RIDGES: Ridges.of(self.linear.final, self.settings.device)}
+
+    def _fitted_to_all(self, ensemble: Ensemble) -> Ensemble:
+        """Leave out who does not count, and fit the others to the validation split, too."""
+        refit, ridges = self.settings.early_stopping is not True, self._final_ridges()
+        members: dict[str, Member] = {}
+        for name, member in ensemble.members.items():
+            if name in (RIDGES, NETWORK):
+                members[name] = ridges.get(name, member)
+            elif ensemble.weights_of(name).any():
+                fit = partial(member.of_rows, self.rows, self.settings, earlier=member)
+                members[name] = fit(before_tail=False) if refit else member
+        places = [list(ensemble.members).index(name) for name in members]
+        before = {name: ensemble.members[name] for name in members}
+        changed = (name for name in members if members[name] is not before[name])
+        held_out = {name: before[name] for name in changed if not before[name].fits_again}
+        return Ensemble(members, ensemble.weights[..., places], held_out)
+
+    @cached_property
+    def _canvas(self) -> Canvas:
+        timeline = self.rows.timeline
+        begin = first_known(timeline, self.rows.missing)
+        rows = Rows(timeline.values, timeline.series, timeline.steps, begin)
+        source = self.batches.training.source
+        numbers = np.arange(timeline.n_series)
+        return Canvas(rows, numbers, timeline.clock, self.rows.sizes, self.settings.device, source)
+
+    def _threads(self, largest_product: int) -> AbstractContextManager[object]:
+        sizes, values = self.rows.sizes, self.rows.timeline.values
+        return prediction_threads(largest_product, sizes.seq_len * sizes.pred_len * values.shape[1])
+
+    def _forecast(
+        self, member: Member, at: Windows, base: Float32Array | None = None
+    ) -> Float32Array:
+        with self._threads(member.largest_product):
+            return member.forecast(at, base)
+
+    def _compare(self, ensemble: Ensemble) -> None:
+        """Warn if what forecasts a long table is worse than a repeated season."""
+        if not self._is_weighed:
+            return  # nothing to compare on, or no forecast of what came
+        at, on = Windows(self._canvas, some_of_tail(self.rows.tails)), self._canvas
+        given = on.sizes, on.series, on.clock, on.device, self.head, None, [on]
+        with self._threads(ensemble.largest_product):
+            outputs = EnsembleForecaster(ensemble, *given)(on.rows, at.origins)
+        compare_with_naive(self.head.point(outputs), at.origins, self.rows)
+
+
+def network_of(module: Informer | Corrected) -> Informer:
+    """Give the network of a module, without what it corrects."""
+    return module.network if isinstance(module, Corrected) else module
+
+
+def module_of(ensemble: Ensemble) -> Informer | Corrected:
+    """Give the network, with the ridges that it corrects if there are any, as a torch module."""
+    ridges, network = (cast(Any, ensemble.members.get(name)) for name in (RIDGES, NETWORK))
+    if ridges is None:
+        return cast(Informer, network.network)
+    return Corrected(ridges.path, network.network).train(network.network.training)

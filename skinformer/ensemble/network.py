@@ -1,0 +1,51 @@
+"""The network: alone, or as it corrects ridges."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from skinformer.classes.logistic import log_softmax
+from skinformer.ensemble.member import NETWORK, Member
+from skinformer.ensemble.windows import Windows
+from skinformer.model.informer import Informer
+from skinformer.timeline.arrays import Float32Array
+
+__all__ = ["Network"]
+
+
+@dataclass(frozen=True)
+class Network(Member):
+    """An Informer: its forecasts have the axes of all outputs that the head has.
+
+    base: the member that it corrects.
+    groups: columns of the classes of each target, whose logits become logs of probabilities.
+    """
+
+    network: Informer
+    base: str | None = None
+    groups: tuple[slice, ...] = ()
+
+    name = NETWORK
+    exportable = True
+
+    @property
+    def largest_product(self) -> int:
+        """Products of two numbers in its largest product of matrices for one window."""
+        return self.network.largest_product
+
+    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:
+        """Forecast windows, see `Member.forecast`."""
+        outputs = at.predict(self.network, base)
+        if not self.groups:
+            return outputs
+        logits = outputs.astype(np.float64)
+        logs = [log_softmax(logits[..., group]) for group in self.groups]
+        return np.concatenate(logs, axis=-1).astype(np.float32)
+
+    def on_device(self, device: torch.device | str) -> Network:
+        """Copy the weights."""
+        return replace(self, network=copy.deepcopy(self.network).to(device).eval())

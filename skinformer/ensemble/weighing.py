@@ -1,0 +1,153 @@
+"""How much each member counts: by its errors on windows that it was not fitted to.
+
+A panel and short tables are weighed series by series, a long table by stretches of its validation
+split: what one series tells is little, and what a long one tells differs by step ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from skinformer.ensemble.batches import WindowBatches
+from skinformer.ensemble.fitting import FitRows
+from skinformer.ensemble.head import Head
+from skinformer.model.corrected import Corrected
+from skinformer.selection import (
+    MOST_STRETCHES,
+    SHARES,
+    cut_stretches,
+    log_errors,
+    mean_errors,
+    mean_share,
+    nearby_steps,
+    softmax,
+    stretch_sums,
+    surest_share,
+)
+from skinformer.threads import threads_for
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.windows import Origins, window_rows
+
+__all__ = [
+    "network_share",
+    "series_origins",
+    "truths_of",
+    "weigh_series",
+    "weigh_steps",
+    "without_negligible",
+]
+
+#: Windows of a series by which it is weighed, spread over its validation split; two where there
+#: would be more than so many of all series.
+_N_ORIGINS, _MOST_WINDOWS = 8, 20_000
+#: A difference of so much in the log error makes a factor e in the weight.
+_TEMPERATURE = 0.1
+#: How far the difference of a series' own log errors from the panel's is believed: eight windows
+#: overlap, and are hardly more than one or two forecasts.
+_OWN = 0.2
+#: Weight that is not worth a forecast.
+_NEGLIGIBLE = 0.01
+
+
+def series_origins(tails: Origins) -> IntArray:
+    """Choose windows to weigh by for each series: at most eight, spread over its tail."""
+    some = np.flatnonzero(tails.high >= tails.low)
+    n_origins = min(max(_MOST_WINDOWS // max(len(some), 1), 2), _N_ORIGINS)
+    place = np.arange(n_origins)
+    low, high = tails.low[some, None], tails.high[some, None]
+    return np.unique(low + (high - low) * place // (n_origins - 1))
+
+
+def truths_of(rows: FitRows, origins: IntArray) -> tuple[Float32Array, Float32Array]:
+    """Give truths and weights of windows, (n_windows, pred_len, n_targets)."""
+    ahead = window_rows(origins, rows.sizes.pred_len)
+    truth = rows.timeline.values[ahead, : rows.sizes.n_targets]
+    weight = rows.timeline.weight
+    return truth, np.ones_like(truth) if weight is None else weight[ahead]
+
+
+def weigh_series(
+    forecasts: Sequence[Float32Array],
+    truth: Float32Array,
+    weight: Float32Array | None,
+    series: IntArray,
+    *,
+    n_series: int,
+) -> Float64Array:
+    """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
+
+    forecasts: of each of them, (n_windows, pred_len, n_targets), as are truth and weight.
+    weight: of each truth; None where all weigh 1.
+    series: that of each window.
+
+    Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
+    where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
+    their mean over members. Those of a panel are averaged over all targets of all series; a series'
+    own count for a fifth beside them. So neither the size of a series nor one that went wild
+    decides for the others.
+    """
+    errors = [mean_errors(f, truth, weight, series, n_series) for f in forecasts]
+    logs, known = log_errors(np.stack(errors, axis=2))
+    panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
+    own = np.where(known[:, :, None], logs - panel, 0.0)
+    scores = -(panel + _OWN * own) / _TEMPERATURE
+    everyone = np.broadcast_to(-panel / _TEMPERATURE, (1, *scores.shape[1:]))
+    return softmax(np.concatenate([scores, everyone]))
+
+
+def without_negligible(weights: Float64Array) -> Float64Array:
+    """Leave out who hardly counts: what it costs is saved."""
+    weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
+    kept: Float64Array = weights / weights.sum(axis=-1, keepdims=True)
+    return kept
+
+
+def weigh_steps(
+    forecasts: tuple[Float32Array, Float32Array],
+    rows: FitRows,
+    origins: IntArray,
+    stretches: IntArray,
+    head: Head,
+    *,
+    doubt: float,
+) -> Float64Array:
+    """Find the share of the second of two forecasts in each step ahead, (pred_len,).
+
+    It is the one that does best on average over the stretches of the windows, see `mean_share`.
+    """
+    one, other, truth, weight = map(torch.from_numpy, (*forecasts, *truths_of(rows, origins)))
+    with threads_for(0):
+        mixed = (torch.lerp(one, other, share) for share in SHARES)
+        losses = [(head.point_error(each, truth) * weight).sum(dim=2) for each in mixed]
+    total = stretch_sums(torch.stack(losses, dim=1).double().numpy(), stretches)
+    total = total @ nearby_steps(rows.sizes.pred_len)
+    best = [mean_share(total[:, :, step], doubt=doubt) for step in range(total.shape[2])]
+    return np.array(SHARES)[best]
+
+
+def network_share(
+    module: Corrected, held_out: WindowBatches, *, steps: IntArray, head: Head
+) -> float:
+    """Find the share of the network's correction that is sure to help on later rows.
+
+    module: trained, in evaluation mode.
+    steps: the time of each validation window.
+
+    See `surest_share`; 0 if the rows are too few for two stretches that hold a forecast each.
+    """
+    cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
+    if cut is None:
+        return 0.0
+    losses = []
+    with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
+        for batch in held_out:
+            alone = module.path(*batch.inputs[:4])
+            together = head.point(module(*batch.inputs))
+            weight = 1.0 if batch.weight is None else batch.weight
+            mixed = (torch.lerp(alone, together, share) for share in SHARES)
+            each = [(head.point_error(m, batch.target) * weight).sum(dim=(1, 2)) for m in mixed]
+            losses.append(torch.stack(each, dim=1).cpu().double().numpy())
+    return SHARES[surest_share(stretch_sums(np.concatenate(losses), cut))]

@@ -1,0 +1,301 @@
+"""Forecasts with the sizes of their errors, and what intervals, quantiles and paths are made of.
+
+Windows of the history are forecast, and so are the windows that ended before an origin: their
+errors say how wild the times are. What makes the forecasts does not matter here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skinformer.ensemble.head import Head
+from skinformer.ensemble.windows import Forecaster, Rows
+from skinformer.intervals.features import WIDTH, Situation, features_of
+from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.runs import (
+    N_TRAILING,
+    earliest_origins,
+    mean_size,
+    trailing_origins,
+    trailing_sizes,
+)
+from skinformer.intervals.spread import Spread
+from skinformer.rolling.blocks import Observed, Outputs
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.placement import Placement
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.windows import window_rows
+
+__all__ = ["IntervalForecaster", "Intervals", "PointForecaster"]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What a fit found out about its errors.
+
+    spread: their sizes, by step ahead and by what is known at the origin.
+    residuals: what they are in such sizes: a sample of whole forecasts.
+    quiet: (n_targets,), volatility that is added to that of a window.
+    far: (n_far, n_targets), logs of the sizes of the steps after `pred_len`, which are forecast
+    from forecasts.
+    growth: (n_targets,), power of the step by which sizes grow beyond these.
+    optimism: (n_targets,), by how much errors are larger on rows that the forecaster was not fitted
+    to.
+    distance: rows between windows that tell of each other.
+    fitted_until: (n_series,), the step after the last row that the fit saw.
+    """
+
+    spread: Spread
+    residuals: Residuals
+    quiet: Float64Array
+    far: Float64Array
+    growth: Float64Array
+    optimism: Float64Array
+    distance: int
+    fitted_until: IntArray
+
+    def quantiles(
+        self, outputs: Float64Array, levels: Float64Array, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
+        """Give quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
+
+        outputs: (n, n_targets, 3), from `IntervalForecaster.forecast`.
+        scaler: of the fit, and of series that it did not hold.
+        series: that of each row.
+        """
+        table = self.residuals.quantiles(levels)
+        if scaler.targets is not None and scaler.targets.falls.any():
+            turned = self.residuals.quantiles(1 - levels)
+            table = np.where(scaler.targets.falls, turned, table)
+        point, size, ahead = self._parts(outputs)
+        targets = np.arange(point.shape[1])
+        each = (point + size * quantiles[ahead, targets] for quantiles in table)
+        return np.stack([scaler.restored(values, series) for values in each], axis=2)
+
+    def forecasts(
+        self,
+        head: Head,
+        outputs: Float64Array,
+        levels: Float64Array,
+        scaler: Scaler,
+        series: IntArray,
+    ) -> Float64Array:
+        """Give what `predict` gives, and behind it quantiles: (n, n_targets, 1 + n_levels).
+
+        head: of the fit; all else is as for `quantiles`.
+        """
+        if head.level is not None:
+            return self.quantiles(outputs, np.append(head.level, levels), scaler, series)
+        points = scaler.inverse(outputs[..., 0].astype(np.float32), series)[..., None]
+        return np.concatenate([points, self.quantiles(outputs, levels, scaler, series)], axis=2)
+
+    def paths(
+        self, outputs: Float64Array, windows: IntArray, scaler: Scaler, series: IntArray
+    ) -> Float64Array:
+        """Draw paths, (n, n_targets, n_paths), in the truth's units.
+
+        windows: (n_paths, n), whose errors each row gets; all else is as for `quantiles`. Errors of
+        one window go together: what dependence there is between steps stays.
+        """
+        point, size, ahead = self._parts(outputs)
+        errors = (self.residuals.errors[each, ahead[:, 0]] for each in windows)
+        return np.stack([scaler.restored(point + size * e, series) for e in errors], axis=2)
+
+    def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
+        """Take outputs apart: the forecast, the size of its error, and which errors are like it."""
+        point, log_size, ahead = (outputs[..., i] for i in range(3))
+        sizes = np.concatenate([self.spread.typical, self.far])
+        step = np.minimum(ahead, len(sizes) - 1).astype(np.int64)
+        beyond = np.log(np.maximum((ahead + 1) / len(sizes), 1.0)) * self.growth
+        size = np.exp(log_size + beyond + sizes[step, np.arange(point.shape[1])])
+        return point, size, np.minimum(step, len(self.spread.typical) - 1)
+
+
+class _Points:
+    """One value that stays standardised."""
+
+    outputs: ClassVar[tuple[int, ...]] = ()
+
+    def point(self, outputs: Any) -> Any:
+        return outputs
+
+    def to_units(self, outputs: Float32Array, *_: object) -> Float64Array:
+        return outputs.astype(np.float64)
+
+
+class _Sized(_Points):
+    """Three values: the forecast, the log of its error's size by what is known, steps ahead."""
+
+    outputs: ClassVar[tuple[int, ...]] = (3,)
+
+    def point(self, outputs: Any) -> Any:
+        return outputs[..., 0]
+
+
+class PointForecaster(StepForecaster):
+    """A forecaster of points that stay standardised, whatever the module gives."""
+
+    @property
+    def outputs(self) -> Outputs:
+        """Points."""
+        return _Points()
+
+    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
+        inner = super()._window_forecaster(place, clock)
+        return lambda rows, origins: self.head.point(inner(rows, origins))
+
+
+@dataclass(frozen=True)
+class IntervalForecaster(StepForecaster):
+    """A forecaster that says with each forecast how far it may be off.
+
+    given: what X brings.
+    """
+
+    intervals: Intervals
+    given: Observed
+
+    @classmethod
+    def of(
+        cls, forecaster: StepForecaster, intervals: Intervals, given: Observed
+    ) -> IntervalForecaster:
+        """Let a forecaster tell of its errors, as far as X and the fit's errors tell of them."""
+        return cls(**vars(forecaster), intervals=intervals, given=given)
+
+    @property
+    def outputs(self) -> Outputs:
+        """Points with the sizes of their errors."""
+        return _Sized()
+
+    def told(self, given: Observed) -> IntervalForecaster:
+        """Take in which rows before the origins were observed."""
+        return replace(self, given=given)
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that a forecast and those before it are made from."""
+        return self.near + N_TRAILING * self.intervals.distance
+
+    @property
+    def near(self) -> int:
+        """Rows before an origin that its forecast and volatility are made from."""
+        return max(super().look_back, WIDTH)
+
+    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
+        inner = super()._window_forecaster(place, clock)
+        return _SizedWindows(self, inner, place, clock == self.history.clock)
+
+
+@dataclass
+class _SizedWindows:
+    """Forecast windows of a canvas with the sizes of their errors.
+
+    on_clock: whether steps count what those of the history do.
+    """
+
+    forecaster: IntervalForecaster
+    inner: Forecaster
+    place: Placement
+    on_clock: bool
+    known: BoolArray | None = None
+    """Which rows of the canvas were observed, the same in all calls; …"""
+    known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """… and where what is known before each ends."""
+
+    def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
+        fit, place = self.forecaster, self.place
+        model, reach, pred_len = fit.intervals, fit.look_back, fit.sizes.pred_len
+        if self.known is None:
+            self.known, self.known_until = _known_rows(fit, rows, place)
+        # Nothing goes by rows before these, which other forecasts of the call may have asked for.
+        late = np.maximum(rows.steps[origins] - place.begin[rows.track[origins]], 0)
+        until = np.maximum(self.known_until[origins], origins - late - reach)
+        anchor = np.maximum(until, origins - late)
+        begin = np.maximum(rows.begin[rows.track[origins]], anchor - reach)
+        earliest = earliest_origins(begin, anchor, seq_len=fit.sizes.seq_len, pred_len=pred_len)
+        before = trailing_origins(anchor, earliest, model.distance)
+        earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
+        asked, where = np.unique(np.append(origins, earlier), return_inverse=True)
+        outputs = self.inner(rows, asked).astype(np.float64)[where]
+        own, past = outputs[: len(origins)], outputs[len(origins) :]
+        log_size = self._log_sizes(own, rows, origins, until, anchor)
+        usual = self._log_sizes(past, rows, earlier, self.known_until[earlier], earlier)
+        errors = self._errors(fit.head.point(past), rows, earlier, self.known)
+        sizes = mean_size(np.abs(errors) * np.exp(-model.spread.typical - usual))
+        recent = np.full((*before.shape, sizes.shape[1]), np.nan)
+        recent[before >= 0] = sizes[of_earlier]
+        points = fit.head.point(own)
+        out = np.empty((*points.shape, 3), dtype=np.float32)
+        out[..., 0] = points
+        out[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
+        out[..., 2] = ((origins - until)[:, None] + np.arange(pred_len))[..., None]
+        return out
+
+    def _log_sizes(
+        self,
+        outputs: Float64Array,
+        rows: Rows,
+        origins: IntArray,
+        known_until: IntArray,
+        anchor: IntArray,
+    ) -> Float64Array:
+        """Tell the sizes of errors of windows, by what is known of these."""
+        fit, track = self.forecaster, rows.track[origins]
+        series = np.minimum(self.place.series[track], len(fit.scaler.mean))
+        begin = np.maximum(rows.begin[track], anchor - fit.near)
+        features = features_of(
+            outputs,
+            Situation(rows.values, begin, np.maximum(known_until, begin), series),
+            head=fit.head,
+            quiet=fit.intervals.quiet,
+            scaler=fit.scaler.with_unseen(),
+        )
+        steps = rows.steps[origins][:, None] + np.arange(fit.sizes.pred_len)
+        return fit.intervals.spread.log_size(features, steps)
+
+    def _errors(
+        self, points: Float64Array, rows: Rows, origins: IntArray, known: BoolArray
+    ) -> Float64Array:
+        """Give errors of earlier windows, as they would be on rows that the fit did not see."""
+        fit, until = self.forecaster, self.forecaster.intervals.fitted_until
+        ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
+        truth = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
+        errors = np.where(known[ahead][..., None], truth - points, np.nan)
+        series = self.place.series[rows.track[origins]]
+        fitted = self.on_clock & (series < len(until))
+        fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
+        errors[fitted] *= fit.intervals.optimism
+        return errors
+
+
+def _known_rows(
+    fit: IntervalForecaster, rows: Rows, place: Placement
+) -> tuple[BoolArray, IntArray]:
+    """Tell which rows were observed, and for each one where what is known before it ends."""
+    history, k, given = fit.history, fit.sizes.n_targets, fit.given
+    owner = place.series[rows.track]
+    stored = place.stored[rows.track] & (owner < history.n_series)
+    owner = np.where(stored, owner, 0)
+    inside = rows.steps - history.first_step[owner]
+    stored &= (inside >= 0) & (inside < np.diff(history.first_row)[owner])
+    known = stored.copy()
+    if history.weight is not None:
+        places = (history.first_row[owner] + inside)[stored]
+        known[stored] = (history.weight[places] > 0).all(axis=1)
+    first = np.searchsorted(rows.track, np.arange(len(place.series)))
+    seen = ~np.isnan(given.values[:, :k]).any(axis=1)
+    track, steps = given.track[seen], given.steps[seen]
+    start = np.minimum(first[track], len(rows.track) - 1)
+    row = start + steps - rows.steps[start]
+    there = (row >= start) & (row < len(rows.track))
+    there[there] = rows.track[row[there]] == track[there]
+    known[row[there]] = True
+    numbers = np.arange(len(known))
+    last = np.maximum.accumulate(np.where(known, numbers, -1))
+    before = np.append(-1, last[:-1]) + 1
+    return known, np.maximum(before, first[rows.track])

@@ -1,0 +1,180 @@
+"""How far one forecast is believed beside others, by what held-out rows prove.
+
+The one home of stretches of time, standard errors of a gain, shrinkage, and weights by errors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+
+__all__ = [
+    "FARTHEST",
+    "MOST_STRETCHES",
+    "SHARES",
+    "SMALL",
+    "best_share",
+    "cut_stretches",
+    "log_errors",
+    "mean_errors",
+    "mean_share",
+    "nearby_steps",
+    "shrinkage",
+    "softmax",
+    "standard_error",
+    "stretch_sums",
+    "sure_gain",
+    "surest_share",
+]
+
+#: Shares that compete.
+SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
+#: Stretches on which a correction has to prove itself, fewer where they would be shorter than a
+#: forecast; and those by the worst of which other shares are found.
+MOST_STRETCHES, _N_STRETCHES = 12, 4
+#: Standard errors by which a correction has to gain.
+_SURE = 2.0
+#: Log of the ratio beyond which an error says no more: no series speaks for the others.
+FARTHEST = 1.5
+#: Error, standardised, below which all are as good: a constant is forecast to rounding.
+SMALL = 0.01
+#: Steps ahead share what they prove: so far apart, in doublings, that it counts for e^-½.
+_WIDTH = 0.5
+
+
+def shrinkage(n: Any, prior: float) -> Any:
+    """Tell how far n observations are believed beside so many that a prior counts for."""
+    return n / (n + prior)
+
+
+def softmax(scores: Float64Array) -> Float64Array:
+    """Turn scores, (…, n), the higher the better, into weights of sum 1."""
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: Float64Array = raised / raised.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def standard_error(values: Float64Array) -> Float64Array:
+    """Give the standard error of the mean over the first axis; 0 of one value."""
+    error: Float64Array = values.std(axis=0, ddof=len(values) > 1) / np.sqrt(len(values))
+    return error
+
+
+def sure_gain(gains: Float64Array) -> float:
+    """Give the mean gain less its standard error: random walks, too, look like a part of a wave."""
+    return float(gains.mean() - standard_error(gains))
+
+
+def nearby_steps(pred_len: int) -> Float64Array:
+    """Weigh steps by how near they are: neighbours far ahead are alike, the first few are not."""
+    place = np.log2(np.arange(pred_len) + 1.0)
+    weights: Float64Array = np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2)
+    return weights
+
+
+def mean_errors(
+    forecast: Float32Array,
+    truth: Float32Array,
+    weight: Float32Array | Float64Array | None,
+    series: IntArray,
+    n_series: int,
+) -> Float64Array:
+    """Give the mean absolute error of each series and target, NaN where there is no truth.
+
+    Forecasts, truths and weights have shape (n_windows, pred_len, n_targets).
+    """
+    counts = np.ones(truth.shape) if weight is None else weight.astype(np.float64)
+    error = (np.abs(forecast.astype(np.float64) - truth) * counts).sum(axis=1)
+    total, known = np.zeros((2, n_series, truth.shape[2]))
+    np.add.at(total, series, error)
+    np.add.at(known, series, counts.sum(axis=1))
+    return np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
+
+
+def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
+    """Compare errors, (…, n), by their logs less the mean of these; and tell which tell anything.
+
+    Where one is unknown, or all are next to none, they say nothing.
+    """
+    judged = np.asarray(np.isfinite(errors).all(axis=-1) & (errors > SMALL).any(axis=-1))
+    logs = np.log(np.where(judged[..., None], np.maximum(errors, SMALL), 1.0))
+    logs -= logs.mean(axis=-1, keepdims=True)
+    return np.clip(logs, -FARTHEST, FARTHEST), judged
+
+
+def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
+    """Add up the losses of windows, (n_windows, …), on each stretch."""
+    total = np.zeros((int(stretches.max()) + 1, *losses.shape[1:]))
+    np.add.at(total, stretches, losses)
+    return total
+
+
+def cut_stretches(steps: IntArray, pred_len: int, *, n_most: int = _N_STRETCHES) -> IntArray | None:
+    """Cut held-out windows into stretches of time, on each of which a share has to prove itself.
+
+    Each holds a whole forecast at least; None where there would be one alone, which proves nothing.
+
+    >>> cut_stretches(np.arange(8), 4)
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    first, span = int(steps.min()), int(np.ptp(steps)) + 1
+    n_stretches = min(n_most, span // pred_len)
+    return None if n_stretches < 2 else (steps - first) * n_stretches // span
+
+
+def best_share(losses: Float64Array) -> int:
+    """Find the share that does best where it does worst; 0 if any share does harm somewhere.
+
+    Losses have shape (n_stretches, n_shares), the first share being none, to which others relate.
+
+    >>> best_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]]))
+    1
+    """
+    relative = _relative(losses)
+    return int(relative.max(axis=0).argmin()) if len(relative) else 0
+
+
+def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
+    """Find the share of the lowest mean log loss, so that no stretch counts for its size.
+
+    losses: (n_stretches, n_shares); the first share is none.
+    doubt: standard errors by which a share has to gain on none; 0 where neither is the safe one.
+
+    >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
+    >>> mean_share(losses), mean_share(losses, doubt=1.0)
+    (2, 1)
+    """
+    losses = losses[losses.sum(axis=1) > 0]
+    least = np.finfo(np.float64).tiny  # of a loss of 0, which no other comes near
+    logs = np.log(np.maximum(losses, least))
+    if len(logs) < 2:
+        return int(logs.sum(axis=0).argmin())
+    gains = logs - logs[:, :1]
+    return int((gains.mean(axis=0) + doubt * standard_error(gains)).argmin())
+
+
+def surest_share(losses: Float64Array) -> int:
+    """Find the share that does best on average, as far as that is no chance.
+
+    Of losses, (n_stretches, n_shares), relative to those of the first share, which is none, the
+    lowest mean with two standard errors added counts; 0 if all are above 1.
+
+    >>> surest_share(np.array([[2.0, 1.6, 1.0], [2.0, 1.7, 1.9]]))
+    1
+    """
+    relative = _relative(losses)
+    if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
+        return 0
+    return int((relative.mean(axis=0) + _SURE * standard_error(relative)).argmin())
+
+
+def _relative(losses: Float64Array) -> Float64Array:
+    """Give losses relative to those of the first share, on stretches where any has a loss."""
+    losses = losses[losses.sum(axis=1) > 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = losses / losses[:, :1]
+    # Where none has no error, any share does infinite harm.
+    return np.where(np.isnan(relative), 1.0, relative)

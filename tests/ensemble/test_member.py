@@ -1,0 +1,101 @@
+"""A member more: its own file, a line in the list, and nothing else."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import skinformer
+
+CONSTANT = '''"""A constant, as a member."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skinformer.ensemble.member import Member
+from skinformer.timeline.arrays import Float64Array
+
+
+@dataclass(frozen=True)
+class Constant(Member):
+    """Forecast the mean that every series had in training."""
+
+    level: Float64Array
+    pred_len: int
+
+    name = "constant"
+
+    @classmethod
+    def takes_part(cls, settings):
+        return settings.linear_path
+
+    @classmethod
+    def of_rows(cls, rows, settings, *, before_tail, earlier=None):
+        end = rows.tail if before_tail else rows.timeline.first_row[1:]
+        values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
+        mean = values.mean(axis=0, dtype=np.float64)  # of one series
+        return cls(mean[None], settings.pred_len)
+
+    def forecast(self, at, base=None):
+        level = self.level[np.minimum(at.series, len(self.level) - 1)].astype(np.float32)
+        return np.repeat(level[:, None], self.pred_len, axis=1)
+'''
+
+IMPORT = "from skinformer.ensemble.constant import Constant"
+
+SCRIPT = """
+import numpy as np, pandas as pd, skinformer, sys
+from skinformer.display import SharesDisplay
+from skinformer.evaluation import explain, forecast_parts
+
+for n_rows in (600, 110):
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame({"y": rng.normal(size=n_rows)})
+    noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
+    sizes = {"seq_len": 12, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
+    model = skinformer.InformerRegressor("y", base="linear", random_state=0, **sizes).fit(noise)
+    held_out = model.ensemble_.held_out["constant"].level, model.ensemble_.members["constant"].level
+    assert held_out[0] != held_out[1], "it is fitted before the validation split, and then to all"
+    parts, forecast = forecast_parts(model), model.forecast()
+    share = parts[parts["part"] == "constant"].set_index("time")["share"]
+    assert (share > 0).all() and np.allclose(parts.groupby("time")["share"].sum(), 1)
+    mean = (parts["share"] * parts["forecast"]).groupby(parts["time"]).sum()
+    assert np.allclose(mean, forecast["y"])
+    said = parts[parts["part"] == "constant"]["forecast"]
+    assert np.allclose(said, noise["y"].mean(), atol=1e-5)
+    assert np.allclose(model.base_blend_["constant"], share.mean(), atol=1e-3)
+    assert np.allclose(model.series_blend_["constant"], share.mean())
+    reasons = explain(model, n_evaluations=16)
+    assert np.allclose(reasons.groupby("time")["contribution"].sum(), forecast["y"])
+    assert "constant" in SharesDisplay.from_estimator(model).shares
+    assert len(model.forecast(coverage=0.8).columns) == 3
+    model.save(sys.argv[1])
+    loaded = skinformer.load(sys.argv[1])
+    pd.testing.assert_frame_equal(loaded.forecast(), forecast)
+print("weighed, explained, drawn, saved and loaded")
+"""
+
+
+def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
+    """On a long table, and on a short one where classical forecasters take part, too."""
+    package = tmp_path / "copy" / "skinformer"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(skinformer.__file__).parent, package, ignore=ignored)
+    (package / "ensemble" / "constant.py").write_text(CONSTANT)
+    members = package / "ensemble" / "members.py"
+    before = members.read_text()
+    line = "MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)"
+    after = before.replace(line, line.replace("Tabular)", "Tabular, Constant)"))
+    assert after != before
+    members.write_text(after.replace("from typing", f"{IMPORT}\nfrom typing", 1))
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "model")],
+        env={**os.environ, "PYTHONPATH": str(package.parent), "MPLBACKEND": "Agg"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.endswith("weighed, explained, drawn, saved and loaded\n"), done.stderr
