@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import read_rows
 from skinformer.reading.pickling import PlainPickles
@@ -16,7 +17,7 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import check_same_index
 from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
-from skinformer.validation.truth import check_same_length, check_some_truth, warn_of_last_column
+from skinformer.validation.truth import check_some_truth, warn_of_last_column
 
 
 class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
@@ -103,7 +104,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self.targets_ = [rows.names.index(name) for name in targets]
         self._one_dimensional = not isinstance(self.target, list)
         if truth is not None:
-            check_same_length(X, truth.values)
+            check_consistent_length(X, truth.values)
             check_same_index(X, y)
             self._one_dimensional = truth.one_dimensional
         values = rows.values[:, self.targets_].astype(np.float64)

@@ -11,8 +11,8 @@ from joblib import Parallel
 
 from skinformer.reading.places import sort_rows
 from skinformer.timeline.arrays import BoolArray
-from skinformer.validation.evaluation import find_start, labelled_rows
-from skinformer.validation.index import time_labels
+from skinformer.validation.columns import labelled_rows
+from skinformer.validation.index import find_start, time_labels
 
 
 class Fold(NamedTuple):

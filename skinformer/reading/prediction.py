@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces
@@ -31,7 +32,6 @@ from skinformer.validation.rows import (
     warn_of_single_row,
 )
 from skinformer.validation.truth import (
-    check_same_length,
     check_score_truth,
     check_target_count,
     truth_weight,
@@ -99,7 +99,7 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values
-        check_same_length(table.series, truth)
+        check_consistent_length(table.series, truth)
         check_target_count(table.n_targets, truth.shape[1])
         for j, given in enumerate(columns[: table.n_targets]):
             values = truth[:, j]
@@ -112,7 +112,7 @@ def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Arr
     """Find the truth of rows to score, (n, n_targets): y, or else X's targets; NaN is missing."""
     if y is not None:
         truth = read_truth(y)
-        check_same_length(X, truth.values)
+        check_consistent_length(X, truth.values)
         check_same_index(X, y)
         return truth.values
     check_score_truth(roles.mode)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import group_rows
@@ -22,7 +23,6 @@ from skinformer.validation.index import check_same_index, time_labels
 from skinformer.validation.parameters import check_enough_rows
 from skinformer.validation.truth import (
     check_affine,
-    check_same_length,
     check_some_truth,
     check_target_count,
     truth_weight,
@@ -166,7 +166,7 @@ def _check_truth(
     if roles.mode == "features":
         check_known_future(settings.known_future, roles.known, ())
     check_some_truth(truth.values)
-    check_same_length(X, truth.values)
+    check_consistent_length(X, truth.values)
     check_same_index(X, y)
     seen = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in seen}
