@@ -30,13 +30,10 @@ _PLACE: ContextVar[_Place] = ContextVar("_PLACE", default=_ALONE)
 
 @contextmanager
 def together() -> Iterator[None]:
-    """
-    Let the ranks of torch.distributed's default group share what is done inside.
+    """Let the ranks of torch.distributed's default group share what is done inside.
 
     Every rank has to get there with the same work. Without a group nothing is shared.
 
-    Examples
-    --------
     >>> with together():
     ...     size()
     1

@@ -54,16 +54,8 @@ _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
-    """
-    Measure what this thread does.
+    """Measure what this thread does; `times_so_far` asks inside.
 
-    Yields
-    ------
-    Stopwatch
-        What `times_so_far` asks inside.
-
-    Examples
-    --------
     >>> with stopwatch():
     ...     with timed("reading"), timed("sorting"):
     ...         pass

@@ -71,7 +71,7 @@ def code_to_paste(
         made = _made(estimator)
         if made is not None:
             known[name] = made
-            lines += [line for line in _imports(estimator) if line not in lines]
+            lines += _imports(estimator)
     lines += [
         "from skinformer.display import write_report",
         "from skinformer.evaluation import backtest",
