@@ -288,17 +288,12 @@ def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
     digits = max(0, 2 - int(np.floor(np.log10(width))))
     low, high = min(begins.min(), ends.min()), max(begins.max(), ends.max())
     ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
-    texts = [(0, ends[0], f"{ends[0]:,.{digits}f}", True)]
-    texts += [
-        (
-            i + 1,
-            ends[i + 1],
-            f"{round(step, digits) + 0.0:+,.{digits}f}".replace("-", "−"),
-            step > 0,
-        )
-        for i, step in enumerate(steps)
-    ]
-    texts.append((n, ends[-1], f"{ends[-1]:,.{digits}f}", True))
+    number = f",.{digits}f"
+    texts = [(0, ends[0], f"{ends[0]:{number}}", True)]
+    for place, (end, step) in enumerate(zip(ends[1:], steps, strict=True), 1):
+        text = f"{round(step, digits) + 0.0:+{number}}".replace("-", "−")
+        texts.append((place, end, text, step > 0))
+    texts.append((n, ends[-1], f"{ends[-1]:{number}}", True))
     for place, end, text, right in texts:
         ax.annotate(
             text,
