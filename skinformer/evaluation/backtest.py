@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from joblib import delayed
 from sklearn.base import clone, is_classifier
-from sklearn.utils import check_consistent_length
 
 from skinformer.evaluation.ahead import CallingModel, ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
@@ -32,7 +31,7 @@ from skinformer.validation.columns import (
     labelled_rows,
     numeric_column,
 )
-from skinformer.validation.index import check_distinct, check_same_index, find_start, time_labels
+from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
 
@@ -353,13 +352,12 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         for target in targets:
             check_target_exists(target, list(X.columns), named=True)
             column = numeric_column(X[target], target)
-            check_finite(column, f"X (column {target!r})", nan=None)
+            check_finite(column, target)
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
     truth = read_truth(y)
-    check_consistent_length(X, truth.values)
-    check_same_index(X, y)
+    check_same_rows(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
     if truth.named and truth.index is not None:  # other libraries call a Series without a name ""

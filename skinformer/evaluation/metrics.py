@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_consistent_length
 
-from skinformer.validation.truth import (
-    check_any_truth,
-    numeric_truth,
-    score_weight,
-)
+from skinformer.validation.truth import check_any_truth, numeric_truth, score_weight
 
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled

@@ -11,11 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.index import (
-    check_index_columns,
-    more,
-    read_times,
-)
+from skinformer.validation.index import check_index_columns, more, read_times
 from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
 
 

@@ -258,8 +258,8 @@ def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hasha
     return names
 
 
-def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> None:
-    """Raise if a column holds infinity, or NaN where none may be.
+def check_finite(values: npt.NDArray[Any], name: Hashable, *, nan: str | None = None) -> None:
+    """Raise if a column of X holds infinity, or NaN where none may be.
 
     nan: the advice given for a NaN; None allows NaN.
     """
@@ -267,14 +267,15 @@ def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> Non
         return
     if np.isinf(values).any():
         raise ValueError(
-            f"Input {name} contains infinity or a value too large for dtype('{values.dtype}')."
+            f"Input X (column {name!r}) contains infinity or a value too large for "
+            f"dtype('{values.dtype}')."
         )
     if nan is not None:
         missing = np.flatnonzero(np.isnan(values))
         if len(missing):
             raise ValueError(
-                f"Input {name} contains NaN ({len(missing)} rows, the first at position "
-                f"{missing[0]}). {nan}"
+                f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at "
+                f"position {missing[0]}). {nan}"
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated, wall_times
@@ -52,6 +53,12 @@ def check_same_index(X: Any, y: Any, name: str = "y") -> None:
             f"X and {name} have different indexes: rows belong together by their labels. Pass "
             f"{fix}."
         )
+
+
+def check_same_rows(X: Any, y: Any) -> None:
+    """Raise if y is not of as many rows as X, or if they are labelled differently."""
+    check_consistent_length(X, y)
+    check_same_index(X, y)
 
 
 def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
