@@ -55,7 +55,7 @@ _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
-    """Measure what this thread does; `times_so_far` asks it inside.
+    """Measure what this thread does; `times_so_far` asks inside.
 
     >>> with stopwatch():
     ...     with timed("reading"), timed("sorting"):

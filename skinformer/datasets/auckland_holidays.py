@@ -7,8 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.tseries.offsets import Easter
 
-from skinformer.timeline.clock import wall_times
-from skinformer.validation.index import check_law_years
+from skinformer.timeline.clock import is_dated, wall_times
 
 #: 714 is 14 July: 2023, 2024 …, from Te Kāhui o Matariki Public Holiday Act 2022, schedule 1.
 # fmt: off
@@ -87,8 +86,20 @@ def auckland_holidays(index: pd.Index) -> pd.DataFrame:
     local = index
     if getattr(index, "tz", None) is not None:
         local = pd.to_datetime(index).tz_convert("Pacific/Auckland")
-    check_law_years(local, _YEARS)
-    hour = wall_times(local).to_numpy().astype("datetime64[h]")
+    if not is_dated(local):
+        raise TypeError(
+            f"index is {type(local).__name__}, but holidays are those of dates. Pass the index of "
+            "the frame, X.index, or pd.to_datetime(...) of its labels."
+        )
+    walls = wall_times(local)
+    beyond = sorted({*walls.year} - {*_YEARS})
+    if beyond:
+        raise ValueError(
+            f"index holds the year {beyond[0]}, must be {_YEARS[0]} to {_YEARS[-1]}: for these the "
+            f"law names the days of Matariki. Pass index[(index.year >= {_YEARS[0]}) & "
+            f"(index.year <= {_YEARS[-1]})]."
+        )
+    hour = walls.to_numpy().astype("datetime64[h]")
     day = hour.astype("datetime64[D]")
     # A year more at either end, for the days before and after.
     years = range(_YEARS.start - 1, _YEARS.stop + 1)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, load_pyplot
-from skinformer.display.over_time import time_axis
-from skinformer.display.style import ink, shade
+from skinformer.display.axes import Display, label_side, load_pyplot
+from skinformer.display.over_time import say_when, time_axis
+from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
-from skinformer.validation.evaluation import check_attention_maps
+from skinformer.validation.arguments import check_attention_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _NAMES = {
     "encoder": "encoder, layer {}",
@@ -32,7 +31,7 @@ _MOST_COLUMNS = 4
 _BRIGHTEST = 0.995
 
 
-class AttentionDisplay:
+class AttentionDisplay(Display):
     """
     Draw what the heads of one attention layer look at: queries down, keys across, both in time.
 
@@ -74,8 +73,6 @@ class AttentionDisplay:
     """
 
     axes_: np.ndarray[Any, Any]
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, attention: AttentionMap) -> None:
         self.attention = attention
@@ -196,12 +193,9 @@ class AttentionDisplay:
         made, first = ax is None, self.axes_[0]
         for axes in self.axes_:
             _rule(axes, self.attention)
-        bar = figure_of(first).colorbar(mesh, ax=list(self.axes_), pad=0.01, extend="max")
         even = 1 / weights.shape[2]
-        label_side(bar.ax, f"attention weight ({even:.2g} if even)")
-        bar.ax.tick_params(colors=ink(first))
-        bar.ax.yaxis.label.set_color(ink(first))
-        self.ax_, self.figure_ = first, figure_of(first)
+        colour_bar(mesh, list(self.axes_), f"attention weight ({even:.2g} if even)", "max")
+        self._drawn_on(first)
         if made and len(heads) > 1:  # once for all of them
             for axes in self.axes_:
                 axes.set(xlabel="", ylabel="")
@@ -259,8 +253,7 @@ def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -
 def _title(attention: AttentionMap) -> str:
     """Say whose attention it is, and what hatching means where there is any."""
     name = _NAMES[attention.where].format(attention.layer)
-    origin = attention.origin
-    when = f"{origin:%A, %d %B %Y, %H:%M}" if _dated(attention) else f"time {origin}"
+    when = say_when(pd.Index([attention.origin]))
     notes = []
     if not attention.selected.all():
         notes.append("hatched: not selected, takes the mean of what it may see")
@@ -273,8 +266,7 @@ def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -
     """Colour the weights of one head, and hatch what it does not select."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    dark = sum(shade(ax, "black", 0.0)) < 1.5
-    strongest = ("#b5651d", "#ffe0b0") if dark else ("#f2a65a", "#6b1400")
+    strongest = ("#b5651d", "#ffe0b0") if is_dark(ax) else ("#f2a65a", "#6b1400")
     mixed: list[Any] = [shade(ax, "black", 0.0), *strongest]
     hidden: Any = shade(ax, ink(ax), 0.15)
     colours = LinearSegmentedColormap.from_list("", mixed).with_extremes(bad=hidden)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +11,17 @@ if TYPE_CHECKING:
 
 #: Width of a letter, in sizes of the font, with some room.
 LETTER = 0.55
+
+
+class Display:
+    """A picture, drawn on axes of a figure."""
+
+    ax_: Axes
+    figure_: Figure
+
+    def _drawn_on(self, ax: Axes) -> Self:
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
 
 
 def load_pyplot(picture: Any) -> Any:

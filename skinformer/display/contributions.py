@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.axes import Display, take_axes, with_unit
 from skinformer.display.checks import check_drawn_target
-from skinformer.display.over_time import time_axis
-from skinformer.display.style import ink, shade
+from skinformer.display.over_time import say_when, time_axis
+from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.explain import explain
-from skinformer.timeline.clock import is_dated, timestamps
+from skinformer.timeline.clock import timestamps
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Sources that have a bar or a row of their own; those that give less are drawn together.
 _MOST = 10
@@ -26,7 +25,7 @@ _INVISIBLE = 0.002
 _KINDS = ("waterfall", "heatmap")
 
 
-class ContributionDisplay:
+class ContributionDisplay(Display):
     """
     Draw what columns and their lags give to a forecast, or to forecasts over time.
 
@@ -66,8 +65,6 @@ class ContributionDisplay:
     'value (people), mean of 2 forecasts'
     """
 
-    ax_: Axes
-    figure_: Figure
     drawn_: pd.DataFrame
 
     def __init__(
@@ -201,8 +198,7 @@ class ContributionDisplay:
             _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
         else:
             _draw_heatmap(ax, self.drawn_, self.target, self.unit)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)
 
 
 def _check_reasons(reasons: Any) -> None:
@@ -281,7 +277,7 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(label if len(table) == 1 else f"{label}, mean of {len(table)} forecasts")
     if len(table) == 1:
-        ax.set_title(_when(table.index), color=ink(ax), fontsize="medium")
+        ax.set_title(say_when(table.index), color=ink(ax), fontsize="medium")
     ax.grid(axis="x", color=ink(ax), alpha=0.15)
     ax.set_axisbelow(True)
 
@@ -292,17 +288,12 @@ def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
     digits = max(0, 2 - int(np.floor(np.log10(width))))
     low, high = min(begins.min(), ends.min()), max(begins.max(), ends.max())
     ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
-    texts = [(0, ends[0], f"{ends[0]:,.{digits}f}", True)]
-    texts += [
-        (
-            i + 1,
-            ends[i + 1],
-            f"{round(step, digits) + 0.0:+,.{digits}f}".replace("-", "−"),
-            step > 0,
-        )
-        for i, step in enumerate(steps)
-    ]
-    texts.append((n, ends[-1], f"{ends[-1]:,.{digits}f}", True))
+    number = f",.{digits}f"
+    texts = [(0, ends[0], f"{ends[0]:{number}}", True)]
+    for place, (end, step) in enumerate(zip(ends[1:], steps, strict=True), 1):
+        text = f"{round(step, digits) + 0.0:+{number}}".replace("-", "−")
+        texts.append((place, end, text, step > 0))
+    texts.append((n, ends[-1], f"{ends[-1]:{number}}", True))
     for place, end, text, right in texts:
         ax.annotate(
             text,
@@ -339,17 +330,9 @@ def _draw_heatmap(ax: Axes, table: pd.DataFrame, target: Any, unit: str | None) 
     ax.invert_yaxis()
     ax.set_ylim(values.shape[1] - 0.5, -0.5)
     time_axis(ax, table.index)
-    bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.01, extend="both")
-    label_side(bar.ax, with_unit(f"given to {target or 'the forecast'}", unit))
-    bar.ax.tick_params(colors=ink(ax))
-    bar.ax.yaxis.label.set_color(ink(ax))
-
-
-def _when(index: pd.Index) -> str:
-    return f"{index[0]:%A, %d %B %Y, %H:%M}" if is_dated(index) else f"time {index[0]}"
+    colour_bar(mesh, [ax], with_unit(f"given to {target or 'the forecast'}", unit), "both")
 
 
 def _colours(ax: Axes) -> tuple[Any, Any]:
     """Give a colour for what lowers and one for what raises, apart for the colour-blind too."""
-    dark = sum(shade(ax, "black", 0.0)) < 1.5
-    return ("#5aa9e6", "#f2a65a") if dark else ("#2166ac", "#c85200")
+    return ("#5aa9e6", "#f2a65a") if is_dark(ax) else ("#2166ac", "#c85200")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer.display.axes import figure_of, take_axes
+from skinformer.display.axes import Display, take_axes
 from skinformer.display.checks import check_drawn_fit
 from skinformer.display.style import ink
 from skinformer.evaluation.ahead import take_apart
@@ -14,10 +14,9 @@ from skinformer.evaluation.ahead import take_apart
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
-    from matplotlib.figure import Figure
 
 
-class CostDisplay:
+class CostDisplay(Display):
     """
     Draw the seconds of each part of a fit.
 
@@ -52,8 +51,6 @@ class CostDisplay:
     ['network', 'reading']
     """
 
-    ax_: Axes
-    figure_: Figure
     bars_: BarContainer
 
     def __init__(self, fit_times: pd.DataFrame) -> None:
@@ -118,5 +115,4 @@ class CostDisplay:
         ax.set_xlabel(f"seconds of the fit\n{whole:.1f} s in all, {busy:.1f} s of processors")
         ax.grid(axis="x", color=ink(ax), alpha=0.15)
         ax.set_axisbelow(True)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)

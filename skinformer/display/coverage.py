@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.axes import Display, label_side, take_axes
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.display.style import ink, legend_above, mark, show_percent
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.comparison import group_key, quantile_columns
+from skinformer.evaluation.results import group_key, named_results, quantile_columns
 from skinformer.validation.arguments import check_choice
-from skinformer.validation.evaluation import named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 #: What `from_estimator` asks for if nothing is said: intervals of 50, 80 and 90 %, and the median.
@@ -26,7 +24,7 @@ _LEVELS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
 _WORDS = {"coverage": "of the truth inside", "levels": "of the truth at or below"}
 
 
-class CoverageDisplay:
+class CoverageDisplay(Display):
     """
     Draw which share of the truth lies inside intervals, or below quantiles, against what was asked.
 
@@ -64,8 +62,6 @@ class CoverageDisplay:
     [[0.8, 0.75]]
     """
 
-    ax_: Axes
-    figure_: Figure
     lines_: list[Line2D]
 
     def __init__(
@@ -173,8 +169,7 @@ class CoverageDisplay:
         several = len(self.reached["result"].unique()) > 1
         ax = take_axes(self, ax, (7, 4) if self.by else (7, 5) if several else (5, 5))
         self.lines_ = self._draw_line(ax) if self.by is None else self._draw_groups(ax)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)
 
     def _draw_line(self, ax: Axes) -> list[Line2D]:
         ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="as asked")

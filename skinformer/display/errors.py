@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer.display.axes import figure_of, take_axes, with_unit
+from skinformer.display.axes import Display, take_axes, with_unit
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import summary
+from skinformer.evaluation.results import named_results
 from skinformer.validation.arguments import check_choice
-from skinformer.validation.evaluation import named_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 _WORDS = {
@@ -28,7 +27,7 @@ _WORDS = {
 }
 
 
-class ErrorDisplay:
+class ErrorDisplay(Display):
     """
     Draw errors of one backtest or several by step ahead, hour of day, series, or any group.
 
@@ -68,8 +67,6 @@ class ErrorDisplay:
     ('ahead', 'mean absolute error of load (MW)')
     """
 
-    ax_: Axes
-    figure_: Figure
     lines_: list[Line2D]
 
     def __init__(self, errors: pd.DataFrame, *, label: str = "mean absolute error") -> None:
@@ -185,5 +182,4 @@ class ErrorDisplay:
         self.lines_ = draw_groups(
             ax, self.errors, self.label, group_label(self.errors.index.name), zero=True
         )
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, take_axes, with_unit
+from skinformer.display.axes import Display, label_side, take_axes, with_unit
 from skinformer.display.checks import check_drawn_target
 from skinformer.display.lines import (
     check_one_series,
@@ -20,19 +20,18 @@ from skinformer.display.lines import (
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.comparison import quantile_columns
+from skinformer.evaluation.results import quantile_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 #: Of the forecast, and, mixed with the ground, of its bands.
 _COLOUR = "tab:orange"
 
 
-class ForecastDisplay:
+class ForecastDisplay(Display):
     """
     Draw a forecast and what came of it, in scikit-learn's Display style.
 
@@ -80,8 +79,6 @@ class ForecastDisplay:
     np.float64(2.0)
     """
 
-    ax_: Axes
-    figure_: Figure
     actual_line_: Line2D
     line_: Line2D
     bands_: list[FillBetweenPolyCollection]
@@ -148,10 +145,10 @@ class ForecastDisplay:
         ForecastDisplay
             Drawn.
         """
-        asked = drawn_levels(coverage, levels)
+        requested = drawn_levels(coverage, levels)
         if quantiles is not None:
             rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
-            quantiles = labelled_quantiles(quantiles, asked, rows)
+            quantiles = labelled_quantiles(quantiles, requested, rows)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
@@ -208,8 +205,8 @@ class ForecastDisplay:
                 "from_predictions."
             )
         check_one_series(getattr(X, "index", None), "X")
-        asked = drawn_levels(coverage, levels)
-        table = backtest(estimator, X, y, levels=asked, **options)
+        requested = drawn_levels(coverage, levels)
+        table = backtest(estimator, X, y, levels=requested, **options)
         target = table["target"].iloc[0] if target is None else target
         check_drawn_target(target, list(table["target"].unique()))
         table = table[table["target"] == target].set_index("time")
@@ -248,5 +245,4 @@ class ForecastDisplay:
         time_axis(ax, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)

@@ -83,8 +83,8 @@ def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     """Give the levels as they are asked for, of coverages in ascending order; None for none."""
     if coverage is None or levels is not None:
-        asked = check_range_levels(coverage, levels)  # which refuses both
-        return None if asked is None else [float(level) for level in asked]
+        requested = check_range_levels(coverage, levels)  # which refuses both
+        return None if requested is None else [float(level) for level in requested]
     several = isinstance(coverage, list | tuple | np.ndarray)
     shares = [check_coverage(each) for each in (coverage if several else [coverage])]
     bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]

@@ -59,6 +59,11 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
     ruled.set_major_formatter(formatter)
 
 
+def say_when(index: pd.Index) -> str:
+    """Write the first time of an index out, for a title."""
+    return f"{index[0]:%A, %d %B %Y, %H:%M}" if is_dated(index) else f"time {index[0]}"
+
+
 def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Array]:
     """Break lines, (n,) or (n, n_lines), by a NaN where rows are missing from ascending times."""
     time = timestamps(index)

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.axes import Display, label_side, load_pyplot, with_unit
 from skinformer.display.checks import check_drawn_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
+from skinformer.evaluation.results import check_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
-from skinformer.validation.evaluation import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Lags at most: two days of hours.
 _LAGS = 48
 
 
-class ResidualDisplay:
+class ResidualDisplay(Display):
     """
     Draw actual less forecast: over time, as a histogram, and how far it tells of later ones.
 
@@ -70,8 +69,6 @@ class ResidualDisplay:
     """
 
     axes_: np.ndarray[Any, Any]
-    ax_: Axes
-    figure_: Figure
     autocorrelation_: Float64Array
 
     def __init__(
@@ -194,8 +191,7 @@ class ResidualDisplay:
         self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
         _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
         self.axes_ = np.array([over_time, histogram, memory])
-        self.ax_, self.figure_ = over_time, figure_of(over_time)
-        return self
+        return self._drawn_on(over_time)
 
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:

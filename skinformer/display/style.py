@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skinformer.display.axes import LETTER, figure_of
+from skinformer.display.axes import LETTER, figure_of, label_side
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +43,20 @@ def shade(ax: Axes, colour: Any, share: float) -> tuple[float, ...]:
         ground = to_rgba(figure_of(ax).get_facecolor())
     mixed = share * np.array(to_rgb(colour)) + (1 - share) * np.array(ground[:3])
     return tuple(mixed.tolist())
+
+
+def is_dark(ax: Axes) -> bool:
+    """Tell whether the ground of the axes is dark."""
+    return sum(shade(ax, "black", 0.0)) < 1.5
+
+
+def colour_bar(mesh: Any, axes: Sequence[Axes], label: str, extend: str) -> None:
+    """Explain colours beside axes, in the ink of the first."""
+    first = axes[0]
+    bar = figure_of(first).colorbar(mesh, ax=list(axes), pad=0.01, extend=extend)
+    label_side(bar.ax, label)
+    bar.ax.tick_params(colors=ink(first))
+    bar.ax.yaxis.label.set_color(ink(first))
 
 
 def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:

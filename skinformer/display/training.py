@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, take_axes
+from skinformer.display.axes import Display, label_side, take_axes
 from skinformer.display.checks import check_drawn_fit
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.ahead import take_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
-class TrainingDisplay:
+class TrainingDisplay(Display):
     """
     Draw the losses of each epoch, the learning rate, and what the network is trusted with.
 
@@ -60,9 +59,7 @@ class TrainingDisplay:
     'epoch'
     """
 
-    ax_: Axes
     rate_ax_: Axes
-    figure_: Figure
     lines_: list[Line2D]
     rate_line_: Line2D
 
@@ -143,8 +140,7 @@ class TrainingDisplay:
             epoch, self.history["learning_rate"], label="learning rate", **faint
         )[0]
         self._label(ax, rate)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)
 
     def _label(self, ax: Axes, rate: Axes) -> None:
         from matplotlib.ticker import MaxNLocator

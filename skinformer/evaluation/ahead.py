@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
-from skinformer.validation.evaluation import raise_no_ranges
 
 _NONE = np.empty(0)
 
@@ -168,6 +167,14 @@ class ForecastingModel:
         )
         numbers: IntArray = np.repeat(group, last - first + 1)
         return numbers
+
+
+def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
+    """Raise where an estimator forecasts points alone."""
+    raise TypeError(
+        f"{type(estimator).__name__} has no {method}: it forecasts points alone. Pass an "
+        "InformerRegressor, a Pipeline that ends in one, or a search over either."
+    )
 
 
 def take_apart(estimator: Any) -> tuple[list[Any], Any]:

@@ -11,13 +11,13 @@ import pandas as pd
 
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.asked import asked_steps, labels_of, seen_windows
+from skinformer.evaluation.requested import labels_of, requested_steps, seen_windows
 from skinformer.evaluation.seen import WindowRecorder
 from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
-from skinformer.validation.evaluation import check_attention_maps
+from skinformer.validation.arguments import check_attention_maps
 from skinformer.validation.warning import warn_user
 
 
@@ -160,7 +160,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
             f"{type(model).__name__} has no attention to show. Pass a fitted InformerRegressor or "
             "InformerClassifier, or a Pipeline or search that ends in one."
         )
-    X, steps = asked_steps(transformers, model, X)
+    X, steps = requested_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     recorder.forecast(steps)
     windows, window, _ = seen_windows(recorder, steps)

@@ -24,18 +24,15 @@ from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
 from skinformer.validation.columns import (
+    check_ahead,
     check_finite,
     check_some_columns,
     check_target_exists,
+    labelled_rows,
     numeric_column,
 )
-from skinformer.validation.evaluation import (
-    check_ahead,
-    find_start,
-    labelled_rows,
-)
-from skinformer.validation.index import check_distinct, check_same_index, time_labels
-from skinformer.validation.truth import check_same_length, check_target_count
+from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
+from skinformer.validation.truth import check_target_count
 
 
 def backtest(
@@ -141,13 +138,13 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    asked = check_range_levels(coverage, levels)
-    asked = np.empty(0) if asked is None else asked
+    requested = check_range_levels(coverage, levels)
+    requested = np.empty(0) if requested is None else requested
     options: dict[str, Any] = {
         "horizon": horizon,
         "step": step,
         "known_future": known_future,
-        "levels": asked,
+        "levels": requested,
     }
     if refit is not False:
         every = 1 if refit is True else check_row_count("refit", refit)
@@ -355,13 +352,12 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         for target in targets:
             check_target_exists(target, list(X.columns), named=True)
             column = numeric_column(X[target], target)
-            check_finite(column, f"X (column {target!r})", nan=None)
+            check_finite(column, target)
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
     truth = read_truth(y)
-    check_same_length(X, truth.values)
-    check_same_index(X, y)
+    check_same_rows(X, y)
     n_columns = truth.values.shape[1]
     names = targets or list(range(n_columns))
     if truth.named and truth.index is not None:  # other libraries call a Series without a name ""

@@ -14,9 +14,9 @@ from skinformer.reading.places import group_rows
 from skinformer.reading.targets import find_known, find_targets, read_truth
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.index import check_same_index
+from skinformer.validation.index import check_same_rows
 from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
-from skinformer.validation.truth import check_same_length, check_some_truth, warn_of_last_column
+from skinformer.validation.truth import check_some_truth, warn_of_last_column
 
 
 class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
@@ -103,8 +103,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         self.targets_ = [rows.names.index(name) for name in targets]
         self._one_dimensional = not isinstance(self.target, list)
         if truth is not None:
-            check_same_length(X, truth.values)
-            check_same_index(X, y)
+            check_same_rows(X, y)
             self._one_dimensional = truth.one_dimensional
         values = rows.values[:, self.targets_].astype(np.float64)
         if truth is not None and not self.targets_:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.evaluation.results import (
+    aligned,
+    check_result,
+    group_key,
+    named_results,
+    quantile_columns,
+)
 from skinformer.evaluation.scores import pinball_loss
 from skinformer.timeline.arrays import Float64Array
-from skinformer.validation.arguments import check_choice
-from skinformer.validation.evaluation import check_result, named_results
-
-_KEYS = ["series", "origin", "time", "ahead", "target"]
 
 
 def summary(
@@ -128,83 +131,6 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:
-    """
-    Sort backtests, so that rows of the same place are of the same forecast.
-
-    Parameters
-    ----------
-    results : mapping of str to DataFrame
-        From `backtest`, by name.
-    reference : str
-        Whose rows all have to be of.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        By series, origin, time and target; rows numbered anew.
-
-    Raises
-    ------
-    ValueError
-        If the results are of different rows.
-
-    Examples
-    --------
-    >>> one = pd.DataFrame({"time": [2, 1], "actual": [5.0, 7.0]})
-    >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
-    [7.0, 5.0]
-    """
-    tables, labels = {}, {}
-    for name, table in results.items():
-        keys = [key for key in _KEYS if key in table]
-        tables[name] = table.sort_values(keys, ignore_index=True)
-        labels[name] = tables[name][keys]
-    check_choice("reference", reference, labels)
-    for name in labels:
-        if not labels[name].equals(labels[reference]):
-            raise ValueError(
-                f"results of {name!r} and {reference!r} are of different rows: run both backtests "
-                "on the same X with the same start, horizon and step."
-            )
-    return tables
-
-
-def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
-    """
-    Tell which group each row of a backtest belongs to.
-
-    Parameters
-    ----------
-    result : DataFrame
-        From `backtest`.
-    by : str or callable
-        As in `summary`.
-
-    Returns
-    -------
-    Series
-        Row by row, named after the groups.
-
-    Examples
-    --------
-    >>> days = pd.date_range("2024-01-01", periods=2, freq="D")
-    >>> group_key(pd.DataFrame({"time": days}), "day_of_week").tolist()
-    [0, 1]
-    """
-    if isinstance(by, str) and by in result:
-        return result[by]
-    times = pd.Index(result["time"])
-    if callable(by):
-        return pd.Series(by(times), index=result.index, name=getattr(by, "__name__", "group"))
-    if not hasattr(times, str(by)):
-        raise ValueError(
-            f"by={by!r} is neither a column of the result, {list(result.columns)}, nor a field of "
-            "its times, such as 'hour'. Pass one of these, or a function of the times."
-        )
-    return pd.Series(getattr(times, by), index=result.index, name=by)
-
-
 def _errors(part: pd.DataFrame) -> dict[str, float]:
     error = (part["forecast"] - part["actual"]).to_numpy()
     out = {
@@ -222,29 +148,6 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
         out["coverage"] = float(((low <= actual) & (actual <= high)).mean())
         out["width"] = float((high - low).mean())
     return out
-
-
-def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
-    """
-    Find the quantiles of a backtest.
-
-    Parameters
-    ----------
-    result : DataFrame
-        From `backtest`.
-
-    Returns
-    -------
-    dict of float to str
-        Their columns by their levels, ascending.
-
-    Examples
-    --------
-    >>> quantile_columns(pd.DataFrame(columns=["actual", "q0.9", "q0.05"]))
-    {0.05: 'q0.05', 0.9: 'q0.9'}
-    """
-    names = [name for name in result if isinstance(name, str) and name.startswith("q0.")]
-    return dict(sorted((float(name[1:]), name) for name in names))
 
 
 def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, float]:

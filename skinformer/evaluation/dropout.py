@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.asked import ask
+from skinformer.evaluation.requested import requested_forecasts
 from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_count
@@ -90,8 +90,8 @@ def dropout_samples(
             f"{type(model).__name__} gives no samples by dropout: they are forecasts of numbers by "
             "a network. Pass a fitted InformerRegressor, or a Pipeline or search that ends in one."
         )
-    asked = ask(estimator, X)
-    network = SeenNetwork(model._forecaster, asked.windows, asked.steps.clock)
+    forecasts = requested_forecasts(estimator, X)
+    network = SeenNetwork(model._forecaster, forecasts.windows, forecasts.steps.clock)
     if not network.dropout:
         raise ValueError(
             "the network was fitted with dropout=0 and drops nothing: all samples would be the "
@@ -107,11 +107,13 @@ def dropout_samples(
         )
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()
-    forecast = model.head_.point(np.stack([window.outputs for window in asked.windows]))[:, None]
+    forecast = model.head_.point(np.stack([window.outputs for window in forecasts.windows]))[
+        :, None
+    ]
     found = (forecast + shares * moved).astype(np.float64)
-    points = found[asked.window, :, asked.ahead]  # (n, n_samples, n_targets)
-    calibrated = asked.values - asked.points
+    points = found[forecasts.window, :, forecasts.ahead]  # (n, n_samples, n_targets)
+    calibrated = forecasts.values - forecasts.points
     samples = np.stack(
-        [asked.in_units(points[:, i]) + calibrated for i in range(n_samples)], axis=2
+        [forecasts.in_units(points[:, i]) + calibrated for i in range(n_samples)], axis=2
     )
     return samples[:, 0] if model.roles_.one_dimensional else samples

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.evaluation.asked import AskedForecasts, ask
 from skinformer.evaluation.players import Player, default_blocks, lay_out
+from skinformer.evaluation.requested import RequestedForecasts, requested_forecasts
 from skinformer.evaluation.usual import UsualValues
 from skinformer.evaluation.window_game import WindowGame
 from skinformer.timeline.arrays import Float64Array
@@ -115,15 +115,15 @@ def explain(
     )
     check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
     edges = None if blocks is None else check_blocks(blocks)
-    asked = ask(estimator, X)
-    model, clock = asked.model, asked.steps.clock
+    forecasts = requested_forecasts(estimator, X)
+    model, clock = forecasts.model, forecasts.steps.clock
     pred_len, look_back = model.sizes_.pred_len, model._forecaster.look_back
     if edges is None:
         edges = default_blocks(clock, look_back, pred_len)
     players, places = lay_out(model.roles_, look_back, pred_len, edges)
     usual = cache(lambda series: UsualValues.of(model.timeline_, series))
     given = []
-    for each in asked.models():
+    for each in forecasts.models():
         there = usual(each.window.series).at(each.window.steps, clock)
         game = WindowGame(each, there, places, len(players))
         if method == "shapley":
@@ -132,19 +132,21 @@ def explain(
             given.append(game.occlusion())
     if method == "occlusion":
         players = [*players, Player("interactions", "")]
-    return _as_table(asked, players, np.stack(given))
+    return _as_table(forecasts, players, np.stack(given))
 
 
-def _as_table(asked: AskedForecasts, players: list[Player], given: Float64Array) -> pd.DataFrame:
+def _as_table(
+    forecasts: RequestedForecasts, players: list[Player], given: Float64Array
+) -> pd.DataFrame:
     """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
-    each = given[asked.window, :, asked.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
-    baseline = asked.points - each.sum(axis=2)
-    if asked.model.head_.level is not None:
+    each = given[forecasts.window, :, forecasts.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
+    baseline = forecasts.points - each.sum(axis=2)
+    if forecasts.model.head_.level is not None:
         players = [*players, Player("calibration", "")]
-        each = np.concatenate([each, (asked.values - asked.points)[..., None]], axis=2)
+        each = np.concatenate([each, (forecasts.values - forecasts.points)[..., None]], axis=2)
     players = [Player("baseline", ""), *players]
     each = np.concatenate([baseline[..., None], each], axis=2)
-    table = asked.table(
+    table = forecasts.table(
         source=[player.source for player in players], lag=[player.lag for player in players]
     )
     return table.assign(contribution=each.ravel())
@@ -193,17 +195,17 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     >>> sorted(parts), bool(np.allclose(parts.groupby("time")["share"].sum(), 1))
     (['ahead', 'forecast', 'part', 'share', 'target', 'time'], True)
     """
-    asked = ask(estimator, X)
-    said = [each.parts() for each in asked.models()]
+    forecasts = requested_forecasts(estimator, X)
+    said = [each.parts() for each in forecasts.models()]
     names = list(dict.fromkeys(name for parts in said for name in parts))
-    nothing = np.zeros((2, asked.model.sizes_.pred_len, asked.values.shape[1]))
+    nothing = np.zeros((2, forecasts.model.sizes_.pred_len, forecasts.values.shape[1]))
     # Windows, parts, share and points, steps, targets.
     both = np.array([[parts.get(name, nothing) for name in names] for parts in said])
-    share, points = np.moveaxis(both[asked.window, :, :, asked.ahead], 2, 0)
-    table = asked.table(part=names)
+    share, points = np.moveaxis(both[forecasts.window, :, :, forecasts.ahead], 2, 0)
+    table = forecasts.table(part=names)
     table["share"] = share.swapaxes(1, 2).ravel()
-    forecast = [asked.in_units(points[:, i]) for i in range(len(names))]
+    forecast = [forecasts.in_units(points[:, i]) for i in range(len(names))]
     table["forecast"] = np.stack(forecast, axis=2).ravel()
-    speaks = np.array([[name in parts for name in names] for parts in said])[asked.window]
-    kept = np.repeat(speaks[:, None], asked.values.shape[1], axis=1).ravel()
+    speaks = np.array([[name in parts for name in names] for parts in said])[forecasts.window]
+    kept = np.repeat(speaks[:, None], forecasts.values.shape[1], axis=1).ravel()
     return table[kept].reset_index(drop=True)

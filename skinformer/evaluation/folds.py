@@ -10,9 +10,8 @@ import pandas as pd
 from joblib import Parallel
 
 from skinformer.reading.places import sort_rows
-from skinformer.timeline.arrays import BoolArray
-from skinformer.validation.evaluation import find_start, labelled_rows
-from skinformer.validation.index import time_labels
+from skinformer.validation.columns import labelled_rows
+from skinformer.validation.index import find_start, time_labels
 
 
 class Fold(NamedTuple):
@@ -61,7 +60,7 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
         stop = begin + (every - 1) * step + horizon
         before = np.asarray(time < moments[begin])
         later = ~before & (np.asarray(time < moments[stop]) if stop < len(moments) else True)
-        truth = (None, None) if y is None else (_where(y, before), _where(y, later))
+        truth = (None, None) if y is None else (y[before], y[later])
         training = (X[before],) if y is None else (X[before], truth[0])
         folds.append(Fold(training, (X[later], truth[1])))
     return folds
@@ -96,7 +95,3 @@ def _in_order(n_jobs: int | None) -> Any:
 
 def _rows(y: Any, order: Any) -> Any:
     return y.iloc[order] if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)[order]
-
-
-def _where(y: Any, rows: BoolArray) -> Any:
-    return y[rows]

@@ -6,13 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_consistent_length
 
-from skinformer.validation.truth import (
-    check_any_truth,
-    check_same_length,
-    numeric_truth,
-    score_weight,
-)
+from skinformer.validation.truth import check_any_truth, numeric_truth, score_weight
 
 
 class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
@@ -76,7 +72,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
             What the metric gives.
         """
         truth, forecast = numeric_truth(y_true), np.asarray(y_pred)
-        check_same_length(truth, forecast)
+        check_consistent_length(truth, forecast)
         known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
         check_any_truth(int(known.sum()))
         weight = score_weight(sample_weight, len(truth))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.evaluation import scores
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import raise_no_ranges, take_apart
 from skinformer.evaluation.truth import stored_truth
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
@@ -21,7 +21,6 @@ from skinformer.validation.arguments import (
     check_levels,
     check_row_count,
 )
-from skinformer.validation.evaluation import raise_no_ranges
 from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_".

@@ -15,7 +15,6 @@ import pandas as pd
 
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
-from skinformer.validation.evaluation import forecast_array
 from skinformer.validation.truth import (
     check_any_truth,
     check_target_count,
@@ -151,7 +150,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     >>> crps_of_samples([3.0], [[2.0, 4.0]])
     0.0
     """
-    samples = forecast_array(y_samples)
+    samples = _forecast_array(y_samples)
     n = samples.shape[-1]
     truth, draws = _truth_and(y_true, samples, behind=n)
     ordered = np.sort(draws, axis=2)
@@ -399,7 +398,7 @@ def _truth_and(
 ) -> tuple[Float64Array, Float64Array]:
     """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
     truth = numeric_truth(y_true)
-    forecast = forecast_array(forecast)
+    forecast = _forecast_array(forecast)
     _check_shape(truth.shape, forecast.shape, behind)
     truth = truth.reshape(len(truth), -1)
     forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
@@ -412,6 +411,20 @@ def _truth_and(
             "would favour whoever forecasts only the easy ones. Forecast them all."
         )
     return truth, forecast
+
+
+def _forecast_array(forecast: Any) -> Float64Array:
+    """Give forecasts as numbers, or raise if they are none."""
+    try:
+        values = np.asarray(forecast, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(())
+    if not values.ndim or not values.size:
+        raise ValueError(
+            f"forecasts of type {type(forecast).__name__} hold no numbers: pass an array with a "
+            "row for each truth."
+        )
+    return values
 
 
 def _check_shape(truth: tuple[int, ...], forecast: tuple[int, ...], behind: int | None) -> None:

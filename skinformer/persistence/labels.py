@@ -57,10 +57,6 @@ def _instant_apart(stamp: pd.Timestamp) -> Any:
     }
 
 
-def _instant_together(given: Any) -> Any:
-    return _instants(np.array([given["value"]], dtype=np.int64), given["unit"], given["zone"])[0]
-
-
 def _instants(values: AnyArray, unit: Any, zone: Any) -> pd.Index:
     index: Any = pd.Index(values.astype(np.int64, casting="safe").view(f"M8[{_unit(unit)}]"))
     if zone is not None:
@@ -158,28 +154,15 @@ def _frame_apart(frame: pd.DataFrame) -> Any:
     return [[name, frame[name].to_numpy()] for name in names]
 
 
-def _frame_together(given: Any) -> pd.DataFrame:
-    return pd.DataFrame(dict(given))
-
-
-def _scalar_apart(value: np.generic) -> Any:
-    return str(value) if isinstance(value, np.str_) else np.asarray(value)
-
-
-def _scalar_together(given: Any) -> Any:
-    return given if type(given) is str else given[()]
-
-
-def _period_together(given: Any) -> Any:
-    return pd.Period(ordinal=given["value"], freq=given["step"])
-
-
-def _categories_apart(kind: pd.CategoricalDtype) -> Any:
-    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
-
-
 LABEL_KINDS = [
-    Kind("Timestamp", pd.Timestamp, _instant_apart, _instant_together),
+    Kind(
+        "Timestamp",
+        pd.Timestamp,
+        _instant_apart,
+        lambda given: _instants(
+            np.array([given["value"]], dtype=np.int64), given["unit"], given["zone"]
+        )[0],
+    ),
     Kind(
         "Timedelta",
         pd.Timedelta,
@@ -192,16 +175,22 @@ LABEL_KINDS = [
         "Period",
         pd.Period,
         lambda period: {"value": period.ordinal, "step": period.freq},
-        _period_together,
+        lambda given: pd.Period(ordinal=given["value"], freq=given["step"]),
     ),
     Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
     Kind(
         "Categories",
         pd.CategoricalDtype,
-        _categories_apart,
+        lambda kind: {"categories": kind.categories, "ordered": bool(kind.ordered)},
         lambda given: pd.CategoricalDtype(given["categories"], ordered=given["ordered"]),
     ),
-    Kind("DataFrame", pd.DataFrame, _frame_apart, _frame_together),
-    Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
+    Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),
+    Kind(
+        "Scalar",
+        np.generic,
+        lambda value: str(value) if isinstance(value, np.str_) else np.asarray(value),
+        lambda given: given if type(given) is str else given[()],
+        derived=True,
+    ),
 ]

@@ -13,8 +13,8 @@ from skinformer.timeline.calendar import FIELDS, calendar_columns, calendar_valu
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
-from skinformer.validation.index import dated_labels, warn_of_no_calendar
 from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
+from skinformer.validation.warning import warn_user
 
 
 class CalendarFeatures(RowTransformer):
@@ -85,7 +85,11 @@ class CalendarFeatures(RowTransformer):
         check_calendar("fields", self.fields, list(FIELDS))
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
-            warn_of_no_calendar()
+            warn_user(
+                "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
+                "pd.date_range(...), and keep it through a Pipeline, "
+                "set_output(transform='pandas')."
+            )
             self.fields_: tuple[str, ...] = ()
         elif self.fields == "auto":
             self.fields_ = choose_fields(time.unique().sort_values())
@@ -117,9 +121,13 @@ class CalendarFeatures(RowTransformer):
         values = rows.values
         if not self.fields_:
             return self._wrap(values, X)
-        time = dated_labels(rows.time)
+        if rows.time is None or not is_dated(rows.time):
+            raise TypeError(
+                "X has no dates, but the training rows had: the calendar cannot be read off. Keep "
+                "the index, for example by set_output(transform='pandas') in a Pipeline."
+            )
         sizes = np.array([FIELDS[field].size for field in self.fields_])
-        angle = 2 * np.pi * calendar_values(time, self.fields_) / sizes
+        angle = 2 * np.pi * calendar_values(rows.time, self.fields_) / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
         return self._wrap(np.hstack([values, circle]), X)
 

@@ -13,8 +13,7 @@ from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, find_targets
 from skinformer.timeline.mask_future import mask_future
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.columns import feature_names_in
-from skinformer.validation.evaluation import check_ahead
+from skinformer.validation.columns import check_ahead, feature_names_in
 from skinformer.validation.parameters import MASK_FUTURE_CONSTRAINTS
 
 

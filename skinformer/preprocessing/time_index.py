@@ -11,12 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.index import (
-    check_index_columns,
-    check_series_given,
-    frame_of_rows,
-    read_times,
-)
+from skinformer.validation.index import check_index_columns, more, read_times
 from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
 
 
@@ -139,7 +134,12 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         frame.index.name = self.time
         if self.series is None:
             return frame
-        check_series_given(frame[self.series])
+        missing = np.flatnonzero(frame[self.series].isna())
+        if len(missing):
+            raise ValueError(
+                f"column {self.series!r} names no series in row {missing[0]}"
+                f"{more(len(missing))}: every row needs its series. Fill it, or drop those rows."
+            )
         return frame.set_index(self.series, append=True).swaplevel()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -167,4 +167,10 @@ def _as_pandas(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):
         frame: pd.DataFrame = X.to_pandas()
         return frame
-    return frame_of_rows(X)
+    named = isinstance(X, dict) or (isinstance(X, list) and all(isinstance(row, dict) for row in X))
+    if not named:
+        raise TypeError(
+            f"X is {type(X).__name__}, whose columns have no names: TimeIndex finds the time by "
+            "its name. Pass a DataFrame, or a list of dicts, one a row."
+        )
+    return pd.DataFrame(X)

@@ -96,7 +96,7 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
     """
     columns = read_columns(estimator, X, reset=reset)
     for name, column in columns.values.items():
-        check_finite(column, f"X (column {name!r})", nan=None)
+        check_finite(column, name)
     parts = list(columns.values.values())
     values = np.column_stack(parts) if parts else np.empty((count_rows(X), 0))
     time, series = None, None

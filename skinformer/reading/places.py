@@ -15,11 +15,10 @@ from skinformer.timeline.digest import content_digest
 from skinformer.validation.index import (
     check_distinct,
     check_freq,
-    check_no_holes,
+    check_no_missing_steps,
     check_on_grid,
     check_order,
     check_series_named,
-    check_shared_grid,
     raise_irregular,
 )
 from skinformer.validation.rows import check_panel, check_same_kind
@@ -63,8 +62,8 @@ class GroupedRows:
             raise_irregular(time[longest], panel=panel)
         clock = clock_for(time[longest], step).starting_at(time.min())
         steps = clock.steps(time)
-        check_shared_grid(time, series, steps, clock, panel=panel)
-        check_no_holes(time, series, steps, clock, freq, names=self.names)
+        check_on_grid(steps, time, clock, series if panel else None)
+        check_no_missing_steps(time, series, steps, clock, freq, names=self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces
@@ -23,19 +24,14 @@ from skinformer.validation.columns import (
     check_update_columns,
     count_rows,
 )
-from skinformer.validation.index import check_same_index, time_labels
+from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.rows import (
     check_update_truth,
     raise_unseen_series,
     warn_of_lost_index,
     warn_of_single_row,
 )
-from skinformer.validation.truth import (
-    check_same_length,
-    check_score_truth,
-    check_target_count,
-    truth_weight,
-)
+from skinformer.validation.truth import check_score_truth, check_target_count, truth_weight
 
 
 @dataclass(frozen=True)
@@ -61,9 +57,9 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     columns = _read_fitted_columns(estimator, X, roles)
     for name in roles.known:
         advice = None if fitted.may_miss or name in roles.static else COVARIATE_NAN
-        check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+        check_finite(columns.values[name], name, nan=advice)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
-        check_finite(columns.values[name], f"X (column {name!r})", nan=None)
+        check_finite(columns.values[name], name)
     ordered = _histories(columns, roles)
     ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
     time, labels = None, None
@@ -95,11 +91,11 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     advice = None if fitted.may_miss else COVARIATE_NAN
     covariates = (*roles.past, *roles.known)
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
-        check_finite(column, f"X (column {name!r})", nan=advice)
+        check_finite(column, name, nan=advice)
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values
-        check_same_length(table.series, truth)
+        check_consistent_length(table.series, truth)
         check_target_count(table.n_targets, truth.shape[1])
         for j, given in enumerate(columns[: table.n_targets]):
             values = truth[:, j]
@@ -112,8 +108,7 @@ def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Arr
     """Find the truth of rows to score, (n, n_targets): y, or else X's targets; NaN is missing."""
     if y is not None:
         truth = read_truth(y)
-        check_same_length(X, truth.values)
-        check_same_index(X, y)
+        check_same_rows(X, y)
         return truth.values
     check_score_truth(roles.mode)
     check_score_columns(X, roles)

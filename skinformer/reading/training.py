@@ -18,11 +18,10 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
-from skinformer.validation.index import check_same_index, time_labels
+from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.parameters import check_enough_rows
 from skinformer.validation.truth import (
     check_affine,
-    check_same_length,
     check_some_truth,
     check_target_count,
     truth_weight,
@@ -97,7 +96,7 @@ def read_training(
     names = (*roles.past, *roles.known)
     advice = None if settings.may_miss else COVARIATE_NAN
     for name in names:
-        check_finite(columns.values[name], f"X (column {name!r})", nan=advice)
+        check_finite(columns.values[name], name, nan=advice)
     check_same_index(X, sample_weight, "sample_weight")
     weight = truth_weight(sample_weight, observed)
     index = truth.index if columns.index is None and truth is not None else columns.index
@@ -166,8 +165,7 @@ def _check_truth(
     if roles.mode == "features":
         check_known_future(settings.known_future, roles.known, ())
     check_some_truth(truth.values)
-    check_same_length(X, truth.values)
-    check_same_index(X, y)
+    check_same_rows(X, y)
     seen = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in seen}
     warn_of_leaks(features, truth.values)
@@ -183,7 +181,7 @@ def _read_targets(
         return roles, list(truth.values.T), ~np.isnan(truth.values)
     history = [columns[name] for name in roles.targets]
     for name, column in zip(roles.targets, history, strict=True):
-        check_finite(column, f"X (column {name!r})", nan=None)
+        check_finite(column, name)
     if truth is None:
         observed = ~np.isnan(np.column_stack(history))
         check_some_truth(np.where(observed, 0.0, np.nan))

@@ -318,11 +318,6 @@ def short_label(label: Any) -> str:
     return f"{label:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
-def row_labels(n_rows: int) -> pd.Index:
-    """Give numbers, from 0, to rows that have no labels, without memory for each."""
-    return pd.RangeIndex(n_rows)
-
-
 def join_series(names: pd.Index | None, codes: IntArray, labels: pd.Index) -> pd.Index:
     """Put the names of a panel's series before labels of time; without names, give the labels.
 

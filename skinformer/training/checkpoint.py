@@ -12,11 +12,10 @@ import torch
 
 from skinformer.persistence.atomic import replacing
 
-FORMAT = 2  # of the file; 1 was torch's archive without a header
+FORMAT = 2  # of the file
 _MAGIC = b"skinformer fit\r\n"
 _DIGEST_SIZE = 32
 _HEADER = Struct(f"<{len(_MAGIC)}sI{_DIGEST_SIZE}s")  # magic, format, digest of the rest
-_BARE_ARCHIVE = b"PK\x03\x04"
 _LARGEST = 1e9  # of weights, moments, losses and counts
 
 
@@ -140,8 +139,6 @@ def _fault(file: BinaryIO) -> str:
     header = file.read(_HEADER.size)
     if not header:
         return "it is empty"
-    if header.startswith(_BARE_ARCHIVE):
-        return f"its format is 1, and this version reads {FORMAT}"
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         return "it does not begin like one"
     _, version, digest = _HEADER.unpack(header)

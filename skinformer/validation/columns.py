@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Number, Real
 from os import PathLike
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import check_array
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _num_samples,
@@ -24,11 +25,16 @@ from skinformer.validation import advice
 
 def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
+    check_unique_columns(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    _check_some_rows(len(X))
+
+
+def check_unique_columns(X: pd.DataFrame) -> None:
+    """Raise if two columns have one name."""
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
         raise ValueError(f"X has several columns named {twice!r}: give each its own name.")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    _check_some_rows(len(X))
 
 
 def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> None:
@@ -78,16 +84,16 @@ def check_some_columns(n_columns: int, name: str) -> None:
         )
 
 
-def check_rows(X: Any, name: str = "X") -> None:
+def check_rows(X: Any) -> None:
     """Raise if a number of steps, the name of a file or the like is given in place of rows."""
     if not (X is None or isinstance(X, str | bytes | PathLike | Number)):
         return
-    advice = f"Pass a frame with a row for each time, {name}=df."
+    advice = "Pass a frame with a row for each time, X=df."
     if isinstance(X, Integral) and int(X) > 0:
         advice = f"For the next {X} steps pass forecast(horizon={X})."
     elif isinstance(X, str | PathLike):
         advice = f"Read a file first, pd.read_csv({str(X)!r}, index_col=0, parse_dates=True)."
-    raise ValueError(f"{name}={X!r} holds no rows. {advice}")
+    raise ValueError(f"X={X!r} holds no rows. {advice}")
 
 
 def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
@@ -131,14 +137,11 @@ def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> npt.N
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     if pd.api.types.is_complex_dtype(values.dtype):
         raise ValueError(f"Complex data not supported: column {name!r} is {values.dtype}.")
-    if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
-        raise ValueError(
-            f"could not convert column {name!r} of dtype {values.dtype} to float: "
-            f"{_make_numbers(values, where.format(name))}."
-        )
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         return np.asarray(values)
     try:
+        if not (pd.api.types.is_numeric_dtype(values.dtype) or values.dtype == object):
+            raise TypeError(values.dtype)  # texts of pandas that numpy would read
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -247,8 +250,16 @@ def check_known_future(
             )
 
 
-def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> None:
-    """Raise if a column holds infinity, or NaN where none may be.
+def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
+    """Give the columns said to be known ahead, or raise if they are no columns of X."""
+    single = isinstance(known, str) or not isinstance(known, Iterable)
+    names = [] if known is None else [known] if single else list(known)
+    check_known_future(names, columns, targets)
+    return names
+
+
+def check_finite(values: npt.NDArray[Any], name: Hashable, *, nan: str | None = None) -> None:
+    """Raise if a column of X holds infinity, or NaN where none may be.
 
     nan: the advice given for a NaN; None allows NaN.
     """
@@ -256,14 +267,15 @@ def check_finite(values: npt.NDArray[Any], name: str, *, nan: str | None) -> Non
         return
     if np.isinf(values).any():
         raise ValueError(
-            f"Input {name} contains infinity or a value too large for dtype('{values.dtype}')."
+            f"Input X (column {name!r}) contains infinity or a value too large for "
+            f"dtype('{values.dtype}')."
         )
     if nan is not None:
         missing = np.flatnonzero(np.isnan(values))
         if len(missing):
             raise ValueError(
-                f"Input {name} contains NaN ({len(missing)} rows, the first at position "
-                f"{missing[0]}). {nan}"
+                f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at "
+                f"position {missing[0]}). {nan}"
             )
 
 
@@ -276,3 +288,25 @@ def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.ob
     """Give the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
     check_is_fitted(transformer)
     return np.asarray(_check_feature_names_in(transformer, input_features))
+
+
+def labelled_rows(X: Any, first: int) -> Any:
+    """Give rows as a frame; those without an index are numbered from `first` on."""
+    if isinstance(X, pd.Series):
+        X = X.to_frame()
+    elif not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):  # of another library
+        names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        X = pd.DataFrame({name: np.asarray(X[name]) for name in names})
+        X.index += first
+    elif not isinstance(X, pd.DataFrame):
+        check_rows(X)
+        # Numbers and missing values are judged by column, as those of a frame.
+        values = check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
+        )
+        X = pd.DataFrame(values)
+        X.index += first
+    if not len(X):
+        raise ValueError("X has no rows to forecast.")
+    check_unique_columns(X)
+    return X

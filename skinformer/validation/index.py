@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import date
 from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, is_dated, wall_times
 from skinformer.validation import advice
-from skinformer.validation.warning import warn_user
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -54,6 +55,12 @@ def check_same_index(X: Any, y: Any, name: str = "y") -> None:
         )
 
 
+def check_same_rows(X: Any, y: Any) -> None:
+    """Raise if y is not of as many rows as X, or if they are labelled differently."""
+    check_consistent_length(X, y)
+    check_same_index(X, y)
+
+
 def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     """Raise if two rows of a series carry the same label."""
     rows = time if series is None else pd.MultiIndex.from_arrays([series, time])
@@ -85,7 +92,7 @@ def check_order(time: pd.Index, series: IntArray) -> None:
         )
 
 
-def check_no_holes(
+def check_no_missing_steps(
     time: pd.Index,
     series: IntArray,
     steps: IntArray,
@@ -182,35 +189,24 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     raise ValueError(f"{found}: pass freq= {fits}, or {advice.regrid(time, panel=panel)}.")
 
 
-def check_shared_grid(
-    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, *, panel: bool
+def check_on_grid(
+    steps: IntArray, time: pd.Index, clock: Clock, series: IntArray | None = None
 ) -> None:
-    """Raise if training labels lie between two steps of the clock."""
-    if (steps == OFF_GRID).any():
-        shared = advice.share_grid(time, series, clock.freq) if panel else None
-        _raise_off_grid(time, steps, clock, panel=panel, shared=shared)
-
-
-def check_on_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
-    """Raise if labels at prediction lie on no grid with the fitted step."""
-    if (steps == OFF_GRID).any():
-        _raise_off_grid(time, steps, clock, panel=False, shared=None)
-
-
-def _raise_off_grid(
-    time: pd.Index, steps: IntArray, clock: Clock, *, panel: bool, shared: str | None
-) -> None:
-    """Raise because a label lies between two steps of the clock."""
+    """Raise if labels, of training rows of a panel in `series`, lie between two steps."""
+    if not (steps == OFF_GRID).any():
+        return
+    panel = series is not None
     found = (
         f"X.index does not lie on freq={advice.written(clock.freq)}: "
         f"{time[steps == OFF_GRID][0]} is between two steps. "
     )
+    regrid = advice.regrid(time, panel=panel)
+    shared = None if series is None else advice.share_grid(time, series, clock.freq)
     if shared is not None:
         raise ValueError(
             f"{found}All series share one grid: where theirs begin at other times, {shared} puts "
-            f"them onto it. Otherwise {advice.regrid(time, panel=panel)}."
+            f"them onto it. Otherwise {regrid}."
         )
-    regrid = advice.regrid(time, panel=panel)
     raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
 
 
@@ -229,57 +225,12 @@ def check_series_named(labels: pd.Index) -> None:
             ) from error
 
 
-def dated_labels(time: pd.Index | None) -> pd.Index:
-    """Raise if rows have lost the dates that their calendar needs."""
-    if time is None or not is_dated(time):
-        raise TypeError(
-            "X has no dates, but the training rows had: the calendar cannot be read off. Keep "
-            "the index, for example by set_output(transform='pandas') in a Pipeline."
-        )
-    return time
-
-
-def check_law_years(time: pd.Index, years: range) -> None:
-    """Raise if times have no dates, or lie in years for which no law names the holidays."""
-    if not is_dated(time):
-        raise TypeError(
-            f"index is {type(time).__name__}, but holidays are those of dates. Pass the index of "
-            "the frame, X.index, or pd.to_datetime(...) of its labels."
-        )
-    beyond = sorted({*wall_times(time).year} - {*years})
-    if beyond:
-        raise ValueError(
-            f"index holds the year {beyond[0]}, must be {years[0]} to {years[-1]}: for these the "
-            f"law names the days of Matariki. Pass index[(index.year >= {years[0]}) & "
-            f"(index.year <= {years[-1]})]."
-        )
-
-
-def warn_of_no_calendar() -> None:
-    """Warn that rows without dates get no calendar columns."""
-    warn_user(
-        "X has no dates, so no calendar columns are added. Give its index dates, X.index = "
-        "pd.date_range(...), and keep it through a Pipeline, set_output(transform='pandas')."
-    )
-
-
 #: At the end of a time of day.
 _OFFSET = r":\d.*?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)$"
 
 
 #: Offsets that are none.
 _UTC = ("Z", "UTC", "+00:00", "+0000", "+00")
-
-
-def frame_of_rows(X: Any) -> pd.DataFrame:
-    """Make a frame of rows that name their columns, or raise."""
-    named = isinstance(X, dict) or (isinstance(X, list) and all(isinstance(row, dict) for row in X))
-    if not named:
-        raise TypeError(
-            f"X is {type(X).__name__}, whose columns have no names: TimeIndex finds the time by "
-            "its name. Pass a DataFrame, or a list of dicts, one a row."
-        )
-    return pd.DataFrame(X)
 
 
 def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | None) -> None:
@@ -303,22 +254,12 @@ def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | 
         )
 
 
-def check_series_given(series: pd.Series) -> None:
-    """Raise if a row names no series."""
-    missing = series.isna().to_numpy().nonzero()[0]
-    if len(missing):
-        raise ValueError(
-            f"column {series.name!r} names no series in row {missing[0]}"
-            f"{_more(len(missing))}: every row needs its series. Fill it, or drop those rows."
-        )
-
-
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if told."""
     missing = column.isna().to_numpy().nonzero()[0]
     if len(missing):
         raise ValueError(
-            f"column {column.name!r} has no time in row {missing[0]}{_more(len(missing))}: every "
+            f"column {column.name!r} has no time in row {missing[0]}{more(len(missing))}: every "
             "row needs its time. Fill it, or drop those rows."
         )
     times: pd.Index = pd.Index(column)
@@ -355,7 +296,7 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     if len(bad):
         raise ValueError(
             f"column {name!r} holds {bad[0]!r}, which format={format!r} cannot read"
-            f"{_more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
+            f"{more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
         )
     # Text with offsets from UTC is taken as it says; that without them is read off a clock.
     offsets = np.asarray(times.str.extract(_OFFSET, expand=False), dtype=object)
@@ -377,5 +318,26 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     return read
 
 
-def _more(count: int) -> str:
+def more(count: int) -> str:
+    """Say how many there are beside the first."""
     return f" and {count - 1} more" if count > 1 else ""
+
+
+def find_start(times: pd.Index, start: Any) -> Any:
+    """Give the label of the first origin in X's own kind, or raise if no row has it."""
+    label = start
+    try:
+        if isinstance(times, pd.DatetimeIndex) and isinstance(start, (str, date, np.datetime64)):
+            label = pd.Timestamp(start)
+            if isinstance(start, str) and label.tz is None:
+                label = label.tz_localize(times.tz)
+        elif isinstance(times, pd.PeriodIndex):
+            label = pd.Period(start, freq=times.freqstr)
+        known = label in times
+    except (TypeError, ValueError):  # what cannot be a label
+        known = False
+    if not known:
+        raise ValueError(
+            f"start={start!r} is not a label of X.index. Pass one, such as {times[0]!r}."
+        )
+    return label

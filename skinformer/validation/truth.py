@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -106,11 +106,6 @@ def check_target_count(n_targets: int, n_columns: int) -> None:
             f"y has {n_columns} column(s) for {n_targets} target(s): pass one per target, in the "
             "order of `target`."
         )
-
-
-def check_same_length(X: Any, y: Any) -> None:
-    """Raise if X and y have different numbers of rows."""
-    check_consistent_length(X, y)
 
 
 def check_any_truth(n_rows: int) -> None:

@@ -15,7 +15,6 @@ from skinformer.timeline.clock import (
     infer_step,
     is_dated,
     join_series,
-    row_labels,
     timestamps,
     wall_times,
 )
@@ -486,8 +485,3 @@ def test_series_and_time_are_joined_with_their_names():
     joined = join_series(names, np.array([0, 0, 1, 1]), days)
     pd.testing.assert_index_equal(joined, panel)
     assert join_series(None, np.zeros(4, dtype=int), days) is days
-
-
-def test_rows_without_labels_are_numbered():
-    """As pandas does it."""
-    pd.testing.assert_index_equal(row_labels(3), pd.RangeIndex(3))

@@ -20,7 +20,7 @@ def as_number(value: Any, digits: int = 3) -> str:
         return "–"
     whole = _WHOLE <= abs(value) < 1e15
     text = f"{value:,.0f}" if whole else f"{value:.{digits}g}"
-    return "0" if text in ("-0", "0") else text.replace("-", "−", 1)
+    return _signed(text)
 
 
 def as_percent(share: Any, digits: int = 1) -> str:
@@ -34,4 +34,8 @@ def as_percent(share: Any, digits: int = 1) -> str:
         return "–"
     text = f"{value:,.{0 if abs(value) >= 100 else digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    return ("0" if text in ("-0", "0") else text.replace("-", "−", 1)) + " %"
+    return f"{_signed(text)} %"
+
+
+def _signed(text: str) -> str:
+    return "0" if text in ("-0", "0") else text.replace("-", "−", 1)

@@ -15,7 +15,7 @@ from sklearn import config_context
 import skinformer
 from skinformer.display.report.markup import Markup, tag
 from skinformer.display.report.tables import write_table
-from skinformer.evaluation.comparison import quantile_columns
+from skinformer.evaluation.results import quantile_columns
 from skinformer.timeline.clock import short_label
 
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "torch", "matplotlib")
@@ -71,7 +71,7 @@ def code_to_paste(
         made = _made(estimator)
         if made is not None:
             known[name] = made
-            lines += [line for line in _imports(estimator) if line not in lines]
+            lines += _imports(estimator)
     lines += [
         "from skinformer.display import write_report",
         "from skinformer.evaluation import backtest",

@@ -18,10 +18,9 @@ from skinformer.display.report.sentences import say_summary, say_what, tiles
 from skinformer.display.report.settings import code_to_paste, rows_table, versions_table
 from skinformer.display.report.tables import comparison_table, group_table, series_table
 from skinformer.display.report.vector import Palette
-from skinformer.evaluation.comparison import aligned
+from skinformer.evaluation.results import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
-from skinformer.validation.evaluation import named_results
 
 #: Targets of which pictures and tables are shown; the summary tells of all.
 _DETAILED = 8

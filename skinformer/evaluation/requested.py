@@ -1,4 +1,4 @@
-"""Forecasts that are asked about: their values, times, and the windows that they were made from."""
+"""Forecasts that are explained: their values, times, and the windows that they were made from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skinformer.validation.index import time_labels
 
 
 @dataclass(frozen=True)
-class AskedForecasts:
+class RequestedForecasts:
     """Forecasts, and what they were made from.
 
     steps: where they lie.
@@ -72,7 +72,7 @@ class AskedForecasts:
         return pd.DataFrame(named)
 
 
-def ask(estimator: Any, X: Any) -> AskedForecasts:
+def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
     """Make forecasts, in X's order, or of `forecast()` for None, and keep what they are made from.
 
     The estimator may be a Pipeline or a search; it is a TypeError if it forecasts no numbers, or by
@@ -86,7 +86,7 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
             "Pipeline or search that ends in one; scikit-learn's permutation_importance takes any "
             "estimator."
         )
-    X, steps = asked_steps(transformers, model, X)
+    X, steps = requested_steps(transformers, model, X)
     recorder = WindowRecorder.of(model._forecaster)
     head = model.head_
     if head.level is None:
@@ -96,10 +96,12 @@ def ask(estimator: Any, X: Any) -> AskedForecasts:
         values = model._points(steps)
     windows, window, ahead = seen_windows(recorder, steps)
     labels = labels_of(model, X, steps)
-    return AskedForecasts(model, steps, labels, values, points, windows, window, ahead)
+    return RequestedForecasts(model, steps, labels, values, points, windows, window, ahead)
 
 
-def asked_steps(transformers: list[Any], model: BaseInformer, X: Any) -> tuple[Any, RequestedSteps]:
+def requested_steps(
+    transformers: list[Any], model: BaseInformer, X: Any
+) -> tuple[Any, RequestedSteps]:
     """Place rows as `predict` would, or, for None, the steps after the history.
 
     X comes back as the model sees it, behind the fitted steps before it.
