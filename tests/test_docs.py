@@ -34,6 +34,7 @@ def draw_without_a_screen():
     pyplot.close("all")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name, blocks in CODE.items() if blocks])
 def test_code_runs_as_printed(name):
     """The blocks of a page share one namespace, top to bottom."""
