@@ -870,8 +870,8 @@ def all_mutants():
     return mutants
 
 
-def run(mutant):
-    """Run the tests in a copy with a mutant, or without one; give pytest's exit status."""
+def run(mutant, tests):
+    """Run tests in a copy with a mutant, or without one; give pytest's exit status."""
     text = io.StringIO()
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(text):
         folder = Path(name)
@@ -883,7 +883,6 @@ def run(mutant):
             path.write_text(mutant.apply(path.read_text(encoding="utf-8")), encoding="utf-8")
         os.chdir(folder)
         sys.path[0] = str(folder)
-        tests = TESTS if mutant is None else mutant.tests
         status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
         os.chdir(ROOT)
     if status not in (0, 1):
@@ -893,15 +892,22 @@ def run(mutant):
     return status
 
 
+def run_case(case):
+    """Run a pair of a mutant and its tests."""
+    return run(*case)
+
+
 def survivors(mutants, jobs):
     """Give the mutants that the tests let pass."""
     for name in HEAVY:  # forked processes have them, and of this package nothing but their copy
         importlib.import_module(name)
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
-        if pool.apply(run, [None]):
+        tests = sorted({test for mutant in mutants for test in mutant.tests})
+        if pool.apply(run, [None, tests]):
             raise RuntimeError("the tests fail without any mutant; mend them first")
         alive = []
-        for mutant, status in zip(mutants, pool.imap(run, mutants), strict=True):
+        cases = [(mutant, mutant.tests) for mutant in mutants]
+        for mutant, status in zip(mutants, pool.imap(run_case, cases), strict=True):
             alive += [] if status else [mutant]
             sys.stdout.write(f"{'killed' if status else 'SURVIVED':8} {mutant.name}\n")
             sys.stdout.flush()

@@ -32,8 +32,8 @@ from sklearn.linear_model import Ridge
 from skinformer import InformerRegressor
 from skinformer.evaluation import backtest
 
-N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "1000"))
-STEPS_A_RUN = 50
+N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "300"))
+STEPS_A_RUN = 25
 
 SMALL = {"seq_len": 8, "pred_len": 3, "d_model": 4, "n_heads": 1, "n_encoder_layers": 1}
 SMALL |= {"d_ff": 4, "max_iter": 1, "max_windows": 32, "random_state": 0, "base": Ridge()}
@@ -131,6 +131,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.model = InformerRegressor(**SMALL)
         self.name, self.end, self.expected, self.weight = None, 0, None, None
+        self.cloned = True
 
     @property
     def fitted(self):
@@ -203,7 +204,7 @@ class Machine(RuleBasedStateMachine):
             self.model.set_params(known_future=["price"] if self.name == "covariates" else None)
             self.check()
             return
-        self.name, self.end, self.weight = name, N_ROWS, weight
+        self.name, self.end, self.weight, self.cloned = name, N_ROWS, weight, False
         self.expected = self.answers()
 
     @rule(name=st.sampled_from(sorted(FRAMES)), spoil=st.sampled_from(sorted(SPOILED)))
@@ -333,9 +334,11 @@ class Machine(RuleBasedStateMachine):
         self.check()
         self.model.set_params(**before)
 
-    @precondition(lambda self: self.fitted and self.end == N_ROWS and not self.model.warm_start)
+    # Once a fit: a second clone would learn what the first did, and take most of the steps' time.
+    @precondition(lambda self: not (self.cloned or self.end > N_ROWS or self.model.warm_start))
     @rule()
     def a_clone_learns_the_same(self):
+        self.cloned = True
         twin = clone(self.model)
         assert not any(name.endswith("_") for name in vars(twin))
         X = rows(FRAMES[self.name], FIRST.get(self.name, 0), N_ROWS)
@@ -355,7 +358,7 @@ def test_no_order_of_calls_surprises():
             max_examples=max(1, N_STEPS // STEPS_A_RUN),
             stateful_step_count=STEPS_A_RUN,
             deadline=None,
-            derandomize=N_STEPS == 1000,
+            derandomize=N_STEPS == 300,
             database=None,
             phases=[Phase.generate],  # shrinking takes minutes, and the steps are printed anyway
             suppress_health_check=list(HealthCheck),

@@ -1,10 +1,17 @@
 """What the messages of the index say to type is typed here, and it works."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+
+
+@pytest.fixture(scope="session")
+def small(small):
+    """Fit the network alone: what is advised is no matter of who forecasts."""
+    return partial(small, base=None)
 
 
 def raises(error, sentence):

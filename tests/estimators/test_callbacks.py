@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import skinformer
 from skinformer import InformerRegressor
 
-SMALL = {"seq_len": 12, "pred_len": 4, "d_model": 8, "n_heads": 2, "random_state": 0}
+SMALL = {"seq_len": 12, "pred_len": 4, "d_model": 8, "n_heads": 2, "random_state": 0, "base": None}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,14 @@ def test_a_killed_fit_ends_with_the_weights_of_one_never_killed(tmp_path):
     np.testing.assert_array_equal(resumed.predict(rows()), model().fit(rows()).predict(rows()))
 
 
+#: What is kept of a fit is the training of its network.
+network = partial(model, base=None)
+
+
 def test_a_finished_fit_is_read_not_repeated(tmp_path):
     """Calling fit again with the same data costs nothing."""
-    first = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
-    again = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    first = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    again = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
     np.testing.assert_array_equal(again.predict(rows()), first.predict(rows()))
     assert again.history_["seconds"].tolist() == first.history_["seconds"].tolist()
 
@@ -45,11 +50,11 @@ def test_a_finished_fit_is_read_not_repeated(tmp_path):
 def test_other_data_or_parameters_are_refused_by_name(tmp_path):
     """Weights of another fit would be silently wrong."""
     path = tmp_path / "fit.pt"
-    model(path, max_iter=1).fit(rows())
+    network(path, max_iter=1).fit(rows())
     with pytest.raises(ValueError, match=r"was written by another fit: dropout differ\. Delete"):
-        model(path, max_iter=1, dropout=0.3).fit(rows())
+        network(path, max_iter=1, dropout=0.3).fit(rows())
     with pytest.raises(ValueError, match=r"was written by another fit: data differ\. Delete"):
-        model(path, max_iter=1).fit(rows() + 1)
+        network(path, max_iter=1).fit(rows() + 1)
 
 
 def dated(start="2024-01-01", freq="h", n=90, tz=None):
@@ -74,7 +79,7 @@ HOLIDAYS = [pd.offsets.CustomBusinessDay(holidays=[f"2024-01-0{day}"]) for day i
 def test_the_same_values_at_other_times_are_other_data(tmp_path, first, then):
     """The network learns hours and weekdays: its weights would forecast another calendar."""
     path = tmp_path / "fit.pt"
-    estimator = model(path, max_iter=1)
+    estimator = network(path, max_iter=1)
     assert repr(HOLIDAYS[0]) == repr(HOLIDAYS[1])
     holidays = first.get("freq") in HOLIDAYS
     estimator.set_params(freq=first["freq"] if holidays else None).fit(dated(**first))
@@ -87,22 +92,22 @@ def test_the_same_values_at_other_times_are_other_data(tmp_path, first, then):
 def test_times_are_compared_in_any_unit_and_under_any_name(tmp_path):
     """A file read again by another program is the same data."""
     frame = dated().to_frame()
-    model(tmp_path / "fit.pt", max_iter=1).fit(frame)
+    network(tmp_path / "fit.pt", max_iter=1).fit(frame)
     again = frame.set_index(frame.index.as_unit("ns").rename("time"))
-    model(tmp_path / "fit.pt", max_iter=1).fit(again)
+    network(tmp_path / "fit.pt", max_iter=1).fit(again)
 
 
 @pytest.mark.parametrize("damage", ["bit", "end"])
 def test_a_damaged_file_is_refused(tmp_path, damage):
     """One flipped bit gave other forecasts, a file cut off an error of the operating system."""
     path = tmp_path / "fit.pt"
-    model(path, max_iter=1).fit(rows())
+    network(path, max_iter=1).fit(rows())
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 4
     path.write_bytes(content if damage == "bit" else content[:-500])
     message = r"is damaged or not a checkpoint of this version: its content is not what was written"
     with pytest.raises(ValueError, match=message):
-        model(path, max_iter=1).fit(rows())
+        network(path, max_iter=1).fit(rows())
 
 
 def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
@@ -113,8 +118,8 @@ def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.warns(UserWarning, match=r"fit\.pt' could not be written: \[Errno 28\] No space"):
-        fitted = model(tmp_path / "fit.pt", max_iter=2).fit(rows())
-    expected = model(max_iter=2).fit(rows())
+        fitted = network(tmp_path / "fit.pt", max_iter=2).fit(rows())
+    expected = network(max_iter=2).fit(rows())
     np.testing.assert_array_equal(fitted.predict(rows()), expected.predict(rows()))
     assert list(tmp_path.iterdir()) == []
 
@@ -122,7 +127,7 @@ def test_a_full_disk_costs_the_file_not_the_fit(tmp_path, monkeypatch):
 def test_a_checkpoint_needs_a_seed(tmp_path):
     """Without one the batches would be drawn anew."""
     with pytest.raises(ValueError, match=r"needs an int as random_state, not None"):
-        model(tmp_path / "fit.pt", random_state=None).fit(rows())
+        network(tmp_path / "fit.pt", random_state=None).fit(rows())
 
 
 def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
@@ -130,12 +135,12 @@ def test_a_file_that_no_fit_wrote_is_refused(tmp_path):
     (tmp_path / "junk.pt").write_bytes(b"not a checkpoint")
     message = r"junk\.pt' is damaged or not a checkpoint of this version: it does not begin like"
     with pytest.raises(ValueError, match=message):
-        model(tmp_path / "junk.pt", max_iter=1).fit(rows())
+        network(tmp_path / "junk.pt", max_iter=1).fit(rows())
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_training(tmp_path):
     """Not after an epoch of waiting."""
     with pytest.raises(ValueError, match="its folder does not exist"):
-        model(tmp_path / "no" / "fit.pt", max_iter=1).fit(rows())
+        network(tmp_path / "no" / "fit.pt", max_iter=1).fit(rows())
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
-        model(tmp_path, max_iter=1).fit(rows())
+        network(tmp_path, max_iter=1).fit(rows())

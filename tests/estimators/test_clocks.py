@@ -1,10 +1,18 @@
 """Every clock: future timestamps, causality of placement, and its way back from labels."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 N = 60
+
+
+@pytest.fixture(scope="session")
+def small(small):
+    """Fit the network alone: labels are no matter of who forecasts."""
+    return partial(small, base=None)
 
 
 def target_only(frame, labels, n):
@@ -58,12 +66,31 @@ def test_a_subset_in_any_order_gets_the_same_forecasts(small, frame, labels):
     np.testing.assert_array_equal(estimator.predict(df.iloc[order]), whole[order])
 
 
+def values_on(index, small, frame, base):
+    df = frame(index)[["load"]]
+    return small(base=base, calendar=None).fit(df[:N]).predict(df)
+
+
 def test_the_values_do_not_depend_on_the_clock_without_a_calendar(small, frame, labels):
     """Steps are steps: only the calendar may tell one clock from another."""
-    df = target_only(frame, labels, N + 10)
-    numbered = df.reset_index(drop=True)
-    one = small(calendar=None).fit(df[:N]).predict(df)
-    np.testing.assert_array_equal(one, small(calendar=None).fit(numbered[:N]).predict(numbered))
+    one, numbered = labels(N + 10), pd.RangeIndex(N + 10)
+    np.testing.assert_array_equal(*[values_on(x, small, frame, None) for x in (one, numbered)])
+
+
+FEW = [
+    "hours through spring",
+    "days through autumn",
+    "month ends",
+    "monthly periods",
+    "row numbers",
+]
+
+
+@pytest.mark.parametrize("labels", FEW, indirect=True)
+def test_no_forecaster_knows_the_clock_without_a_calendar(small, frame, labels):
+    """Ridges and classical forecasters count steps, too."""
+    one, tens = labels(N + 10), pd.Index(10 * np.arange(N + 10))
+    np.testing.assert_array_equal(*[values_on(x, small, frame, "auto") for x in (one, tens)])
 
 
 def test_update_goes_on_where_the_history_ended(small, frame, labels):

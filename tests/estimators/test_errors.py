@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skinformer import MaskFuture
+
+
+@pytest.fixture(scope="session")
+def small(small):
+    """Fit the network alone: what is refused is no matter of who forecasts."""
+    return partial(small, base=None)
 
 
 @pytest.fixture(scope="module")

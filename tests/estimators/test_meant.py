@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,12 @@ from skinformer.evaluation import SeasonalNaive
 SCALERS = [StandardScaler(), MinMaxScaler(), PowerTransformer()]
 #: How each message begins, beside that of the tests' short fits.
 OURS = "target=None|the target "
+
+
+@pytest.fixture(scope="session")
+def small(small):
+    """Fit the network alone: which target was meant is no matter of who forecasts."""
+    return partial(small, base=None)
 
 
 def messages_of(estimator, X, y=None):

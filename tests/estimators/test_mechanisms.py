@@ -1,6 +1,7 @@
 """Every mechanism of the sources can be chosen, alone and together, and learns."""
 
 import random
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -58,12 +59,25 @@ def alone():
             yield pytest.param({name: value}, id=f"{name}={value}")
 
 
-def together(n, seed=0):
-    """Yield random combinations."""
-    draw = random.Random(seed)
-    for i in range(n):
-        chosen = {name: draw.choice(values) for name, values in CHOICES.items()}
-        yield pytest.param(chosen, id=f"combination {i}")
+def pairs_of(chosen):
+    """Give the pairs of choices in a combination."""
+    return set(combinations(((name, str(value)) for name, value in chosen.items()), 2))
+
+
+def together(n_draws=50):
+    """Yield combinations until each two choices stood together: of many draws, the one of most."""
+    draw, left = random.Random(0), set()
+    for one, other in combinations(CHOICES, 2):
+        left |= {((one, str(x)), (other, str(y))) for x in CHOICES[one] for y in CHOICES[other]}
+    number = 0
+    while left:
+        drawn = [
+            {name: draw.choice(values) for name, values in CHOICES.items()} for _ in range(n_draws)
+        ]
+        chosen = max(drawn, key=lambda chosen: len(pairs_of(chosen) & left))
+        left -= pairs_of(chosen)
+        yield pytest.param(chosen, id=f"combination {number}")
+        number += 1
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +93,16 @@ def df():
 @pytest.fixture(scope="module")
 def halves():
     """Make half days that repeat the size of the half before: no linear path can know that."""
-    hours = pd.date_range("2024-01-01", periods=400, freq="h")
-    step = np.arange(400)
+    hours = pd.date_range("2024-01-01", periods=240, freq="h")
+    step = np.arange(240)
     rng = np.random.default_rng(0)
-    level = np.repeat(rng.normal(size=34), 12)[:400]
-    load = np.where(step // 6 % 2, np.abs(level), level) + step / 100 + rng.normal(size=400) / 20
+    level = np.repeat(rng.normal(size=20), 12)[:240]
+    load = np.where(step // 6 % 2, np.abs(level), level) + step / 100 + rng.normal(size=240) / 20
     return pd.DataFrame({"load": load}, index=hours)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", [*alone(), *together(50)])
+@pytest.mark.parametrize("choice", [*alone(), *together()])
 def test_every_mechanism_lowers_the_loss(halves, choice):
     """A combination that does not train is an option that does not exist."""
     parameters = DEFAULT | choice

@@ -228,9 +228,14 @@ def unseen_rows(panel, n=40):
     return rows.rename(index={"b": "new"}, level=0)
 
 
-def test_an_unseen_series_is_its_own_timeline(small, panel):
+@pytest.fixture(scope="module")
+def estimator(small, panel):
+    """Give what was fitted to a panel; nothing that follows changes it."""
+    return small(target="load").fit(panel())
+
+
+def test_an_unseen_series_is_its_own_timeline(estimator, panel):
     """It brings its context, and its first rows are forecast from the training mean."""
-    estimator = small(target="load").fit(panel())
     rows = unseen_rows(panel)
     before = estimator.predict(rows)
     assert np.isfinite(before).all()
@@ -243,9 +248,8 @@ def test_an_unseen_series_is_its_own_timeline(small, panel):
     assert not bounded.all()
 
 
-def test_an_unseen_series_changes_no_other(small, panel):
+def test_an_unseen_series_changes_no_other(estimator, panel):
     """A new sensor in X must not move the forecasts of the known ones."""
-    estimator = small(target="load").fit(panel())
     known = panel(n=(75, 50, 40))
     together = pd.concat([known, unseen_rows(panel)])
     np.testing.assert_array_equal(
@@ -256,18 +260,16 @@ def test_an_unseen_series_changes_no_other(small, panel):
     )
 
 
-def test_an_unseen_series_is_forecast_after_its_last_row(small, panel):
+def test_an_unseen_series_is_forecast_after_its_last_row(estimator, panel):
     """forecast(X) follows X's history for a series that fit never saw."""
-    estimator = small(target="load").fit(panel())
     rows = unseen_rows(panel)
     forecast = estimator.forecast(rows)
     last = rows.index.get_level_values("time")[-1]
     assert list(forecast.loc["new"].index) == list(pd.date_range(last, periods=5, freq="h")[1:])
 
 
-def test_an_unseen_series_without_history_is_refused(small, panel):
+def test_an_unseen_series_without_history_is_refused(estimator, panel):
     """Nothing is known of it; the training mean would pass for a forecast."""
-    estimator = small(target="load").fit(panel())
     with pytest.raises(ValueError, match="nothing is known") as caught:
         estimator.predict(unseen_rows(panel).assign(load=np.nan))
     assert str(caught.value) == (
@@ -276,9 +278,8 @@ def test_an_unseen_series_without_history_is_refused(small, panel):
     )
 
 
-def test_an_update_of_an_unseen_series_is_refused_by_name(small, panel):
+def test_an_update_of_an_unseen_series_is_refused_by_name(estimator, panel):
     """There is no history to follow; fit is what takes in a new series."""
-    estimator = small(target="load").fit(panel())
     with pytest.raises(ValueError, match="new"):
         estimator.update(unseen_rows(panel))
 

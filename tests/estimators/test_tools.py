@@ -1,5 +1,7 @@
 """Every tool of scikit-learn in the contract's list, each on dated frames."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +32,12 @@ SPLITS = {
     "gap": {"n_splits": 2, "gap": 5, "test_size": 8},
     "max_train_size": {"n_splits": 3, "max_train_size": 30},
 }
+
+
+@pytest.fixture(scope="session")
+def small(small):
+    """Fit the network alone: scikit-learn's tools see one estimator, whoever forecasts in it."""
+    return partial(small, base=None)
 
 
 @pytest.fixture(scope="module")
@@ -208,10 +216,18 @@ TOOLS = [
 ]
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
-def test_a_tool_of_scikit_learn_works_in_both_mode(tool, both, df):
+#: Tools that score, clone, fit side by side, send to processes and shuffle columns.
+WITH_ALL = [grid_search, cross_validate_all, a_vote, two_processes, importance_by_permutation]
+
+
+@pytest.mark.parametrize(
+    ("tool", "base"),
+    [*((tool, None) for tool in TOOLS), *((tool, "auto") for tool in WITH_ALL)],
+    ids=lambda value: getattr(value, "__name__", f"base={value}"),
+)
+def test_a_tool_of_scikit_learn_works_in_both_mode(tool, base, both, df):
     """Every tool that takes X and y takes a frame and its own column."""
-    result = np.asarray(tool(both(), df, df["load"]), dtype=float)
+    result = np.asarray(tool(both(base=base), df, df["load"]), dtype=float)
     assert result.size
     assert np.isfinite(result).all()
 
@@ -328,7 +344,7 @@ def test_a_pipeline_without_pandas_output_takes_the_clock_of_y(small, df):
 
 def test_a_pipeline_without_pandas_output_in_frame_mode_warns_of_its_units_alone(small, df):
     """All rows are arrays from the first: no index is lost on the way."""
-    pipe = make_pipeline(StandardScaler(), small(target=1))
+    pipe = make_pipeline(StandardScaler(), small(target=1, base="auto"))
     with pytest.warns(UserWarning, match="^the target 1 has mean 0 and deviation 1") as caught:
         pipe.fit(df[:60])
     assert len(caught) == 1

@@ -1,5 +1,6 @@
 """update: later history without training."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -18,25 +19,31 @@ def inputs(modes, mode):
     return give
 
 
+@pytest.fixture
+def fresh(fitted):
+    """Give a function (mode) -> a copy of what was fitted to 60 rows, to update."""
+    return lambda mode: copy.deepcopy(fitted(mode))
+
+
 def future(df, mode):
     X = df.copy()
     X["load"] = np.nan
     return X.drop(columns="load") if mode == "features" else X
 
 
-def test_the_next_forecast_starts_after_the_updated_rows(modes, mode, frame, inputs):
+def test_the_next_forecast_starts_after_the_updated_rows(fresh, mode, frame, inputs):
     """That is what an update is for."""
     df = frame(74)
-    estimator = modes.fit(mode, df[:60])
+    estimator = fresh(mode)
     assert estimator.update(*inputs(df[60:70])) is estimator
     forecast = estimator.forecast(future(df[70:], mode))
     pd.testing.assert_index_equal(forecast.index, df.index[70:])
 
 
-def test_an_update_in_parts_is_an_update_at_once(modes, mode, frame, inputs):
+def test_an_update_in_parts_is_an_update_at_once(fresh, mode, frame, inputs):
     """Only the history counts, not how often it came."""
     df = frame(84)
-    one, two = modes.fit(mode, df[:60]), modes.fit(mode, df[:60])
+    one, two = fresh(mode), fresh(mode)
     one.update(*inputs(df[60:80]))
     for start in range(60, 80, 5):
         two.update(*inputs(df[start : start + 5]))
@@ -46,11 +53,11 @@ def test_an_update_in_parts_is_an_update_at_once(modes, mode, frame, inputs):
     np.testing.assert_array_equal(one.timeline_.values, two.timeline_.values)
 
 
-def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(modes, mode, frame, inputs):
+def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(fresh, mode, frame, inputs):
     """Missing targets are filled by forecasts from what was observed before them."""
     df = frame(84)
     df.loc[df.index[[65, 73, 74]], "load"] = np.nan
-    one, two = modes.fit(mode, df[:60]), modes.fit(mode, df[:60])
+    one, two = fresh(mode), fresh(mode)
     one.update(*inputs(df[60:80]))
     for start in range(60, 80, 4):  # whole blocks
         two.update(*inputs(df[start : start + 4]))
@@ -70,11 +77,11 @@ def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, holes):
 
 
 @pytest.mark.parametrize("size", [1, 3, 5])
-def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(modes, frame, size):
+def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(fresh, frame, size):
     """No border of blocks has a say in what stands for a missing truth."""
     df = frame(80)
     df.iloc[[62, 67, 68, 74], 2] = np.nan
-    one, two = (modes.fit("frame", df[:60]) for _ in range(2))
+    one, two = (fresh("frame") for _ in range(2))
     one.update(df[60:])
     # A border within a hole, as at 68, would begin the hole anew.
     borders = [border for border in [*range(60, 80, size), 80] if border != 68]
@@ -83,19 +90,19 @@ def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(modes, frame,
     np.testing.assert_array_equal(one.timeline_.values, two.timeline_.values)
 
 
-def test_an_update_with_missing_targets_leaves_no_gap(modes, mode, frame, inputs):
+def test_an_update_with_missing_targets_leaves_no_gap(fresh, mode, frame, inputs):
     """The next context must be numbers."""
     df = frame(74)
     df.loc[df.index[66:70], "load"] = np.nan
-    estimator = modes.fit(mode, df[:60]).update(*inputs(df[60:70]))
+    estimator = fresh(mode).update(*inputs(df[60:70]))
     assert np.isfinite(estimator.timeline_.values).all()
     assert estimator.forecast(future(df[70:], mode)).notna().all(axis=None)
 
 
-def test_the_weights_and_the_scale_stay(modes, mode, frame, inputs):
+def test_the_weights_and_the_scale_stay(fresh, mode, frame, inputs):
     """Nothing is trained; only the history grows."""
     df = frame(70)
-    estimator = modes.fit(mode, df[:60])
+    estimator = fresh(mode)
     weights = {name: w.clone() for name, w in estimator.module_.state_dict().items()}
     mean = estimator.scaler_.mean.copy()
     estimator.update(*inputs(df[60:]))
@@ -104,20 +111,20 @@ def test_the_weights_and_the_scale_stay(modes, mode, frame, inputs):
         assert (weight == weights[name]).all(), name
 
 
-def test_updated_rows_become_in_sample(modes, mode, frame, inputs):
+def test_updated_rows_become_in_sample(fresh, modes, mode, frame, inputs):
     """After the update any subset of the old and new rows gets the same forecasts."""
     df = frame(72)
-    estimator = modes.fit(mode, df[:60]).update(*inputs(df[60:]))
+    estimator = fresh(mode).update(*inputs(df[60:]))
     X = modes.X(mode, df)
     whole = estimator.predict(X)
     for rows in ([71], [3, 70, 61], [60, 59]):
         np.testing.assert_array_equal(estimator.predict(X.iloc[rows]), whole[rows])
 
 
-def test_features_alone_are_no_history(modes, frame):
+def test_features_alone_are_no_history(fresh, frame):
     """Without the truth there is nothing to update by."""
     df = frame(70)
-    estimator = modes.fit("features", df[:60])
+    estimator = fresh("features")
     with pytest.raises(ValueError, match="without y") as caught:
         estimator.update(df[["flow", "price"]][60:])
     assert str(caught.value) == (
@@ -126,10 +133,10 @@ def test_features_alone_are_no_history(modes, frame):
 
 
 @pytest.mark.parametrize(("start", "first"), [(61, "13:00"), (59, "11:00"), (0, "00:00")])
-def test_rows_that_do_not_follow_directly_are_refused(modes, mode, frame, inputs, start, first):
+def test_rows_that_do_not_follow_directly_are_refused(fresh, mode, frame, inputs, start, first):
     """A hole in the history would shift every later step."""
     df = frame(70)
-    estimator = modes.fit(mode, df[:60])
+    estimator = fresh(mode)
     with pytest.raises(ValueError, match="follow the history") as caught:
         estimator.update(*inputs(df[start:]))
     day = "2024-01-01" if start == 0 else "2024-01-03"
@@ -140,34 +147,34 @@ def test_rows_that_do_not_follow_directly_are_refused(modes, mode, frame, inputs
     assert estimator.timeline_.end_step == 60
 
 
-def test_a_hole_within_the_rows_is_refused_by_its_place(modes, frame):
+def test_a_hole_within_the_rows_is_refused_by_its_place(fresh, frame):
     """The message must name what is wrong: the row after the hole and the one expected."""
     df = frame(70)
-    estimator = modes.fit("frame", df[:60])
+    estimator = fresh("frame")
     with pytest.raises(ValueError, match=r"2024-01-03 17:00:00 on: .* from 2024-01-03 16:00:00"):
         estimator.update(df[60:].drop(df.index[64]))
 
 
-def test_rows_off_the_grid_are_refused_with_the_right_time(modes, frame):
+def test_rows_off_the_grid_are_refused_with_the_right_time(fresh, frame):
     """Half an hour beside the history there is no next step."""
-    estimator = modes.fit("frame", frame(60))
+    estimator = fresh("frame")
     index = pd.date_range("2024-01-03 12:30", periods=5, freq="h")
     with pytest.raises(ValueError, match=r"from 2024-01-03 12:30:00 .* 2024-01-03 12:00:00"):
         estimator.update(frame(index))
 
 
-def test_x_and_y_with_different_indexes_are_refused(modes, frame):
+def test_x_and_y_with_different_indexes_are_refused(fresh, frame):
     """As in fit: rows belong together by their labels."""
     df = frame(70)
-    estimator = modes.fit("features", df[:60])
+    estimator = fresh("features")
     with pytest.raises(ValueError, match="X and y have different indexes"):
         estimator.update(df[["flow", "price"]][60:], df["load"][59:69])
 
 
-def test_a_failed_update_changes_nothing(modes, frame):
+def test_a_failed_update_changes_nothing(fresh, frame):
     """After an error the estimator must still be what it was."""
     df = frame(70)
-    estimator = modes.fit("frame", df[:60])
+    estimator = fresh("frame")
     broken = df[60:].copy()
     broken.iloc[3, 0] = np.nan
     with pytest.raises(ValueError, match="'flow'"):

@@ -137,19 +137,22 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     monkeypatch.setattr(phases, "_N_NEAR", 5)
     monkeypatch.setattr(phases, "_N_PARTS", 4)
-    values, index = turning(1500, n_columns=3)
+    n, tail = 900, 810
+    values, index = turning(n, n_columns=3)
     weight = None
     if weighted:
-        weight = np.ones((1500, 2))
+        weight = np.ones((n, 2))
         weight[200:500] = 0.0
     problem = make_problem(values, index, weight=weight, n_known=0)
     before, after, others = fit(problem, refit=True)
-    training = np.arange(SEQ, 1350 - PRED + 1)
+    training = np.arange(SEQ, tail - PRED + 1)
     ends = np.array([end for end, _ in others])
     place = np.searchsorted(ends[:-1], training, side="right")
     sums = []
     for number, (_, apart) in enumerate([*others, (0, before)]):
-        origins = training[place == number] if number < 3 else np.arange(1345, 1500 - PRED + 1)
+        origins = (
+            training[place == number] if number < 3 else np.arange(tail - PRED + 1, n - PRED + 1)
+        )
         [windows] = gather(problem, origins)
         rest = windows.future - apart.blended(windows)
         unit = np.zeros_like(before.phases.weights)
