@@ -121,7 +121,7 @@ def slowly(*_):
 
 #: Where Ctrl-C strikes.
 PLACES = ["read_training", "fit_scale", "build_timeline", "linear_fit", "start_module"]
-PLACES += ["train", "join"]
+PLACES += ["train", "EnsembleFit.finish"]
 
 
 class Machine(RuleBasedStateMachine):

@@ -20,6 +20,9 @@ __all__ = ["Earlier", "is_leap", "judge_leaps", "lags", "n_phases", "stored"]
 _OWN, _ALL = 2.0, 10.0
 _NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before
 _FEW = 2  # such values of a series that may be outliers; more may come again
+_NEAR = 0.2  # of the distance to the median
+_STILLEST = 0.05  # of the mean leap of all hours: that of an hour at least
+_LEAST_NOISE = 0.002  # of the range: a wave without noise tells nothing of leaps
 _SEASONS = 40  # rows of each hour, or phase, that tell how far it leaps
 _HEAVIEST = 3.0  # where some leaps are so far beyond most, as of prices, none is too far
 
@@ -80,18 +83,26 @@ def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -
     at, leaps = at[~np.isnan(leaps)], leaps[~np.isnan(leaps)]
     phase = (first_step + at) % phases
     mean = np.bincount(phase, leaps, phases) / np.maximum(np.bincount(phase, minlength=phases), 1)
+    mean = np.maximum(mean, _STILLEST * leaps.mean() if len(leaps) else 0.0)
     found = np.tile([np.inf, np.inf, 0.0], (phases, 1))
     np.minimum.at(found[:, 1], phase, values[at])
     np.maximum.at(found[:, 2], phase, np.abs(values[at]))
-    if np.nanmin(values, initial=0.0) < 0:
+    if not _bounded(values[begin:]):
         found[:, 1] = -np.inf
     known = mean[phase] > 0
     times = leaps[known] / mean[phase[known]]
     most, many = (times.max(), 4 * np.quantile(times, 0.95)) if len(times) else (0.0, 0.0)
-    if most < _HEAVIEST * many:
+    noisy = len(at) > 0 and leaps.max() > _LEAST_NOISE * np.ptp(values[at])
+    if noisy and most < _HEAVIEST * many:
         factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
         found[:, 0] = np.where(mean > 0, factor * mean, np.inf)
     return found
+
+
+def _bounded(values: Float64Array) -> bool:
+    """Tell whether a series ends at its least value, as counts at 0: a twentieth are near it."""
+    least, low, middle = np.nanquantile(values, [0, 0.05, 0.5])
+    return bool(least >= 0 and low - least < _NEAR * (middle - low))
 
 
 def is_leap(

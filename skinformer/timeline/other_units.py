@@ -68,8 +68,10 @@ def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
         if len(new) < _FEWEST or 2 * len(new) < min(season, len(change) - i):
             continue
         power = round(float(np.median(new)))
+        there = size[i + season :][:season]
         if (
             abs(power) >= _LEAST
+            and np.nanmin(there) < np.nanmax(there)  # else it is another level
             and np.abs(np.median(new) - power) < _MIDDLE
             and np.quantile(np.abs(new - power), 0.9) < _APART
             and np.abs(np.median(np.append(before, 0.0))) < 1

@@ -133,6 +133,8 @@ class Usual:
             at = heapq.heappop(queue)
             bounds = self._bounds(place, values[max(at - self.season, 0) : at])
             leap = leaps[(first + at) % len(leaps)]
+            if np.isnan(values[max(at - self.season, 0) : at]).sum() > _FEW:
+                leap = np.full_like(leap, np.inf)  # what comes more often may come again
             if np.isnan(values[at]) or not self._is_outlier(place, values, at, bounds, leap):
                 continue
             run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [values[at]]
@@ -232,7 +234,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
                 continue
             raw, reach[i, j] = values.copy(), usual.reach
             values[usual.outlying] = np.nan
-            if not usual.rare:
+            if j < table.n_targets and not usual.rare:
                 first_step, phases = int(table.steps[start]), leaps.shape[2]
                 leaps[i, j], new = judge_leaps(values, first_step, season, phases)
                 values[new] = np.nan

@@ -246,6 +246,7 @@ def test_a_forecast_depends_on_no_other_that_is_asked_for(fitted, df):
         np.testing.assert_array_equal(fitted.predict(part)[place < 6], whole[place[place < 6]])
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_no_forecast_changes_with_what_comes_after_its_origin(fitted, df):
     """Four weeks of lags must not make one of them a step of the future."""
     later = df[1560:1578].copy()

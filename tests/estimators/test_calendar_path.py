@@ -143,6 +143,7 @@ def test_the_user_says_which_calendar_there_is(df, fields, n_cells):
 # --- leaks ------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize("position", [TRAIN, TRAIN + 3, TRAIN + 11])
 def test_no_forecast_moves_with_truths_after_its_origin(fitted, position):
     """What the calendar did to them is taken off those of the past alone."""

@@ -506,6 +506,7 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_p
 # --- is it worth it ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(("kind", "most"), [("noise", 1.10), ("walk", 1.05)])
 def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small, kind, most):
     """The mean is the best of noise, the last value of a random walk; blends may cost a little."""
@@ -520,6 +521,7 @@ def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small
     assert np.mean(ratios) < most
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_a_short_random_walk_is_forecast_about_as_well_as_by_its_last_value():
     """With the defaults' window and horizon, 300 rows are a handful of forecasts to learn from."""
     ratios = []

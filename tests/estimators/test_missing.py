@@ -86,6 +86,7 @@ def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hol
     np.testing.assert_allclose(estimator.predict(holes), estimator.predict(filled), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_one_missing_target_of_two_leaves_the_other_as_history(small, frame):
     """Each target has its own holes."""
     df = frame(72)[["flow", "load"]]

@@ -126,6 +126,7 @@ def test_no_series_reaches_another(case, modes):
     np.testing.assert_array_equal(alone, before["a"])
 
 
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_no_target_reaches_its_own_block(case, modes):
     """Causality holds within every series, each with its own anchor."""
     mode, _, longer, estimator = case
