@@ -96,6 +96,8 @@ def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -
     if noisy and most < _HEAVIEST * many:
         factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
         found[:, 0] = np.where(mean > 0, factor * mean, np.inf)
+        if phases == 1:  # a few rows tell less
+            found[:, 0] = np.maximum(found[:, 0], np.ptp(values[at]))
     return found
 
 
