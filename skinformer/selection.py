@@ -11,25 +11,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-__all__ = [
-    "FARTHEST",
-    "MOST_STRETCHES",
-    "SHARES",
-    "SMALL",
-    "best_share",
-    "cut_stretches",
-    "log_errors",
-    "mean_errors",
-    "mean_share",
-    "nearby_steps",
-    "shrinkage",
-    "softmax",
-    "standard_error",
-    "stretch_sums",
-    "sure_gain",
-    "surest_share",
-]
-
 #: Shares that compete.
 SHARES = tuple(float(share) for share in np.linspace(0, 1, 21))
 #: Stretches on which a correction has to prove itself, fewer where they would be shorter than a

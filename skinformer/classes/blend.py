@@ -7,8 +7,6 @@ import numpy as np
 from skinformer.selection import nearby_steps, shrinkage
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["TEMPERATURES", "mixture_weights", "temperature_losses"]
-
 #: What is believed before counts as so many truths.
 _PRIOR = 200.0
 _ROUNDS = 100

@@ -17,8 +17,6 @@ from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["ClassFeatures", "draw_pairs", "make_features"]
-
 #: Columns, classes first, of which phases, means and neighbours are seen; of others the last
 #: values.
 _MOST_RICH = 8

@@ -26,8 +26,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["ClassFit", "default_classifier", "fit_classes"]
-
 #: Pairs that the logistic map learns from at most, and the share of time, the last, that chooses
 #: its penalty.
 _LOGISTIC_PAIRS, _LATE = 20_000, 0.2

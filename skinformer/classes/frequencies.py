@@ -11,8 +11,6 @@ from skinformer.tabular.features import Pairs
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, wall_times
 
-__all__ = ["Frequencies", "Transitions", "fit_frequencies", "fit_transitions", "time_blocks"]
-
 #: Blocks of time, each of which is forecast by the others.
 _N_BLOCKS = 6
 #: How many truths of a cell the wider cell around it may count for.

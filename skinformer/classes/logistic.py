@@ -10,8 +10,6 @@ import numpy as np
 from skinformer.algebra import product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["Logistic", "fit_logistic", "log_softmax"]
-
 _MOST_STEPS = 200
 #: Weights of half the squared slopes, against the sum of log losses, that compete.
 _PENALTIES = (30_000.0, 3000.0, 300.0, 30.0, 3.0)

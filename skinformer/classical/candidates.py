@@ -14,8 +14,6 @@ from skinformer.classical.seasons import adjusted, effects, last_seasons, repeat
 from skinformer.classical.smoothing import Grid, continue_states, line, smooth
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["bounded", "candidate_names", "forecast_candidates"]
-
 Named = tuple[list[str], Float64Array]
 
 #: Constants of smoothing (level, trend, damping, season).

@@ -13,9 +13,6 @@ from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
 from skinformer.classical.windows import futures, padded, pasts, unit_of
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-__all__ = ["ClassicalFit", "fit_classical"]
-
-
 _BATCH = 256  # windows at a time: the states of all candidates then stay in the cache …
 _BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 

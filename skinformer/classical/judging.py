@@ -8,9 +8,6 @@ from skinformer.classical.windows import Truths
 from skinformer.selection import shrinkage, softmax
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
-__all__ = ["Ledger", "judging_offsets"]
-
-
 _N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
 _FEWEST_ROWS = 6  # of context at an origin, or two seasons
 #: A difference of so much in the log error makes a factor e in the weight: of the panel's errors,

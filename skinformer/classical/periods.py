@@ -9,9 +9,6 @@ import numpy as np
 from skinformer.classical.windows import padded
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["find_period"]
-
-
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
 _LEAST_GAIN = 0.02  # share of the error that seasons have to save, on the mean of the series
 _VALUES_PER_BATCH = 4_000_000

@@ -18,16 +18,6 @@ from skinformer.classical.windows import futures, pasts, row_products, unit_of
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
-__all__ = [
-    "RIDGE_STRENGTHS",
-    "Scaled",
-    "SharedRidges",
-    "fit_ridges",
-    "look_backs",
-    "ridge_names",
-    "scaled_as",
-]
-
 #: Strengths of the ridge, in mean squares of a feature.
 RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
 _MOST_WINDOWS = 8192  # that a ridge is fitted on, spread over all

@@ -7,8 +7,6 @@ import numpy as np
 from skinformer.classical.windows import row_products
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["adjusted", "effects", "last_seasons", "repeated"]
-
 
 def effects(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     """Average distances from the moving average phase by phase: (n, period), of the next rows.

@@ -13,8 +13,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["Grid", "States", "continue_states", "line", "smooth"]
-
 
 class Grid(NamedTuple):
     """Constants, one of each per candidate; each of shape (n_grid,)."""

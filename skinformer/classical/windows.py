@@ -14,8 +14,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["Truths", "futures", "padded", "pasts", "row_products", "unit_of"]
-
 
 class Truths(NamedTuple):
     """What followed some windows, and which of it exists."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SharesDisplay"]
-
 #: More rows than that have no names.
 _NAMED = 40
 #: A share that is not worth a bar.

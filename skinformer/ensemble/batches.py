@@ -19,9 +19,6 @@ from skinformer.timeline.mask_future import mask_future
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 
-__all__ = ["WindowBatches", "WindowSource", "window_source"]
-
-
 ModuleInputs: TypeAlias = tuple[
     Tensor, Tensor, Tensor | None, Tensor | None, Tensor | None, Tensor | None
 ]

@@ -15,8 +15,6 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
 
-__all__ = ["ModelSizes", "build_module", "model_sizes"]
-
 
 class ModelSizes(NamedTuple):
     """What the data, not the user, decides about the module; no series: no embedding of them."""

@@ -24,8 +24,6 @@ from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, Int
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["Classes", "fit_class_base", "held_out_origins", "weigh_classes"]
-
 #: Values that are forecast to weigh.
 _MOST_VALUES = 40_000
 #: Weights of the network in the logits that compete.

@@ -27,8 +27,6 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["Classical", "for_rows"]
-
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
 #: by 5 % more, at 4.8 by 9 % less (docs/panels.md).

@@ -19,8 +19,6 @@ from skinformer.timeline.scaling import Limits, Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["Ensemble", "EnsembleForecaster"]
-
 
 @dataclass(frozen=True)
 class Ensemble:

@@ -21,8 +21,6 @@ from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_both_sides, warn_of_idle_series
 
-__all__ = ["FitBatches", "FitRows", "cut_windows", "find_tail", "window_batches"]
-
 #: Windows of an epoch that a network needs to learn anything.
 _LEAST_DRAWN = 1000
 

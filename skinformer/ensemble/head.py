@@ -26,8 +26,6 @@ from skinformer.training.losses import (
     quantile_error,
 )
 
-__all__ = ["ClassHead", "Head", "PointHead", "QuantileHead"]
-
 #: Standardised or in units.
 Floats = TypeVar("Floats", Float32Array, Float64Array)
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from skinformer.ensemble.fitting import FitRows
     from skinformer.ensemble.settings import FitSettings
 
-__all__ = ["NETWORK", "RIDGES", "Member"]
-
 #: Names of the members that every fit with a base has; others are named by their files.
 RIDGES, NETWORK = "ridges", "network"
 

@@ -39,8 +39,6 @@ from skinformer.tabular.fit import first_known
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 
-__all__ = ["ALL_KINDS", "MEMBERS", "EnsembleFit", "module_of"]
-
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)
 #: All that files hold.

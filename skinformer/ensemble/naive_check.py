@@ -18,8 +18,6 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
 from skinformer.validation.parameters import warn_of_better_naive
 
-__all__ = ["compare_with_naive", "some_of_tail"]
-
 #: Windows of a tail that are forecast once more for the comparison at most. PERF: two passes
 #: through the network; 1024 windows before the tail choose the season, in a few milliseconds.
 _WINDOWS, _WINDOWS_BEFORE = 64, 1024

@@ -14,8 +14,6 @@ from skinformer.ensemble.windows import Windows
 from skinformer.model.informer import Informer
 from skinformer.timeline.arrays import Float32Array
 
-__all__ = ["Network"]
-
 
 @dataclass(frozen=True)
 class Network(Member):

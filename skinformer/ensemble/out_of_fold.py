@@ -15,8 +15,6 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["N_APART", "OutOfFoldPath", "out_of_fold_path"]
-
 #: Times that the path is fitted without, one after the other.
 N_APART = 3
 

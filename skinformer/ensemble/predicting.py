@@ -18,8 +18,6 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["PREDICTION_CHUNK", "WindowPredictor", "predict_windows", "prediction_threads"]
-
 #: Windows in one forward pass of a prediction. Always this many (the last chunk is padded):
 #: matrix products round differently for other shapes, and a forecast must not depend on how
 #: many are asked for together. PERF: 32 windows give 2500 a second (width 64, two threads), 8

@@ -26,13 +26,6 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
-__all__ = [
-    "Ridges",
-    "linear_fit",
-    "start_module",
-    "times_of",
-]
-
 #: Windows that the linear path learns from at most, spread over the series: they say all that a
 #: linear map can take in.
 _MAX_WINDOWS = 100_000

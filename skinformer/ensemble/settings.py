@@ -10,8 +10,6 @@ import torch
 from skinformer.ensemble.head import Head
 from skinformer.training.record import TrainerSettings
 
-__all__ = ["FitSettings", "NetworkSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSettings:

@@ -17,8 +17,6 @@ from skinformer.tabular.fit import TabularFit, fit_tabular
 from skinformer.timeline.arrays import AnyArray, Float32Array
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["Tabular", "columns_of", "last_pair"]
-
 
 @dataclass(frozen=True)
 class Tabular(Member):

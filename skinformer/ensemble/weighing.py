@@ -31,15 +31,6 @@ from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import Origins, window_rows
 
-__all__ = [
-    "network_share",
-    "series_origins",
-    "truths_of",
-    "weigh_series",
-    "weigh_steps",
-    "without_negligible",
-]
-
 #: Windows of a series by which it is weighed, spread over its validation split; two where there
 #: would be more than so many of all series.
 _N_ORIGINS, _MOST_WINDOWS = 8, 20_000

@@ -16,8 +16,6 @@ from skinformer.ensemble.predicting import WindowPredictor
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 
-__all__ = ["Canvas", "Forecaster", "Rows", "Windows"]
-
 
 class Rows(NamedTuple):
     """Consecutive rows of every track, from its first context to its last block.

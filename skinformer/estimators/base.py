@@ -80,8 +80,6 @@ from skinformer.validation.truth import (
     warn_of_outliers,
 )
 
-__all__ = ["BaseInformer"]
-
 
 class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""

@@ -15,8 +15,6 @@ from skinformer.estimators.state import FittedState
 from skinformer.stopwatch import times_so_far
 from skinformer.training.record import EpochRow, TrainingRecord
 
-__all__ = ["EpochTasks", "training_course"]
-
 
 class EpochTasks:
     """Tell scikit-learn's callbacks of the epochs of a fit.

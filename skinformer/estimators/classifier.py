@@ -16,8 +16,6 @@ from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.validation.arguments import check_fitted, with_horizon
 from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS, part_constraint
 
-__all__ = ["InformerClassifier"]
-
 
 class InformerClassifier(ClassifierMixin, BaseInformer):
     """

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from skinformer.serving.signature import Signature
 
-__all__ = ["ExportMixin"]
-
 
 class ExportMixin(FittedState):
     """Graphs of a fitted estimator: windows in units in, forecasts in units out."""

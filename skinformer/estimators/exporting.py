@@ -31,8 +31,6 @@ from skinformer.validation.files import (
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-__all__ = ["export_onnx", "export_program", "served_module", "signature_of"]
-
 #: Windows of the call that is traced: no batch but the least that torch takes for any.
 _BATCH = 5
 

@@ -13,8 +13,6 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import wall_times
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["fingerprint"]
-
 #: Parameters that change nothing about the weights.
 _FREE = frozenset({"checkpoint", "device", "verbose", "memory_saving__gradient_checkpointing"})
 

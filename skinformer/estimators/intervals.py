@@ -23,8 +23,6 @@ from skinformer.validation.arguments import (
     with_horizon,
 )
 
-__all__ = ["IntervalsMixin", "names_with_levels"]
-
 
 class IntervalsMixin(FittedState):
     """Forecasts of numbers, with intervals, quantiles and paths by how far these are off."""
@@ -80,7 +78,7 @@ class IntervalsMixin(FittedState):
         asked = self._asked_ahead(X, horizon)
         values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
         names = self.roles_.target_labels
-        names = names if wanted is None else names_with_levels(names, wanted)
+        names = names if wanted is None else _names_with_levels(names, wanted)
         values = values.reshape(len(values), -1)
         return pd.DataFrame(values, index=asked.labels, columns=names)
 
@@ -261,11 +259,11 @@ class IntervalsMixin(FittedState):
         raise NotImplementedError
 
 
-def names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
+def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     """Name the columns of targets, and behind each its quantiles.
 
     Of names with several levels the last one tells.
-    >>> names_with_levels(pd.Index(["load"]), np.array([0.05, 0.95])).tolist()
+    >>> _names_with_levels(pd.Index(["load"]), np.array([0.05, 0.95])).tolist()
     ['load', 'load_0.05', 'load_0.95']
     """
     names: list[Any] = []

@@ -17,8 +17,6 @@ from skinformer.tabular.trees import Trees
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import FIELDS
 
-__all__ = ["ANNOTATIONS", "LIMITS", "RULES"]
-
 _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}

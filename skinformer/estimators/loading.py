@@ -17,8 +17,6 @@ from skinformer.persistence import (
     read_content,
 )
 
-__all__ = ["load"]
-
 
 def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:
     """

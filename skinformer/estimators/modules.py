@@ -11,8 +11,6 @@ from skinformer.model.informer import Informer
 from skinformer.persistence import Kind, ModelFileError, NotPlainError
 from skinformer.ridge.linear_path import LinearPath
 
-__all__ = ["MODULE_KINDS", "RESUMABLE_KINDS"]
-
 #: Numbers that are no weights (position codes): more than any model has would be time and memory
 #: that no byte of the file stands for.
 _MOST_CODES = 1 << 26

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from skinformer.estimators.parts import Attention, Block, MemorySaving
 
-__all__ = ["Parameters"]
-
 
 class Parameters:
     """The constructor's parameters, valid in a fit; `InformerRegressor` tells each."""

@@ -18,8 +18,6 @@ from skinformer.validation.parameters import (
     check_part_name,
 )
 
-__all__ = ["PARTS", "Attention", "Block", "MemorySaving", "Part", "open_parts"]
-
 
 class Part(SetsAtOnce):
     """

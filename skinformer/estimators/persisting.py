@@ -14,8 +14,6 @@ from skinformer.estimators.saving import save
 from skinformer.estimators.state import FittedState
 from skinformer.persistence.errors import VersionWarning
 
-__all__ = ["PersistentMixin"]
-
 
 class PersistentMixin(FittedState):
     """Pickles of an estimator, and files of a fitted one."""

@@ -49,8 +49,6 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["FILES", "SCHEMA", "check_content", "flatten", "read", "unflatten"]
-
 _RECORDS = (
     *ALL_KINDS,
     *CLOCKS,

@@ -9,8 +9,6 @@ from skinformer.reading.places import RowPlaces
 from skinformer.reading.prediction import FittedRows
 from skinformer.reading.training import ReadingSettings
 
-__all__ = ["fitted_rows", "reading_settings"]
-
 
 def reading_settings(parameters: Parameters, *, whole: bool = True) -> ReadingSettings:
     """Collect what `fit` says of the rows; `whole`: nothing forecasts from less than `seq_len`."""

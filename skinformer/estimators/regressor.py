@@ -18,8 +18,6 @@ from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
 
-__all__ = ["InformerRegressor"]
-
 
 class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """

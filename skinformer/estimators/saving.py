@@ -31,8 +31,6 @@ from skinformer.validation.files import (
     refuse_to_save_extremes,
 )
 
-__all__ = ["save"]
-
 #: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
 

@@ -29,17 +29,6 @@ from skinformer.validation.parameters import (
     check_target_transform,
 )
 
-__all__ = [
-    "as_stopping",
-    "changed_network",
-    "read_settings",
-    "resolve_attention",
-    "resolve_device",
-    "resolve_max_iter",
-    "resolve_patch_len",
-]
-
-
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
 #: What both sources prescribe; the trainer has others.

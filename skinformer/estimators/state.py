@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from skinformer.timeline.scaling import Scaler
     from skinformer.timeline.timeline import Timeline
 
-__all__ = ["FittedState"]
-
 
 class FittedState(Parameters):
     """Parameters, and what `fit` found; `InformerRegressor` tells each."""

@@ -46,8 +46,6 @@ from skinformer.validation.truth import (
     raise_unfit_transform,
 )
 
-__all__ = ["fit_scale", "smeared"]
-
 #: Windows that the two ridges learn from, and that they forecast, at most, and the rows that they
 #: look back: the question is which of two is better, not how good it can be.
 _MAX_WINDOWS, _LONGEST = 20_000, 256

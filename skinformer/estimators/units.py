@@ -18,9 +18,6 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, fill_forward
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["comparable", "typical_changes"]
-
-
 #: Changes beyond twice this quantile of a series' own are typing errors, or as rare.
 _QUANTILE = 0.95
 #: Changes over a season that tell more than those from row to row.

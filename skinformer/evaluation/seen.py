@@ -20,8 +20,6 @@ from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["SeenWindow", "WindowModel", "WindowRecorder", "as_tracks"]
-
 #: Values that are laid out at a time.
 _MOST_VALUES = 1 << 22
 

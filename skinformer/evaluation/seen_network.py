@@ -21,8 +21,6 @@ from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 
-__all__ = ["SeenNetwork"]
-
 
 @dataclass(frozen=True)
 class SeenNetwork:

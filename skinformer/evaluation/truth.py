@@ -9,8 +9,6 @@ from skinformer.estimators.state import FittedState
 from skinformer.timeline.clock import join_series
 from skinformer.validation.arguments import check_fitted
 
-__all__ = ["stored_truth"]
-
 
 def stored_truth(model: FittedState) -> pd.DataFrame:
     """Give the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).

@@ -37,8 +37,6 @@ from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, spread_places, window_rows
 
-__all__ = ["Calibration"]
-
 #: Windows by which intervals are found, and by which the forecaster's optimism is.
 _N_WINDOWS, _N_TAIL = 1024, 256
 #: The latter are fewer by the cost of the members; of the former it is half: from a quarter, steps

@@ -10,8 +10,6 @@ from skinformer.ensemble.head import Head
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 
-__all__ = ["QUIET", "WIDTH", "Situation", "features_of", "volatility"]
-
 #: Rows by which volatility is told, and share of the usual one that is added: none has none.
 WIDTH, QUIET = 48, 0.1
 #: Level, in means of the series, that is added: an error at level zero is not zero.

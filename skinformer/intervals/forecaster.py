@@ -31,8 +31,6 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
-__all__ = ["IntervalForecaster", "Intervals", "PointForecaster"]
-
 
 @dataclass(frozen=True)
 class Intervals:

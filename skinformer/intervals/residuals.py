@@ -10,8 +10,6 @@ import numpy as np
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array
 
-__all__ = ["Residuals"]
-
 #: Errors from which quantiles of a step are taken: of the steps beside it, too, where windows are
 #: fewer.
 _ENOUGH = 400

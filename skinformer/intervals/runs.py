@@ -10,17 +10,6 @@ import numpy as np
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-__all__ = [
-    "N_TRAILING",
-    "Runs",
-    "choose_runs",
-    "earliest_origins",
-    "mean_size",
-    "run_distance",
-    "trailing_origins",
-    "trailing_sizes",
-]
-
 #: Earlier forecasts that tell how far the next one will be off; each counts so much of the next.
 N_TRAILING, _DECAY = 24, 0.9
 #: Forecasts of the usual size that are believed beside them.

@@ -14,8 +14,6 @@ import numpy as np
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-__all__ = ["Spread", "fit_spread", "typical_sizes"]
-
 #: Steps by which slopes are fitted: those between them tell the same.
 _N_STEPS = 8
 #: Windows that stand for slopes of 0, and for no profile.

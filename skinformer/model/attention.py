@@ -10,8 +10,6 @@ from skinformer.model.dense import DenseAttention
 from skinformer.model.probsparse import ProbSparseAttention
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
 
-__all__ = ["MultiHeadAttention", "QKNorm", "make_kernel"]
-
 
 def make_kernel(
     attention: str, *, causal: bool, factor: float, seed: int

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-__all__ = ["AttentionWeights", "softmax_weights"]
-
 
 class AttentionWeights(NamedTuple):
     """What an attention kernel gives to its values; its forward pass returns ``weights @ v``.

@@ -8,8 +8,6 @@ from torch.utils.checkpoint import checkpoint
 
 from skinformer.model.dropout import repeated_draws
 
-__all__ = ["run_layer"]
-
 
 def run_layer(layer: nn.Module, *inputs: Tensor | None, recompute: bool, **options: Any) -> Tensor:
     """Run a layer; with ``recompute`` keep only its inputs for the backward pass (in training).

@@ -8,8 +8,6 @@ from torch import Tensor, nn
 from skinformer.model.informer import Informer
 from skinformer.model.outputs import match_axes
 
-__all__ = ["Corrected", "correct"]
-
 
 def correct(
     network: Informer, found: Tensor, past: Tensor, future: Tensor, *times: Tensor | None

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-__all__ = ["calendar_fields"]
-
 _MINUTE = 60_000_000  # microseconds
 #: Days of 400 years, after which the calendar, weekdays included, begins anew.
 _CYCLE = 146_097

@@ -10,8 +10,6 @@ from skinformer.model.checkpointing import run_layer
 from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
 
-__all__ = ["Decoder", "DecoderLayer"]
-
 
 class DecoderLayer(Layer):
     """Causal self-attention, cross-attention and feed-forward, each inside a residual.

@@ -6,8 +6,6 @@ from torch.nn import functional as F
 
 from skinformer.model.attention_weights import AttentionWeights, softmax_weights
 
-__all__ = ["DenseAttention"]
-
 
 class DenseAttention(nn.Module):
     """Every query attends to every key it may see.

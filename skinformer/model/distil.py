@@ -6,8 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["Distil", "halved_ends"]
-
 
 class Distil(nn.Module):
     """Halve the length: convolution, ELU, max-pooling.

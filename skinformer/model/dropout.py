@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from skinformer.model.key_sampler import make_generator
 
-__all__ = ["Dropout", "draws_of_batch", "repeated_draws", "reseed", "with_dropout"]
-
 _LEVELS = 2**16
 _Network = TypeVar("_Network", bound=nn.Module)
 

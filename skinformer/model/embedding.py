@@ -10,8 +10,6 @@ from skinformer.model.norm import make_norm
 from skinformer.model.position import make_position
 from skinformer.model.projection import InputLinear
 
-__all__ = ["CalendarEmbedding", "StepEmbedding"]
-
 _CALENDAR_WIDTH = 8
 
 

@@ -11,8 +11,6 @@ from skinformer.model.distil import Distil
 from skinformer.model.layer import Layer
 from skinformer.model.norm import make_norm
 
-__all__ = ["Encoder", "EncoderLayer"]
-
 
 class EncoderLayer(Layer):
     """Self-attention and feed-forward, each inside a residual.

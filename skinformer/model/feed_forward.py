@@ -7,8 +7,6 @@ from torch.nn import functional as F
 
 from skinformer.model.projection import HiddenLinear, ResidualOutput, fused_linear
 
-__all__ = ["FeedForward", "SwiGLU", "make_feed_forward"]
-
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu}
 
 

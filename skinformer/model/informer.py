@@ -17,8 +17,6 @@ from skinformer.model.outputs import match_axes
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
-__all__ = ["Informer"]
-
 #: Values, calendar and times of steps (or of tokens), the last two where the module takes them.
 _Steps: TypeAlias = tuple[Tensor, Tensor | None, Tensor | None]
 

@@ -17,8 +17,6 @@ from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 
-__all__ = ["initialize", "without_draws"]
-
 _STD = 0.02
 
 _Draw = Callable[..., torch.Tensor]

@@ -4,8 +4,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["FixedKeys", "KeySampler", "fix_keys", "make_generator"]
-
 
 class KeySampler(nn.Module):
     """Draw a set of key positions: a new one per call in training, a fixed one otherwise.

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-__all__ = ["KnownFuturePath"]
-
 
 class KnownFuturePath(nn.Linear):
     """Add to each forecast step a linear function of that step's known covariates.

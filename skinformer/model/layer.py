@@ -10,8 +10,6 @@ from skinformer.model.dense import DenseAttention
 from skinformer.model.feed_forward import make_feed_forward
 from skinformer.model.residual import Residual
 
-__all__ = ["Layer"]
-
 
 class Layer(nn.Module):
     """Self-attention, cross-attention in a decoder, and feed-forward, each with its residual.

@@ -4,8 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["FloatLayerNorm", "ZeroCentredRMSNorm", "make_norm"]
-
 _EPS = 1e-5
 
 

@@ -17,8 +17,6 @@ from skinformer.model.informer import Informer
 from skinformer.model.patches import patch_ends
 from skinformer.model.probsparse import ProbSparseAttention
 
-__all__ = ["AttentionRecorder", "LayerAttention"]
-
 
 class LayerAttention(NamedTuple):
     """What one attention of a network did for some windows.

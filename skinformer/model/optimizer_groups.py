@@ -4,8 +4,6 @@ from torch import nn
 
 from skinformer.model.projection import HiddenLinear
 
-__all__ = ["parameter_groups"]
-
 
 def parameter_groups(module: nn.Module) -> dict[str, list[nn.Parameter]]:
     """Sort the parameters of a module by the rule that optimises them, each into one group.

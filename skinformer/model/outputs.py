@@ -2,8 +2,6 @@
 
 from torch import Tensor
 
-__all__ = ["match_axes"]
-
 
 def match_axes(values: Tensor, outputs: Tensor) -> Tensor:
     """Give values, (batch, length, n_targets), axes of length 1 for those that outputs have behind.

@@ -4,8 +4,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["merge_steps", "n_patches", "patch_ends", "split_steps", "starts"]
-
 
 def n_patches(length: int, patch_len: int) -> int:
     """Count the patches that cover some steps."""

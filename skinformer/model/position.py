@@ -3,14 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-__all__ = [
-    "ContinuousPosition",
-    "LearnedPosition",
-    "SinusoidalPosition",
-    "make_position",
-    "sinusoid",
-]
-
 
 def make_position(
     position: str, *, length: int, origin: int, d_model: int

@@ -10,8 +10,6 @@ from torch.nn import functional as F
 from skinformer.model.attention_weights import AttentionWeights, softmax_weights
 from skinformer.model.key_sampler import KeySampler
 
-__all__ = ["ProbSparseAttention", "n_sampled_keys", "n_top_queries", "sparsity"]
-
 
 def n_sampled_keys(length: int, factor: float) -> int:
     """Return how many keys are sampled to rank queries: two, if there are, or all rank equal."""

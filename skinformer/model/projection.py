@@ -10,8 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["HiddenLinear", "InputLinear", "ResidualOutput", "fused_linear"]
-
 
 class InputLinear(nn.Linear):
     """Linear map that brings data into the model's width.

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 from skinformer.model.dropout import Dropout
 from skinformer.model.norm import make_norm
 
-__all__ = ["Residual"]
-
 
 class Residual(nn.Module):
     """Add a sublayer's output to its input, with a norm before the sublayer or after the sum.

@@ -7,8 +7,6 @@ from skinformer.model.corrected import Corrected
 from skinformer.model.dates import calendar_fields
 from skinformer.model.informer import Informer
 
-__all__ = ["ServedForecast", "Units"]
-
 #: Logarithms beyond which double precision has no number.
 _FARTHEST = 700.0
 

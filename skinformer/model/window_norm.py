@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from skinformer.model.outputs import match_axes
 
-__all__ = ["WindowNorm", "WindowStatistics"]
-
 _FLOOR = 1e-5
 #: Deviations of its window beyond which a forecast that is read is not told apart.
 _FARTHEST = 10.0

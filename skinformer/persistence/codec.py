@@ -15,8 +15,6 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
-__all__ = ["Codec", "Kind", "record_fields", "record_kinds"]
-
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["Stretch", "choose_strengths", "choose_weights", "mixed_errors"]
-
 Ints = IntArray
 
 #: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.

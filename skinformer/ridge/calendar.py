@@ -15,8 +15,6 @@ from skinformer.timeline.windows import spread_places
 if TYPE_CHECKING:
     from skinformer.ridge.sums import Problem
 
-__all__ = ["calendar_effect"]
-
 #: Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
 _STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)
 _CYCLES_PER_BLOCK = 2  # whose mean is what effects are distances from

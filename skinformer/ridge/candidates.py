@@ -21,9 +21,6 @@ from skinformer.ridge.sums import (
 )
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-__all__ = ["STRENGTHS", "Candidate", "Competition", "Ridge", "affordable"]
-
-
 Floats = npt.NDArray[np.floating]
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.

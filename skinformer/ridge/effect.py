@@ -9,8 +9,6 @@ from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["known_effect"]
-
 _MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
 _EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
 

@@ -23,9 +23,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["fit_linear_path"]
-
-
 _N_STRETCHES = 4  # on which candidates are compared, the newest ones
 _WINDOWS_PER_STRETCH = 256  # that are forecast there, spread over it; fewer where they are large
 _VALUES_PER_STRETCH = 1_000_000  # of all these forecasts together

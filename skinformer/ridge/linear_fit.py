@@ -13,8 +13,6 @@ from skinformer.ridge.sums import Windows, mixed_features
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 
-__all__ = ["LinearFit", "LinearFits", "PhaseMaps"]
-
 Floats = npt.NDArray[np.floating]
 
 

@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.timeline.cycle import CalendarEffect
 
-__all__ = ["LinearPath"]
-
 
 class LinearPath(nn.Module):
     """Forecast by a `LinearFit`; the network corrects it.

@@ -16,8 +16,6 @@ from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_s
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
-__all__ = ["find_phases"]
-
 #: Last rows of a target's window that its maps read one by one, and parts of the window of which
 #: they read the mean.
 _N_NEAR, _N_PARTS = 24, 28

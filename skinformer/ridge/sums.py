@@ -13,18 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
-__all__ = [
-    "ColumnSums",
-    "MixedSums",
-    "Problem",
-    "Sums",
-    "Windows",
-    "gather",
-    "remaining",
-    "turn_over",
-]
-
-
 _CHUNK_BYTES = 16_000_000  # of windows at a time
 
 

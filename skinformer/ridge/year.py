@@ -10,8 +10,6 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import Cells
 
-__all__ = ["year_effect"]
-
 #: Waves of the year and of the day: with one of each, WTH errs by 1 to 2 % more.
 _N_WAVES = 2
 #: Days one after the other of which no year has shown any: waves would make up what is there.

@@ -25,18 +25,6 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline, fill_forward
 from skinformer.timeline.windows import origins_between
 
-__all__ = [
-    "HeldValues",
-    "Layout",
-    "Observed",
-    "Outputs",
-    "RequestedSteps",
-    "RollingForecast",
-    "block_starts",
-    "fill_truths",
-    "roll",
-]
-
 
 class Observed(NamedTuple):
     """Rows given at prediction: standardised values (NaN = not given), tracks and steps."""

@@ -37,8 +37,6 @@ from skinformer.validation.rows import (
     warn_of_other_static,
 )
 
-__all__ = ["StepForecaster"]
-
 
 @dataclass(frozen=True)
 class StepForecaster:

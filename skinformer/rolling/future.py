@@ -13,15 +13,6 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.rows import raise_unknown_ahead
 
-__all__ = [
-    "after_observed",
-    "check_known_ahead",
-    "nothing_observed",
-    "steps_of_rows",
-    "without_early",
-    "without_later",
-]
-
 
 def nothing_observed(history: Timeline) -> Observed:
     """Give the rows of no X."""

@@ -14,9 +14,6 @@ import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 
-__all__ = ["LONGEST_CHAIN", "Holes", "filled_rows", "find_holes"]
-
-
 #: Forecasts that are made one after the other, each for the next one's context, where nobody
 #: asked for them. One takes about 8 ms, whatever the length of the series.
 LONGEST_CHAIN = 500

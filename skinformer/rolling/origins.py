@@ -10,8 +10,6 @@ from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import origins_between
 
-__all__ = ["forecast_origins"]
-
 #: Rows that are laid out at a time.
 _MOST_ROWS = 1 << 18
 

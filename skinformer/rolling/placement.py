@@ -9,8 +9,6 @@ import numpy as np
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table, Timeline
 
-__all__ = ["Placement", "after_history", "find_early", "place_rows"]
-
 
 class Placement(NamedTuple):
     """Tracks: stretches of series that are forecast without regard to each other.

@@ -19,8 +19,6 @@ from skinformer.timeline.clock import Clock, wall_times
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
-__all__ = ["LEVEL", "Columns", "FeatureMaker", "Pairs", "find_seasons"]
-
 LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
 #: Seasons of more rows are left to the calendar: looking back four times bounds the history.
 _LONGEST_SEASON = 2048

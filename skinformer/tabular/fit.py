@@ -22,8 +22,6 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
-__all__ = ["TabularFit", "first_known", "fit_tabular"]
-
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 _MOST_PAIRS = 60_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.

@@ -14,8 +14,6 @@ from sklearn.utils.validation import has_fit_parameter
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
-__all__ = ["ReadyRegressor", "default_regressors", "ready"]
-
 
 def default_regressors(
     *, quick: bool = False, simple: bool = False

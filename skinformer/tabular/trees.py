@@ -14,8 +14,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 
-__all__ = ["Boosted", "Trees", "plant", "plant_classifier", "uproot"]
-
 Boosted: TypeAlias = HistGradientBoostingRegressor | HistGradientBoostingClassifier
 
 _MOST_FEATURES = 1 << 16

@@ -13,8 +13,6 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline
 
-__all__ = ["Earlier", "is_leap", "judge_leaps", "lags", "n_phases", "stored"]
-
 #: So many times as far as ever before is a leap: at its own hour, or in series of few seasons,
 #: whose hours are not told apart (docs/robustness.md).
 _OWN, _ALL = 2.0, 10.0

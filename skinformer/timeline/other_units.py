@@ -11,8 +11,6 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table
 
-__all__ = ["UnitChange", "in_last_unit"]
-
 #: Powers of ten that a change of unit makes at least; that most values of an hour differ by; and
 #: that half of them exceed, or fall short of.
 _LEAST, _APART, _MIDDLE = 3, 0.7, 0.4

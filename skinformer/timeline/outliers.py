@@ -21,8 +21,6 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline
 
-__all__ = ["Outlier", "Usual", "find_usual"]
-
 #: How far an outlier lies beyond the other values, in distances of the farthest of these from the
 #: median: public series have 4 at most, in units of hours 1 (docs/robustness.md).
 _FARTHEST = 5.0

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer.ensemble.classical import Classical
-from skinformer.estimators.intervals import names_with_levels
+from skinformer.estimators.intervals import _names_with_levels
 from skinformer.evaluation import interval_coverage, predict_interval, predict_quantiles
 from skinformer.intervals import calibration
 from skinformer.intervals.forecaster import IntervalForecaster
@@ -399,7 +399,7 @@ def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
 def test_column_names_of_tuples_keep_their_levels():
     """Columns of two levels stay such."""
     targets = pd.MultiIndex.from_tuples([("north", "load")], names=["site", "what"])
-    names = names_with_levels(targets, np.array([0.5]))
+    names = _names_with_levels(targets, np.array([0.5]))
     assert names.tolist() == [("north", "load"), ("north", "load_0.5")]
     assert names.names == ["site", "what"]
 
