@@ -16,6 +16,7 @@ from skinformer.timeline.timeline import Table, Timeline
 #: So many times as far as ever before is a leap: at its own hour, or in series of few seasons,
 #: whose hours are not told apart (docs/robustness.md).
 _OWN, _ALL = 2.0, 10.0
+_PART = 0.3  # and, there, by at least so much of how far values lie apart
 _NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before
 _FEW = 2  # such values of a series that may be outliers; more may come again
 _NEAR = 0.2  # of the distance to the median
@@ -95,7 +96,7 @@ def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -
         factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
         found[:, 0] = np.where(mean > 0, factor * mean, np.inf)
         if phases == 1:  # a few rows tell less
-            found[:, 0] = np.maximum(found[:, 0], np.ptp(values[at]))
+            found[:, 0] = np.maximum(found[:, 0], _PART * np.ptp(values[at]))
     return found
 
 

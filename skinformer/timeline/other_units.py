@@ -38,7 +38,7 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
         for start, stop in zip(table.first_row[:-1], table.first_row[1:], strict=True):
             for _ in range(_MOST):
                 values = columns[j][start:stop].astype(np.float64)
-                change = _find(values, season)
+                change = _find(values, season, may_be_still=j < table.n_targets)
                 if change is None:
                     break
                 at, factor = change
@@ -49,7 +49,7 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
     return (replace(table, columns=columns) if found else table), found
 
 
-def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
+def _find(values: Float64Array, season: int, *, may_be_still: bool) -> tuple[int, float] | None:
     """Find the first row in another unit and the factor: each value against a season before."""
     size = np.log10(values, out=np.full(len(values), np.nan), where=values > 0)
     change = size[season:] - size[:-season]  # of the rows from `season` on
@@ -69,7 +69,7 @@ def _find(values: Float64Array, season: int) -> tuple[int, float] | None:
         there = size[i + season :][:season]
         if (
             abs(power) >= _LEAST
-            and np.nanmin(there) < np.nanmax(there)  # else it is another level
+            and (may_be_still or np.nanmin(there) < np.nanmax(there))  # else a level
             and np.abs(np.median(new) - power) < _MIDDLE
             and np.quantile(np.abs(new - power), 0.9) < _APART
             and np.abs(np.median(np.append(before, 0.0))) < 1
