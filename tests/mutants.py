@@ -47,6 +47,8 @@ CALENDAR = "skinformer/ridge/calendar.py"
 RIDGE_FIT = "skinformer/ridge/fit.py"
 PREDICTING = "skinformer/ensemble/predicting.py"
 LINEAR_PATH = "skinformer/ridge/linear_path.py"
+LEAPS = "skinformer/timeline/leaps.py"
+UNITS = "skinformer/timeline/other_units.py"
 WINDOW_GAME = "skinformer/evaluation/window_game.py"
 
 
@@ -197,6 +199,28 @@ LINKS = [
         "network=network).forecast(self._at.take(some), base)",
         "network=network).forecast(self._at.take(some), None)",
         tests=("tests/evaluation/test_attention_maps.py",),
+    ),
+    *(
+        Mutant(f"outliers: {name}", path, old, new, tests=("tests/timeline/test_outliers.py",))
+        for name, path, old, new in (
+            ("no leaps", LEAPS, "_OWN, _ALL = 2.0, 10.0", "_OWN, _ALL = 200.0, 1000.0"),
+            ("leaps do not grow", LEAPS, "np.fmax(np.fmax(*growth), 1.0)", "1.0"),
+            ("zeros are nothing new", LEAPS, "np.where(new, _NEW, 1.0)", "1.0"),
+            ("gaps are no matter", LEAPS, "np.isnan(last) & np.isnan(second)", "np.isnan(same)"),
+            (
+                "a value after an outlier is not judged anew",
+                "skinformer/timeline/outliers.py",
+                "heapq.heappush(queue, later)",
+                "pass",
+            ),
+            ("any level is a unit", UNITS, "np.abs(np.median(new) - power) < _MIDDLE", "True"),
+            (
+                "a unit need not be at once",
+                UNITS,
+                "np.abs(np.median(np.append(before, 0.0))) < 1",
+                "True",
+            ),
+        )
     ),
     Mutant(
         "files: a shape need not agree with the rest",

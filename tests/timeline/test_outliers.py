@@ -194,7 +194,9 @@ def test_what_grows_or_begins_is_in_one_unit():
     launch = np.append(np.random.default_rng(0).poisson(2, 200), quiet_nights(200) * 10)
     growth = np.exp(np.arange(400) / 20)
     sales = np.where(np.arange(400) % 50 == 0, 500.0, 0.0)
-    for values in (quiet_nights(400), launch, growth, sales, quiet_nights(400) - 100):
+    odd = quiet_nights(400) * np.where(np.arange(400) < 200, 1, 3000)  # no power of ten
+    steps = quiet_nights(400) * np.repeat([1, 30, 30_000], [200, 24, 176])  # days of growth
+    for values in (quiet_nights(400), launch, growth, sales, odd, steps, quiet_nights(400) - 100):
         rows = table(values)
         same, changes = in_last_unit(rows, targets=True)
         assert same is rows
