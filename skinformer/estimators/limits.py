@@ -6,6 +6,7 @@ from types import GenericAlias
 from typing import Any, get_type_hints
 
 import numpy as np
+import pandas as pd
 
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.members import ALL_KINDS
@@ -46,6 +47,7 @@ ANNOTATIONS: dict[str, Any] = {
     "slice": list[int],
 }
 _FARTHEST_STEP = 1 << 22
+_LONGEST = 1e11  # seconds, some three thousand years
 _WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
 _TARGETS = "[n_scaled n_targets]"
 LIMITS: dict[str, str] = {
@@ -199,6 +201,7 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     covered = len(first) == sizes["n_series"] + 1 and first[0] == 0 < np.diff(first).min()
     if hasattr(timeline.clock, "wall") and np.abs(timeline.first_step).max() > _FARTHEST_STEP:
         return False  # such clocks are read off a list of all their steps
+    covered = covered and _within_years(timeline.clock, timeline.first_step)
     covered = covered and first[-1] == sizes["n_rows"]
     left_out = timeline.forecast_from
     if left_out is not None and covered:
@@ -208,6 +211,18 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
     known = np.isfinite(timeline.values[:, : sizes["n_targets"]]).all()
     return bool(covered and room and known and sizes["n_columns"] == n_columns)
+
+
+def _within_years(clock: Any, steps: Any) -> bool:
+    """Tell whether steps stay among the years that have dates."""
+    if not isinstance(clock.freq, str):
+        return True
+    try:
+        step = pd.tseries.frequencies.to_offset(clock.freq)
+    except ValueError:
+        return False
+    length = pd.Timedelta(step).total_seconds() if isinstance(step, pd.offsets.Tick) else 86_400
+    return bool(np.abs(steps).max() * length < _LONGEST)
 
 
 def _calendar_is_whole(calendar: Any, _: Sizes) -> bool:
@@ -333,6 +348,7 @@ def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
 RULES: dict[str, Rule] = {
     "ModelSizes.calendar_fields": lambda names, _: set(names) <= set(FIELDS),
     "Timeline": _rows_agree,
+    "Spread.profile": lambda profile, _: len(profile) > 0,
     "Scaler": lambda scaler, _: (np.abs(scaler.mean) <= 1e15 * scaler.scale).all(),
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
