@@ -43,22 +43,13 @@ class Outlier(NamedTuple):
 
 @dataclass(frozen=True)
 class Usual:
-    """
-    What is usual in each series and column.
+    """What is usual in each series and column.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_series, n_columns)
-        The least and the greatest value of the training rows, outliers aside.
-    reach : ndarray of shape (n_series, n_columns)
-        How far beyond them outliers lie; infinite where there are none.
-    season : int
-        Rows before a value that it may be like, too.
-    pending : ndarray of shape (n_series, n_columns, 2)
-        The last two values of the history as far as they are outliers, else NaN.
-    leaps : ndarray of shape (n_series, n_columns, n_phases, 3)
-        How far a value may leap at each phase of the season, or at any; the least and the greatest
-        size that it had there.
+    low, high: (n_series, n_columns), of the training rows, outliers aside.
+    reach: likewise, how far beyond them outliers lie; infinite where there are none.
+    season: rows before a value that it may be like, too.
+    pending: (n_series, n_columns, 2), the last values of the history that are outliers, else NaN.
+    leaps: (n_series, n_columns, n_phases, 3), see `judge_leaps`.
     """
 
     low: Float64Array
@@ -72,22 +63,10 @@ class Usual:
     def judge(
         self, table: Table, history: Timeline, scaler: Scaler
     ) -> tuple[Table, Usual, list[Outlier]]:
-        """
-        Judge rows after the fit, each by what was usual and by the rows before it.
+        """Judge rows after the fit, in any order, by what was usual and by the rows before each.
 
-        Parameters
-        ----------
-        table : Table
-            Rows in any order.
-        history, scaler : Timeline, Scaler
-            The rows so far, and how they were standardised.
-
-        Returns
-        -------
-        tuple of Table, Usual and list of Outlier
-            Covariates have other values in place of outliers, targets are marked as `wild`. And
-            what to go by once these rows are history. Series that the fit did not see are not
-            judged.
+        Covariates have other values in place of outliers, targets are marked as `wild`; and what
+        to go by once these rows are history. Series that the fit did not see are not judged.
         """
         fitted = table.series < len(self.reach)
         earlier = Earlier(table, history, scaler, fitted)
@@ -197,22 +176,11 @@ class Usual:
 
 @np.errstate(over="ignore", invalid="ignore")
 def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outlier]]:
-    """
-    Find what is usual on the rows of a fit, and the outliers among them.
+    """Find what is usual on the rows of a fit, and the outliers among them.
 
-    Parameters
-    ----------
-    table : Table
-        Sorted by series and step.
-    targets : bool
-        Whether outliers are looked for among the targets, too.
-
-    Returns
-    -------
-    tuple of Table, Usual and list of Outlier
-        Other values in place of outliers, those of targets without weight: ridges learn from
-        windows that hold such values, and leave out those with missing ones. The same table where
-        there are none.
+    table: sorted by series and step; the same where there are none. Else with other values in their
+    place, those of targets without weight: ridges leave out windows with missing values.
+    targets: whether outliers are looked for among the targets, too.
     """
     shape, first_row = (len(table.first_row) - 1, len(table.columns)), table.first_row
     low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
