@@ -83,7 +83,7 @@ LIMITS: dict[str, str] = {
     "Usual.reach": "[n_series n_columns] 0..inf",
     "Usual.season": "1..1e6",
     "Usual.pending": "[n_series n_columns 2] -inf..inf nan",
-    "Usual.leaps": "[n_series n_columns Phases 3] -inf..inf",
+    "Usual.leaps": "[n_series n_targets Phases 3] -inf..inf",
     # what columns are
     "Roles.targets": "[n_labels]",
     "Roles.past": "[n_past]",

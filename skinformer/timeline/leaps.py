@@ -50,7 +50,7 @@ def n_phases(length: IntArray, season: int) -> int:
 def judge_leaps(
     values: Float64Array, first_step: int, season: int, phases: int
 ) -> tuple[Float64Array, IntArray]:
-    """Give how far a series leaps, see `_farthest`, and the rows of outliers among its values.
+    """Give how far a series leaps, see `_usual_leaps`, and the rows of outliers among its values.
 
     Those are zeros and negative values that leap: few in a series that has none but at its start.
     """
@@ -58,19 +58,19 @@ def judge_leaps(
     new = np.flatnonzero(values <= 0)
     new = new[new > np.append(positive, len(values))[0]]
     if not 0 < len(new) <= _FEW:
-        return _farthest(values, first_step, season, phases), new[:0]
+        return _usual_leaps(values, first_step, season, phases), new[:0]
     rest = values.copy()
     rest[new] = np.nan
-    leaps = _farthest(rest, first_step, season, phases)
+    leaps = _usual_leaps(rest, first_step, season, phases)
     new = new[new > season]
     before = np.stack([rest[new - lag] for lag in lags(season)])
     far = is_leap(values[new], before, leaps[(first_step + new) % phases], np.nanmax(rest))
     if not far.any():
-        return _farthest(values, first_step, season, phases), new[:0]
+        return _usual_leaps(values, first_step, season, phases), new[:0]
     return leaps, new[far]
 
 
-def _farthest(values: Float64Array, first_step: int, season: int, phases: int) -> Float64Array:
+def _usual_leaps(values: Float64Array, first_step: int, season: int, phases: int) -> Float64Array:
     """Give how far a value may leap, the least and the greatest size: of each phase, (phases, 3).
 
     Infinitely far where it never leaps. The greatest leap in units of its hour's mean leap may
@@ -111,7 +111,7 @@ def is_leap(
 ) -> BoolArray:
     """Tell what leaps further than ever before, by far; or to zero, or below, where nothing was.
 
-    leaps: (n, 3), how far is usual, the least and the greatest value; see `_farthest`.
+    leaps: (n, 3), how far is usual, the least and the greatest value; see `_usual_leaps`.
     size: of the greatest value of all. Where a series has grown, leaps have grown with it.
     """
     values, (leap, least, most) = np.asarray(values), np.moveaxis(leaps, -1, 0)
@@ -126,7 +126,7 @@ def is_leap(
 
 
 class Earlier:
-    """Values of the rows before those of a table: its own, else those of the history.
+    """Targets of the rows before those of a table: its own, else those of the history.
 
     usable: (n,), the rows of series that the history holds; those of others have none.
     """
@@ -142,7 +142,7 @@ class Earlier:
         self._places: dict[int, tuple[BoolArray, IntArray]] = {}
 
     def values(self, j: int, season: int) -> Float64Array:
-        """Give the values of a column 1, 2, a season, and a season and 1 rows before: (4, n)."""
+        """Give a target's values so many `lags` before: (4, n)."""
         return np.stack([self._before(j, lag) for lag in lags(season)])
 
     def _before(self, j: int, lag: int) -> Float64Array:

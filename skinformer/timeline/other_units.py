@@ -60,7 +60,7 @@ def _find(values: Float64Array, season: int, *, may_be_still: bool) -> tuple[int
             for part in (
                 change[max(i - season, 0) : i],
                 change[i : i + season],
-                change[i + season :],
+                change[i + season : i + 2 * season],
             )
         )
         if len(new) < _FEWEST or 2 * len(new) < min(season, len(change) - i):
@@ -73,7 +73,7 @@ def _find(values: Float64Array, season: int, *, may_be_still: bool) -> tuple[int
             and np.abs(np.median(new) - power) < _MIDDLE
             and np.quantile(np.abs(new - power), 0.9) < _APART
             and np.abs(np.median(np.append(before, 0.0))) < 1
-            and np.abs(np.median(np.append(after[:season], 0.0))) < 1
+            and np.abs(np.median(np.append(after, 0.0))) < 1
         ):
             return i + season, 10.0**power
     return None

@@ -49,7 +49,7 @@ class Usual:
     reach: likewise, how far beyond them outliers lie; infinite where there are none.
     season: rows before a value that it may be like, too.
     pending: (n_series, n_columns, 2), the last values of the history that are outliers, else NaN.
-    leaps: (n_series, n_columns, n_phases, 3), see `judge_leaps`.
+    leaps: (n_series, n_targets, n_phases, 3), see `judge_leaps`.
     """
 
     low: Float64Array
@@ -77,11 +77,11 @@ class Usual:
                 continue
             values = column.astype(np.float64)
             low, high, reach = (bound[owner, j] for bound in (self.low, self.high, self.reach))
-            leap = self.leaps[owner, j, table.steps % self.leaps.shape[2]]
-            leap = leap if table.clock == history.clock else np.full_like(leap, np.inf)
-            before = earlier.values(j, self.season)
             far = _beyond(values, low, high, reach)
-            far |= is_leap(values, before, leap, np.maximum(np.abs(low), np.abs(high)))
+            if j < table.n_targets and table.clock == history.clock:
+                leap = self.leaps[owner, j, table.steps % self.leaps.shape[2]]
+                before = earlier.values(j, self.season)
+                far |= is_leap(values, before, leap, np.maximum(np.abs(low), np.abs(high)))
             for i in np.unique(table.series[fitted & far]):
                 rows = np.flatnonzero(table.series == i)
                 rows = rows[np.argsort(table.steps[rows], kind="stable")]
@@ -102,10 +102,13 @@ class Usual:
         (i, j), first = place, int(table.steps[rows[0]]) - self.season - 1
         values, outliers = self._course(table, rows, place, history, scaler)
         row_at = dict(zip((table.steps[rows] - first).tolist(), rows.tolist(), strict=True))
-        leaps = self.leaps[place] if table.clock == history.clock else np.full((1, 3), np.inf)
+        leaps = np.full((1, 3), np.inf)  # covariates have none
+        if j < table.n_targets and table.clock == history.clock:
+            leaps = self.leaps[place]
         found = []
         # In time: where an outlier is no more, the values after it are judged anew.
         queue = [at for at, row in row_at.items() if far[row]]
+        queued = set(queue)
         while queue:
             at = heapq.heappop(queue)
             bounds = self._bounds(place, values[max(at - self.season, 0) : at])
@@ -123,8 +126,9 @@ class Usual:
             if j >= table.n_targets:
                 values[at] = _like(values, at, self.season, *bounds[:2])
             found.append((outlier, float(values[at])))
-            for later in {at + lag for lag in lags(self.season)} & row_at.keys() - set(queue):
+            for later in {at + lag for lag in lags(self.season)} & row_at.keys() - queued:
                 heapq.heappush(queue, later)
+                queued.add(later)
         pending[i, j] = [outliers.get(len(values) - k, np.nan) for k in (2, 1)]
         return found
 
@@ -186,7 +190,8 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
     low, high, reach = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
     pending, found = np.full((*shape, 2), np.nan), []
     season = max(likely_seasons(table.clock)[:1], default=4)
-    leaps = np.full((*shape, n_phases(np.diff(first_row), season), 3), np.inf)
+    phases = n_phases(np.diff(first_row), season)
+    leaps = np.full((shape[0], table.n_targets, phases, 3), np.inf)
     for j in range(0 if targets else table.n_targets, shape[1]):
         parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
         each = [_usual(values) for values in parts]
@@ -201,8 +206,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
             raw, reach[i, j] = values.copy(), usual.reach
             values[usual.outlying] = np.nan
             if j < table.n_targets and not usual.rare:
-                first_step, phases = int(table.steps[start]), leaps.shape[2]
-                leaps[i, j], new = judge_leaps(values, first_step, season, phases)
+                leaps[i, j], new = judge_leaps(values, int(table.steps[start]), season, phases)
                 values[new] = np.nan
             low[i, j], high[i, j] = _extremes(values, usual.rare)
             for at in np.flatnonzero(np.isnan(values) & ~np.isnan(raw)).tolist():
