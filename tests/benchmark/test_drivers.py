@@ -5,16 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-
-from skinformer.benchmark.__main__ import main
-from skinformer.benchmark.driver_methods import (
+from driver_methods import (
     forecast_boosting,
     forecast_ridge,
     forecast_tabular,
     forecast_weekly_naive,
     make_forecaster,
 )
-from skinformer.benchmark.drivers import load_driven, measure_driven
+from drivers import load_driven, measure_driven
+from measure import main
 
 SMALL = {"seq_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 64}
 

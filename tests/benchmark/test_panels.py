@@ -5,21 +5,20 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-
-from skinformer.benchmark.__main__ import main
-from skinformer.benchmark.panel_methods import (
+from measure import main
+from panel_methods import (
     forecast_classical,
     forecast_naive2,
     forecast_seasonal_naive,
     make_forecaster,
 )
-from skinformer.benchmark.panel_ranges import (
+from panel_ranges import (
     LEVELS,
     measure_panel_ranges,
     published_losses,
     repeat_last_season,
 )
-from skinformer.benchmark.panels import (
+from panels import (
     load_panel,
     measure_panel,
     panel_frame,

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from measure import main
+from protocol import load_series, measure, split_rows
 from sklearn.tree import DecisionTreeRegressor
 
-from skinformer.benchmark import load_series, measure, split_rows
-from skinformer.benchmark.__main__ import main
 from skinformer.ensemble import weighing
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows
@@ -84,7 +84,7 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
     asked = []
     monkeypatch.setattr(
-        "skinformer.benchmark.forecast_windows",
+        "protocol.forecast_windows",
         lambda *given: asked.append(given) or forecast_windows(*given),
     )
     parts = measured({**small, "base": "linear"}, parts=True)

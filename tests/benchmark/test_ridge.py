@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+import ridge
+from ridge import forecast_ridge, normal_equations, solve_ridge
 from sklearn.linear_model import Ridge
-
-from skinformer.benchmark import ridge
-from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
 
 SEQ, PRED, N = 6, 3, 80
 

@@ -1,6 +1,6 @@
 """Measure forecasts by the protocol that published tables share.
 
-Run ``python -m skinformer.benchmark --data ETTh1.csv --horizon 96 192 --columns M``; ``--data
+Run ``python measure.py --data ETTh1.csv --horizon 96 192 --columns M``; ``--data
 bundled`` takes the series that comes with the package. Every column is standardised by its training
 rows; errors are averaged over all windows (stride 1, none dropped), steps and columns of the test
 rows in that unit. The same path measures the references. A missing value is left out of the error;
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from ridge import forecast_ridge, normal_equations, solve_ridge
+from series import load_series
 from sklearn.base import clone
 
-from skinformer.benchmark.ridge import forecast_ridge, normal_equations, solve_ridge
-from skinformer.benchmark.series import load_series
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.windows import forecast_windows

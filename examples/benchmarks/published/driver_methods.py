@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from drivers import DAY, HORIZON, Driven, Forecaster
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
@@ -14,7 +15,6 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skinformer.benchmark.drivers import DAY, HORIZON, Driven, Forecaster
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.backtest import backtest
 from skinformer.tabular.features import Columns

@@ -11,11 +11,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import driver_methods
+import drivers
 import numpy as np
 import pandas as pd
+import panel_methods
+import panel_ranges
+import panels
+import protocol
 
-from skinformer import InformerRegressor, benchmark, recipes
-from skinformer.benchmark import driver_methods, drivers, panel_methods, panel_ranges, panels
+from skinformer import InformerRegressor, recipes
 from skinformer.datasets import load_auckland_pedestrians
 
 
@@ -37,12 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _parser(protocol: ModuleType, *, epilog: str | None = None) -> argparse.ArgumentParser:
+def _parser(module: ModuleType, *, epilog: str | None = None) -> argparse.ArgumentParser:
     """Make a parser of the options that all protocols have."""
-    about = (protocol.__doc__ or "").split("\n", maxsplit=1)[0]
-    parser = argparse.ArgumentParser(
-        prog="python -m skinformer.benchmark", description=about, epilog=epilog
-    )
+    about = (module.__doc__ or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(description=about, epilog=epilog)
     parser.add_argument("--parameters", type=_parameters, default={}, help="of the model, as JSON")
     parser.add_argument("--output", type=_new_file, help="JSON file for the results")
     return parser
@@ -83,7 +86,7 @@ def _make_panel_parser() -> argparse.ArgumentParser:
 
 def _make_parser() -> argparse.ArgumentParser:
     parser = _parser(
-        benchmark,
+        protocol,
         epilog="With --panel NAME it measures panels of many series, with --drivers NAME a series "
         "whose drivers are known ahead: --panel x --help and --drivers x --help tell how.",
     )
@@ -164,13 +167,13 @@ def _run(options: argparse.Namespace) -> None:
     """Measure every horizon with every seed."""
     name, frame = _load(options.data)
     frame = frame.iloc[:, -1:] if options.columns == "S" else frame
-    split = benchmark.split_rows(name, len(frame), tuple(options.shares))
+    split = protocol.split_rows(name, len(frame), tuple(options.shares))
     recipe = getattr(recipes, options.recipe) if options.recipe else {}
     facts = {"data": name, "columns": options.columns, "split": split._asdict()}
     results, runs = _Results(options.output, **facts), []
     for horizon, seed in itertools.product(options.horizon, options.seed):
         parameters = recipe | {"random_state": seed} | options.parameters
-        table = benchmark.measure(
+        table = protocol.measure(
             frame,
             split,
             horizon=horizon,
@@ -246,7 +249,7 @@ def _run_drivers(options: argparse.Namespace) -> None:
 def _load(data: str) -> tuple[str, pd.DataFrame]:
     if data == "bundled":
         return data, load_auckland_pedestrians()
-    return Path(data).name.split(".")[0], benchmark.load_series(data)
+    return Path(data).name.split(".")[0], protocol.load_series(data)
 
 
 def _commit() -> str | None:

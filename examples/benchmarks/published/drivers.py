@@ -1,6 +1,6 @@
 """Measure forecasts of a series whose drivers (weather, holidays) are known ahead.
 
-Run ``python -m skinformer.benchmark --drivers bike_sharing --drivers-folder FOLDER``. A series is
+Run ``python measure.py --drivers bike_sharing --drivers-folder FOLDER``. A series is
 ``NAME.csv.gz``, its first column time. Rows become hourly means; the last 60 whole days are the
 test rows, and from each midnight of them 48 hours are forecast: fitted once on what lies before,
 history up to the midnight and the drivers of all 48 hours given. For development the test rows are
@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+from protocol import peak_memory
+from series import read_times
 
-from skinformer.benchmark import peak_memory
-from skinformer.benchmark.series import read_times
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 DAY = 24  # rows of a day, and between two origins

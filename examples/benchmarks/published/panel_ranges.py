@@ -1,6 +1,6 @@
 """Measure quantiles of whole panels: weighted quantile loss, and how much intervals cover.
 
-Run ``python -m skinformer.benchmark --panel m3_yearly m3_monthly --panels-folder FOLDER --levels``.
+Run ``python measure.py --panel m3_yearly m3_monthly --panels-folder FOLDER --levels``.
 As the published tables have it, the loss is twice the pinball loss of the levels .1 to .9, summed
 over all rows of all series, over the sum of the truth's sizes; and all series of a panel have its
 longest horizon.
@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from panels import Panel, forecast_by_estimator, published_table
 
-from skinformer.benchmark.panels import Panel, forecast_by_estimator, published_table
 from skinformer.evaluation.scores import interval_coverage, weighted_quantile_loss
 from skinformer.timeline.arrays import Float64Array
 

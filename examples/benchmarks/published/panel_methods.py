@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from panels import Forecaster, Panel, forecast_by_estimator
 
-from skinformer.benchmark.panels import Forecaster, Panel, forecast_by_estimator
 from skinformer.classical.fit import fit_classical
 from skinformer.classical.windows import pasts
 from skinformer.timeline.arrays import Float64Array

@@ -1,6 +1,6 @@
 """Measure forecasts of whole panels as competitions do.
 
-Run ``python -m skinformer.benchmark --panel m3_yearly m3_monthly --panels-folder FOLDER``. A panel
+Run ``python measure.py --panel m3_yearly m3_monthly --panels-folder FOLDER``. A panel
 is ``NAME.csv.gz`` (series, t, y; sorted, an empty y is missing) and ``NAME.meta.csv.gz`` (series,
 horizon, m: rows of a season). The last `horizon` rows of each series are the test part; for
 development they are cut off first, and the rows before them take their place.
@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from protocol import peak_memory
 
-from skinformer.benchmark import peak_memory
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.scores import seasonal_change
 from skinformer.timeline.arrays import Float64Array

@@ -1,0 +1,7 @@
+"""The benchmark is a folder of scripts: they find each other as Python finds a script's own."""
+
+import sys
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parents[2] / "examples" / "benchmarks" / "published"
+sys.path.append(str(_FOLDER))
