@@ -124,7 +124,13 @@ class Usual:
             outlier, values[at] = Outlier(row_at[at], j, float(values[at])), np.nan
             outliers[at] = outlier.value
             if j >= table.n_targets:
-                values[at] = _like(values, at, self.season, *bounds[:2])
+                low, high = bounds[:2]
+                mostly_alike = self.low[place] == -self.high[place]  # a flag comes when it comes
+                values[at] = (
+                    np.clip(outlier.value, low, high)
+                    if mostly_alike
+                    else _like(values, at, self.season, low, high)
+                )
             found.append((outlier, float(values[at])))
             for later in {at + lag for lag in lags(self.season)} & row_at.keys() - queued:
                 heapq.heappush(queue, later)

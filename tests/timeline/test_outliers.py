@@ -228,6 +228,19 @@ def test_a_covariate_has_its_value_of_a_day_before():
     assert rows_of(found[2]) == [150]
 
 
+def test_a_flag_in_another_unit_is_the_nearest_usual_value():
+    """A season before, a weekend was none: what stands in for it may not be of another day."""
+    flag = np.where(np.arange(336) % 168 < 48, 1.0, 0)
+    rows = replace(table(flag), n_targets=0)
+    fit, usual, _ = find_usual(rows, targets=False)
+    scaler = fit_scaler(fit.columns, fit.first_row[:-1], fit.first_row[1:], static=[])
+    history = build_timeline(fit, scaler, fill_covariates=True)
+    ahead = replace(later(flag[:72] * 1000, first=336), n_targets=0)
+    judged, _, found = usual.judge(ahead, history, scaler)
+    assert rows_of(found) == list(range(48))
+    np.testing.assert_array_equal(judged.columns[0], flag[:72])
+
+
 def test_what_is_rare_in_a_series_is_usual_in_its_panel():
     """A product that sold once in half a year is no typing error where others sell daily."""
     quiet = np.zeros(100)
