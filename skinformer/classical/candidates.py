@@ -179,21 +179,8 @@ def _seasonal_smoothing(
 
 
 def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: int) -> Named:
-    """Repeat the last season, or the mean of some, also with the year's change going on."""
+    """Repeat the last season, or the mean of some."""
     last = repeated(last_seasons(past, length, period, 1), horizon)
     means = [repeated(last_seasons(past, length, period, k), horizon) for k in _SEASONS]
-    change = _change(past, length, period)
-    cycle = 1 + np.arange(horizon) // period
-    moving = [last + share * change[:, None] * cycle for share in (0.5, 1.0)]
     names = ["last season"] + [f"mean of {k} seasons" for k in _SEASONS]
-    names += ["last season, half its change", "last season, its change"]
-    return names, np.stack([last, *means, *moving], axis=1)
-
-
-def _change(past: Float64Array, length: IntArray, period: int) -> Float64Array:
-    """Give the mean change from the season before to the last one; 0 for shorter windows."""
-    if past.shape[1] < 2 * period:
-        return np.zeros(len(past))
-    last, before = past[:, -period:], past[:, -2 * period : -period]
-    moved = last.mean(axis=1) - before.mean(axis=1)
-    return np.where(length >= 2 * period, moved, 0)
+    return names, np.stack([last, *means], axis=1)

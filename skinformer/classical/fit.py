@@ -67,7 +67,6 @@ def fit_classical(
     seq_len: int,
     pred_len: int,
     period: int,
-    end: IntArray | None = None,
 ) -> ClassicalFit:
     """Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
 
@@ -75,14 +74,12 @@ def fit_classical(
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     seq_len: longest look-back; a shorter series is forecast from what it has.
     period: rows of a season, 1 for none; `find_period` tells it from the data.
-    end: the row after the last one of each series that may be seen; None for all rows.
 
     Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at most
     8192 windows each. Memory: one number per series and candidate.
     """
     values = np.asarray(values, dtype=np.float64)
-    begin = first_row[:-1]
-    end = first_row[1:] if end is None else end
+    begin, end = first_row[:-1], first_row[1:]
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
     floor = _never_negative(values, begin, end)

@@ -49,7 +49,6 @@ ANNOTATIONS: dict[str, Any] = {
 _FARTHEST_STEP = 1 << 22
 _LONGEST = 1e11  # seconds, some three thousand years
 _WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
-_TARGETS = "[n_scaled n_targets]"
 LIMITS: dict[str, str] = {
     # sizes
     "ModelSizes.n_targets": "n_targets=1..1e6",

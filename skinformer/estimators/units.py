@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.classical.periods import find_period
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, fill_forward
@@ -51,19 +51,6 @@ def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
     return replace(scaler, scale=scale)
 
 
-def typical_changes(column: Float64Array, start: IntArray, stop: IntArray) -> Float64Array:
-    """Give mean absolute changes from row to row of the series in ``start[i]`` … ``stop[i] - 1``.
-
-    Those beyond twice their 95th percentile are cut there; 0 for a series of which 19 changes of 20
-    are none.
-    >>> values = np.append(np.arange(40.0), 1e6)
-    >>> typical_changes(values, np.array([0]), np.array([41])).round(3)
-    array([1.025])
-    """
-    change, count, usual = _lagged(column, start, stop, 1)
-    return np.where((count > 0) & usual, change, 0.0)
-
-
 def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) -> int:
     values = column[:, None].copy()
     fill_forward(values, first_row)
@@ -72,9 +59,9 @@ def _season(column: Float64Array, first_row: IntArray, likely: tuple[int, ...]) 
 
 def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int) -> Float64Array:
     """Give mean absolute changes over a season; of series that are too short, by those of rows."""
-    change, count, _ = _lagged(column, start, stop, 1)
+    change, count = _lagged(column, start, stop, 1)
     if season > 1:
-        seasonal, n_seasonal, _ = _lagged(column, start, stop, season)
+        seasonal, n_seasonal = _lagged(column, start, stop, season)
         known = (n_seasonal >= _ENOUGH) & (seasonal > 0) & (change > 0)
         ratio = np.median(seasonal[known] / change[known]) if known.any() else 1.0
         change = np.where(n_seasonal >= _ENOUGH, seasonal, ratio * change)
@@ -83,8 +70,11 @@ def _changes(column: Float64Array, start: IntArray, stop: IntArray, season: int)
 
 def _lagged(
     column: Float64Array, start: IntArray, stop: IntArray, lag: int
-) -> tuple[Float64Array, npt.NDArray[np.int64], BoolArray]:
-    """Give mean absolute changes over so many rows, their number, and whether most are some."""
+) -> tuple[Float64Array, npt.NDArray[np.int64]]:
+    """Give mean absolute changes over so many rows, and their number.
+
+    Those beyond twice their 95th percentile are cut there, if that is above 0.
+    """
     rows = origins_between(start + lag, stop - 1)
     owner = np.repeat(np.arange(len(start)), np.maximum(stop - start - lag, 0))
     change = np.abs(column[rows] - column[rows - lag])
@@ -96,7 +86,6 @@ def _lagged(
     place = end - count + np.ceil(_QUANTILE * count).astype(np.int64) - 1
     most = np.zeros(len(start))
     most[count > 0] = 2 * change[place[count > 0]]
-    usual = np.asarray(most > 0)
-    most = np.where(usual, most, np.inf)
+    most = np.where(most > 0, most, np.inf)
     total = np.bincount(owner, np.minimum(change, most[owner]), minlength=len(start))
-    return total / np.maximum(count, 1), count, usual
+    return total / np.maximum(count, 1), count

@@ -23,13 +23,9 @@ def absolute_error(output: Tensor, target: Tensor) -> Tensor:
     return (output.float() - target.float()).abs()
 
 
-def huber_error(*, delta: float) -> Loss:
-    """Build the Huber loss: ``e**2 / 2`` up to `delta`, then ``delta * (|e| - delta / 2)``."""
-
-    def _errors(output: Tensor, target: Tensor) -> Tensor:
-        return functional.huber_loss(output.float(), target.float(), reduction="none", delta=delta)
-
-    return _errors
+def huber_error(output: Tensor, target: Tensor) -> Tensor:
+    """Return the Huber loss: ``e**2 / 2`` for errors up to 1, then ``|e| - 1 / 2``."""
+    return functional.huber_loss(output.float(), target.float(), reduction="none")
 
 
 def quantile_error(*, levels: Sequence[float]) -> Loss:
@@ -81,7 +77,7 @@ def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
 LOSSES: dict[str, Loss] = {
     "mse": squared_error,
     "mae": absolute_error,
-    "huber": huber_error(delta=1.0),
+    "huber": huber_error,
 }
 
 
