@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import eigenvectors, product
+from skinformer.algebra import product, solution
 from skinformer.classical.seasons import last_seasons, repeated
 from skinformer.classical.windows import futures, pasts, row_products, unit_of
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -186,10 +186,10 @@ def _learn(
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit[:, None] * real[:, None]
         weight = _robust_weights(left)
-        for _ in range(_ROUNDS):
-            maps = _ridge(distance, left, weight)
-            weight = _robust_weights(left - distance @ maps[len(maps) // 2])
-        shared.maps[scale, anchor, rows] = maps
+        middle = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
+        for _ in range(_ROUNDS - 1):
+            weight = _robust_weights(left - distance @ _ridge(distance, left, weight, middle)[0])
+        shared.maps[scale, anchor, rows] = _ridge(distance, left, weight, *RIDGE_STRENGTHS)
 
 
 def _robust_weights(left: Float64Array) -> Float64Array:
@@ -200,12 +200,12 @@ def _robust_weights(left: Float64Array) -> Float64Array:
     return scaled
 
 
-def _ridge(features: Float64Array, left: Float64Array, weight: Float64Array) -> Float64Array:
-    """Give the maps of all strengths, (n_strengths, n_features, pred_len)."""
-    weighted = features * weight[:, None]
-    values, vectors = eigenvectors(product(weighted.T, features))
-    values = np.maximum(values, 0)
-    cross = product(vectors.T, product(weighted.T, left))
-    mean = values.mean() + 1e-12
-    maps = [product(vectors, cross / (values[:, None] + s * mean)) for s in RIDGE_STRENGTHS]
-    return np.stack(maps)
+def _ridge(
+    features: Float64Array, left: Float64Array, weight: Float64Array, *strengths: float
+) -> Float64Array:
+    """Give the maps of strengths, (n_strengths, n_features, pred_len)."""
+    weighted = (features * weight[:, None]).T
+    gram, cross = product(weighted, features), product(weighted, left)
+    mean = np.trace(gram) / len(gram) + 1e-12
+    unit = mean * np.eye(len(gram))
+    return np.stack([solution(gram + strength * unit, cross) for strength in strengths])

@@ -12,7 +12,7 @@ import numpy as np
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import calendar_effect
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
@@ -338,7 +338,7 @@ def _learn(competition: Competition, origins: IntArray) -> None:
 
 def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     """Forecast some windows by every candidate and strength; None where no truth is known."""
-    solutions = [(candidate, ridge.rounded()) for candidate, ridge in competition.solve()]
+    solutions = [(c, Ridge.of(equations).rounded()) for c, equations in competition.equations()]
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):
@@ -391,9 +391,10 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     own = np.zeros((competition.columns.n_groups, problem.seq_len, problem.pred_len))
     sums, none = competition.mixed, np.zeros((0, problem.pred_len * problem.n_targets))
     mixed = none if sums is None else np.zeros(sums.cross.shape[1:])
-    for candidate, ridge in competition.solve(skip=[c for c, w in pairs if w < _NEGLIGIBLE]):
+    skip = [c for c, w in pairs if w < _NEGLIGIBLE]
+    for candidate, equations in competition.equations(skip):
         place = candidates.index(candidate)
-        maps = weights[place] * ridge.solve(STRENGTHS[chosen[place]])
+        maps = weights[place] * equations.solve(STRENGTHS[chosen[place]])
         used = competition.features(candidate)
         if candidate.kind == "mixed":
             mixed[used] += maps[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ridge.candidates import STRENGTHS, Ridge, affordable
+from skinformer.ridge.candidates import STRENGTHS, Equations, Ridge, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
 from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
 from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
@@ -74,11 +74,11 @@ def find_phases(
     whole = _total(sums)
     for part in sums:
         turn_over(part, whole)
-    ridges = [Ridge.from_means(*part.means()) for part in (*sums, whole)]
-    best = _choose(problem, layout, judges, ridges)
+    equations = [Equations(*part.means()) for part in (*sums, whole)]
+    best = _choose(problem, layout, judges, [Ridge.of(each) for each in equations])
     if best is None:
         return fits
-    found = [_with_weights(layout, ridge, *best) for ridge in ridges]
+    found = [_with_weights(layout, each, *best) for each in equations]
     apart = tuple(
         (end, replace(other, phases=maps))
         for (end, other), maps in zip(fits.apart, found[:-1], strict=True)
@@ -87,7 +87,7 @@ def find_phases(
     if len(late):
         new = _Times(fits.before, late, steps=late).some(int(share * len(late)) + 1)
         both = _total([whole, _learn(problem, layout, new)])
-        last = _with_weights(layout, Ridge.from_means(*both.means()), *best)
+        last = _with_weights(layout, Equations(*both.means()), *best)
     before = replace(fits.before, phases=found[-1])
     return LinearFits(before, replace(fits.final, phases=last), apart)
 
@@ -119,9 +119,10 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     return maps if n_waves and fits else None
 
 
-def _with_weights(maps: PhaseMaps, ridge: Ridge, strength: float, share: float) -> PhaseMaps:
-    weights: Float64Array = share * ridge.solve(strength).astype(np.float64)
-    return maps._replace(weights=weights)
+def _with_weights(
+    maps: PhaseMaps, equations: Equations, strength: float, share: float
+) -> PhaseMaps:
+    return maps._replace(weights=share * equations.solve(strength))
 
 
 def _rests(

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge as Oracle
 
 from skinformer.ridge import candidates
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations, Ridge
 from skinformer.ridge.sums import Problem, gather
 
 SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
@@ -69,10 +69,10 @@ def test_every_candidate_equals_scikit_learns_ridge(strength, weighted):
             weight[origin : origin + PRED] = origin % 4
         problem = problem._replace(weight=weight)
     competition = trained(problem, origins)
-    solutions = dict(competition.solve())
+    solutions = dict(competition.equations())
     assert set(solutions) == set(competition.candidates[1:])
-    for candidate, ridge in solutions.items():
-        maps = ridge.solve(strength)
+    for candidate, equations in solutions.items():
+        maps = equations.solve(strength)
         groups = laid_out(problem, candidate, origins)
         assert len(maps) == len(groups)
         for found, (x, y, w) in zip(maps, groups, strict=True):
@@ -104,8 +104,9 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     assert ("own" in kinds) == (n_targets > 1)
     for windows in gather(problem, np.arange(seq_len, seq_len + 7)):
         competition.add(windows)
-    for candidate, ridge in competition.solve():
-        assert np.isfinite(ridge.solve(1.0)).all()
+    for candidate, equations in competition.equations():
+        ridge = Ridge.of(equations)
+        assert np.isfinite(equations.solve(1.0)).all()
         [windows] = gather(problem, np.array([seq_len]))
         for forecast in competition.forecasts(candidate, ridge, windows):
             assert forecast.shape == windows.future.shape
@@ -116,9 +117,10 @@ def test_a_forecast_equals_a_loop():
     problem = make_problem()
     competition = trained(problem, ORIGINS[:20])
     [windows] = gather(problem, ORIGINS[20:])
-    for candidate, ridge in competition.solve():
+    for candidate, equations in competition.equations():
+        ridge = Ridge.of(equations)
         strength = STRENGTHS.index(0.1)
-        maps = ridge.solve(0.1)
+        maps = equations.solve(0.1)
         found, rounded = (
             list(competition.forecasts(candidate, one, windows))[strength]
             for one in (ridge, ridge.rounded())
@@ -140,11 +142,11 @@ def test_a_level_added_to_all_rows_leaves_maps_of_distances_as_they_are():
     """A candidate that does not see levels must not learn from them."""
     problem = make_problem()
     shifted = problem._replace(values=problem.values + 7.0)
-    one, two = (dict(trained(p).solve()) for p in (problem, shifted))
-    for candidate, ridge in one.items():
+    one, two = (dict(trained(p).equations()) for p in (problem, shifted))
+    for candidate, equations in one.items():
         if not candidate.level:
             maps = two[candidate].solve(0.1)
-            np.testing.assert_allclose(maps, ridge.solve(0.1), rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(maps, equations.solve(0.1), rtol=1e-6, atol=1e-9)
 
 
 def test_targets_in_another_order_have_their_maps_in_another_order():
@@ -152,7 +154,7 @@ def test_targets_in_another_order_have_their_maps_in_another_order():
     problem = make_problem()
     swapped = problem._replace(values=problem.values[:, [1, 0, 2]])
     own = Candidate("own", SEQ)
-    one, two = (dict(trained(p).solve())[own].solve(0.1) for p in (problem, swapped))
+    one, two = (dict(trained(p).equations())[own].solve(0.1) for p in (problem, swapped))
     np.testing.assert_allclose(two, one[::-1], rtol=1e-9)
 
 
@@ -164,9 +166,9 @@ def test_many_targets_share_one_map_where_memory_is_short(monkeypatch):
     assert competition.mixed is None
     assert len(competition.columns.gram) == 1
     shared = Candidate("shared", SEQ)
-    few = dict(competition.solve())[shared].solve(0.1)
+    few = dict(competition.equations())[shared].solve(0.1)
     monkeypatch.undo()
-    many = dict(trained(make_problem()).solve())[shared].solve(0.1)
+    many = dict(trained(make_problem()).equations())[shared].solve(0.1)
     np.testing.assert_allclose(few, many, rtol=1e-8)
 
 
@@ -179,7 +181,7 @@ def test_a_kind_is_left_out_for_its_own_size_only(seq_len, features, left_out, m
     competition = trained(problem, np.arange(seq_len, seq_len + 9))
     kinds = {c.kind for c in competition.candidates}
     assert kinds == {"last", "shared", "own", "mixed"} - {left_out}
-    assert {c.kind for c, _ in competition.solve()} == kinds - {"last"}
+    assert {c.kind for c, _ in competition.equations()} == kinds - {"last"}
 
 
 @pytest.mark.parametrize(
@@ -205,36 +207,36 @@ def test_many_columns_are_seen_together_over_fewer_rows(most, length, monkeypatc
 
 def test_a_stronger_ridge_gives_a_smaller_map():
     """The order of the strengths is what the choice between them means."""
-    for _, ridge in trained(make_problem()).solve():
-        sizes = [float((ridge.solve(strength) ** 2).sum()) for strength in STRENGTHS]
+    for _, equations in trained(make_problem()).equations():
+        sizes = [float((equations.solve(strength) ** 2).sum()) for strength in STRENGTHS]
         assert sizes == sorted(sizes, reverse=True)
 
 
 def test_fewer_windows_than_rows_have_a_solution():
     """The gram is then singular; the ridge is what makes it solvable."""
     competition = trained(make_problem(), ORIGINS[:2])
-    for _, ridge in competition.solve():
-        maps = ridge.solve(STRENGTHS[0])
+    for _, equations in competition.equations():
+        maps = equations.solve(STRENGTHS[0])
         assert np.isfinite(maps).all()
         assert np.abs(maps).max() < 10
 
 
 def test_a_gram_of_zeros_gives_a_map_of_zeros():
     """A constant series has no distances."""
-    ridge = Ridge.from_means(np.zeros((1, 4, 4)), np.zeros((1, 4, 2)))
-    assert not ridge.solve(STRENGTHS[0]).any()
+    equations = Equations(np.zeros((1, 4, 4)), np.zeros((1, 4, 2)))
+    assert not equations.solve(STRENGTHS[0]).any()
 
 
 def test_solving_twice_gives_the_same_and_more_windows_are_added_to_it():
     """A competition is solved before each stretch and goes on learning."""
     problem = make_problem()
     competition = trained(problem, ORIGINS[:20])
-    first, again = ({c: ridge.solve(0.1) for c, ridge in competition.solve()} for _ in range(2))
+    first, again = ({c: each.solve(0.1) for c, each in competition.equations()} for _ in range(2))
     for candidate, maps in first.items():
         np.testing.assert_array_equal(again[candidate], maps)
     for windows in gather(problem, ORIGINS[20:]):
         competition.add(windows)
-    everything = dict(trained(problem).solve())
-    for candidate, ridge in competition.solve():
+    everything = dict(trained(problem).equations())
+    for candidate, equations in competition.equations():
         expected = everything[candidate].solve(0.1)
-        np.testing.assert_allclose(ridge.solve(0.1), expected, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(equations.solve(0.1), expected, rtol=1e-7, atol=1e-10)

@@ -8,7 +8,7 @@ import pytest
 
 from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
-from skinformer.ridge.candidates import STRENGTHS, Competition
+from skinformer.ridge.candidates import STRENGTHS, Competition, Ridge
 from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem, gather
@@ -190,7 +190,8 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts():
     chosen = np.arange(len(weights)) % len(STRENGTHS)
     found = fitting._blend(competition, weights, chosen)
     expected = windows.last[:, None, :2] + np.zeros_like(windows.future)
-    for candidate, ridge in competition.solve():
+    for candidate, equations in competition.equations():
+        ridge = Ridge.of(equations)
         place = competition.candidates.index(candidate)
         forecasts = list(competition.forecasts(candidate, ridge, windows))
         expected += weights[place] * forecasts[chosen[place]]
@@ -207,7 +208,8 @@ def test_the_errors_of_a_stretch_are_those_of_its_forecasts():
     origins = np.arange(90, 116)
     errors = np.diag(fitting._compare(competition, origins))
     [windows] = gather(problem, origins)
-    for candidate, ridge in competition.solve():
+    for candidate, equations in competition.equations():
+        ridge = Ridge.of(equations)
         first = competition.candidates.index(candidate) * len(STRENGTHS)
         for i, one in enumerate(competition.forecasts(candidate, ridge, windows)):
             residual = windows.future - one
