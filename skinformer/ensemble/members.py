@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -9,7 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from skinformer import ranks
 from skinformer.classes.fit import ClassFit
+from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.classes import Classes, fit_class_base, held_out_origins, weigh_classes
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
@@ -38,6 +41,8 @@ from skinformer.stopwatch import timed
 from skinformer.tabular.fit import first_known
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
+from skinformer.training.record import TrainingRecord
+from skinformer.training.stopping import copy_state
 
 #: Members beside ridges and network: one more is a line here.
 MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)
@@ -49,6 +54,8 @@ _MOST_VALUES = 20_000
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
 _DOUBT = 1.0
+#: Windows of a network's trial, and how many times as many make one worth while.
+_TRIAL, _WORTH_A_TRIAL = 1000, 4
 #: Weight in the logits that a network is trained for beside trees that forecast classes.
 _EXPECTED = 0.5
 
@@ -95,6 +102,30 @@ class EnsembleFit:
         self.class_fit = fit_class_base(self.rows, self.settings, before_tail=True)
         return (1 - _EXPECTED) ** 2 if self.settings.regressor is not None else 1.0
 
+    def tried(
+        self, batches: FitBatches, train: Callable[..., TrainingRecord]
+    ) -> TrainingRecord | None:
+        """Train the network of a long table for a moment, and report if it is not worth more.
+
+        batches: of the training that is planned; `train` takes batches and settings.
+
+        It is worth more where it has a share by the rule of the final one. Then all is as before;
+        in 13 fits of long tables, trials and whole trainings agreed (docs/performance.md).
+        """
+        trainer, training, held_out = self.settings.trainer, *batches
+        planned = trainer.max_iter * training.n_drawn
+        if not self._has_stretches or held_out is None or planned < _WORTH_A_TRIAL * _TRIAL:
+            return None
+        before, drawn = copy_state(self.module), training.get_state()
+        held_out, trainer = held_out.eased(_TRIAL), replace(trainer, max_iter=1)
+        record = train(training=training.eased(_TRIAL), validation=held_out, settings=trainer)
+        share = ranks.from_first(lambda: self._network_share(held_out))
+        if not share or record.stopped == "interrupted":
+            return record
+        self.module.load_state_dict(before)
+        training.set_state(drawn)
+        return None
+
     def finish(self, scaler: Scaler) -> Ensemble:
         """Weigh all who were fitted before the validation split by it, and fit them to it, too.
 
@@ -112,8 +143,8 @@ class EnsembleFit:
             return self.start
         if self.ridges is None or not self._is_weighed:
             return self._unweighed()
-        by_series = settings.classical or self.rows.timeline.n_series > 1
-        return self._fitted_to_all(self._by_series() if by_series else self._by_stretches())
+        found = self._by_stretches() if self._has_stretches else self._by_series()
+        return self._fitted_to_all(found)
 
     @property
     def _has_split(self) -> bool:
@@ -125,6 +156,12 @@ class EnsembleFit:
         return self._has_split and self.head.on_path
 
     @property
+    def _has_stretches(self) -> bool:
+        """Whether ridges are weighed beside others by stretches of one long table."""
+        by_series = self.settings.classical or self.rows.timeline.n_series > 1
+        return self._is_weighed and self.ridges is not None and not by_series
+
+    @property
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
 
@@ -132,8 +169,7 @@ class EnsembleFit:
     def _challengers(self) -> list[tuple[Member, Float64Array]]:
         """Weigh members beside the ridges of a long table, by stretches of the split."""
         rows, settings, pred_len = self.rows, self.settings, self.rows.sizes.pred_len
-        by_series = settings.classical or rows.timeline.n_series > 1
-        if self.ridges is None or by_series or not self._is_weighed:
+        if self.ridges is None or not self._has_stretches:
             return []
         most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
         at = Windows(self._canvas, rows.tails.thinned(max(most, 32)))
@@ -192,11 +228,7 @@ class EnsembleFit:
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
-        held_out = self.batches.validation
-        assert held_out is not None
-        assert isinstance(self.module, Corrected)
-        steps = self.rows.timeline.steps_of(held_out.draw())
-        trust = network_share(self.module, held_out, steps=steps, head=self.head)
+        trust = self._network_share(self.batches.validation)
         weights, left = {}, np.ones((1, 1))
         for member, share in reversed(self.challengers):
             weights[member.name] = left * share[:, None]
@@ -205,6 +237,12 @@ class EnsembleFit:
         found = self._of([member for member, _ in self.challengers], weights)
         self._compare(found)
         return found
+
+    def _network_share(self, held_out: WindowBatches | None) -> float:
+        assert held_out is not None
+        assert isinstance(self.module, Corrected)
+        steps = self.rows.timeline.steps_of(held_out.draw())
+        return network_share(self.module, held_out, steps=steps, head=self.head)
 
     def _of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
         """Put members before ridges and network."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -446,7 +447,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
         fit = EnsembleFit(module, linear, rows, batches, settings)
         self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, tail, settings)
-        record = self._train_module(module, batches.eased(fit.challenge()), settings, tasks)
+        record = self._train_module(fit, batches.eased(fit.challenge()), settings, tasks)
         if sizes.n_series:
             network_of(module).embed_unseen()
         self.scaler_ = smeared(
@@ -480,23 +481,27 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     @timed("network")
     def _train_module(
         self,
-        module: Informer | Corrected,
+        fit: EnsembleFit,
         epoch: FitBatches,
         settings: FitSettings,
         tasks: EpochTasks,
     ) -> TrainingRecord:
-        """Train the network, and tell callbacks of its epochs."""
+        """Train the network, if it is worth it, and tell callbacks of its epochs."""
+        module = fit.module
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(settings.batch_size, PREDICTION_CHUNK)
         with tasks as on_epoch, threads_for(n_windows * module.largest_product):
             if not settings.train_network:
                 return TrainingRecord()
-            return train(
-                module,
-                training=epoch.training,
-                validation=epoch.validation,
+            run = partial(train, module, groups=parameter_groups(module))
+            if settings.checkpoint is None:
+                record = fit.tried(epoch, run)
+                if record is not None:
+                    on_epoch(record, module)
+                    return record
+            return run(
+                **epoch._asdict(),
                 settings=settings.trainer,
-                groups=parameter_groups(module),
                 on_epoch=on_epoch,
                 checkpoint=settings.checkpoint,
                 fingerprint={} if settings.checkpoint is None else fingerprint(self),

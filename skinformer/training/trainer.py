@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 import numpy as np
@@ -48,9 +49,9 @@ def train(
     validation: Batches | None,
     settings: TrainerSettings,
     groups: ParameterGroups,
-    on_epoch: OnEpoch | None,
-    checkpoint: str | os.PathLike[str] | None,
-    fingerprint: Mapping[str, str],
+    on_epoch: OnEpoch | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    fingerprint: Mapping[str, str] = MappingProxyType({}),
 ) -> TrainingRecord:
     """Train a module in place.
 
