@@ -343,6 +343,41 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         assert estimator.trust_ == 0.25
 
 
+@pytest.fixture
+def tried(options, frame, monkeypatch):
+    """Fit with a trial of few windows, by a share that is given; None without a trial."""
+
+    def fit(share, **changes):
+        monkeypatch.setattr(members, "_TRIAL", 1e9 if share is None else 24)
+        monkeypatch.setattr(
+            members, "network_share", lambda *_, **__: 0.5 if share is None else share
+        )
+        return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
+
+    return fit
+
+
+def test_a_network_whose_trial_shows_no_share_is_not_trained_on(tried):
+    """Most tables have none for it, and it would take three quarters of the fit."""
+    one = tried(0.0)
+    assert one.n_iter_ == len(one.loss_curve_) == len(one.validation_scores_) == 1
+    # Less than one epoch: its rate went down to the end of one.
+    assert one.history_["learning_rate"].iloc[-1] < tried(None).history_["learning_rate"].iloc[0]
+
+
+def test_after_a_trial_that_shows_a_share_all_is_as_before(tried):
+    """Weights, what they were trained on, and what dropout drew."""
+    one, two = tried(0.5), tried(None)
+    assert one.loss_curve_ == two.loss_curve_
+    for name, values in one.module_.state_dict().items():
+        torch.testing.assert_close(two.module_.state_dict()[name], values, rtol=0, atol=0)
+
+
+def test_a_fit_that_writes_checkpoints_has_no_trial(tried, tmp_path):
+    """Its file would know nothing of it."""
+    assert tried(0.0, checkpoint=tmp_path / "fit", random_state=0).n_iter_ > 1
+
+
 def test_weight_0_switches_off_what_the_path_would_learn_of_outliers(small):
     """The truths of a faulty week are switched off, and those forecast from it."""
     t = np.arange(400)
