@@ -661,9 +661,23 @@ PHASES = [
     Mutant(
         "phases: trusted in full",
         "skinformer/ridge/phases.py",
-        "share * ridge.solve(strength)",
-        "ridge.solve(strength)",
+        "share * equations.solve(strength)",
+        "equations.solve(strength)",
         tests=("tests/ridge/test_phases.py",),
+    ),
+    Mutant(
+        "lagged: a row that went stays",
+        "skinformer/ridge/lagged.py",
+        "came - went",
+        "came",
+        tests=("tests/ridge/test_lagged.py",),
+    ),
+    Mutant(
+        "trial: its weights stay",
+        "skinformer/ensemble/members.py",
+        "self.module.load_state_dict(before)",
+        "pass",
+        tests=("tests/estimators/test_hybrid.py",),
     ),
     Mutant(
         "phases: the tail stays unlearnt",

@@ -110,7 +110,7 @@ class EnsembleFit:
         batches: of the training that is planned; `train` takes batches and settings.
 
         It is worth more where it has a share by the rule of the final one. Then all is as before;
-        in 13 fits of long tables, trials and whole trainings agreed (docs/performance.md).
+        in ten fits of long tables, trials and whole trainings agreed (docs/performance.md).
         """
         trainer, training, held_out = self.settings.trainer, *batches
         planned = trainer.max_iter * training.n_drawn

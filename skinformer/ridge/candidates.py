@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.algebra import eigenvectors, product, solution
+from skinformer.ridge.lagged import add_runs
 from skinformer.ridge.sums import (
     ColumnSums,
     MixedSums,
     Problem,
     Sums,
     Windows,
+    gather,
     mixed_features,
     turn_over,
 )
@@ -148,11 +150,14 @@ class Competition:
                 Candidate("mixed", n, level) for n in lengths for level in (False, True)
             ]
 
-    def add(self, windows: Windows) -> None:
-        """Let all candidates learn from as many windows as fit in memory."""
-        self.columns.add(windows)
+    def learn(self, origins: IntArray) -> None:
+        """Let all candidates learn from windows."""
+        for windows in gather(self.problem, add_runs(self.columns, self.problem, origins)):
+            self.columns.add(windows)
         if self.mixed is not None:
-            self.mixed.add(windows)
+            short = self.problem._replace(seq_len=self.mixed.length)
+            for windows in gather(short, origins):
+                self.mixed.add(windows)
 
     def turn_over(self, whole: Competition) -> None:
         """Unlearn what was learnt, and learn all else that another one of this problem learnt."""

@@ -86,7 +86,7 @@ def fit_linear_path(
     late = origins[:0]
     if refit and n_training < len(origins):
         late = _like_before(problem, origins, n_training)
-        _learn(competition, late)
+        competition.learn(late)
         after = _blend(competition, *weights)
         if problem.calendar is not None:
             # The newest holiday, too.
@@ -226,7 +226,7 @@ def _compete(
     n_learnt = 0
     for start, end in _stretch_borders(steps[:n_training], steps, tail):
         ready = _before(steps[:n_training], start, problem.pred_len)
-        _learn(competition, origins[n_learnt:ready])
+        competition.learn(origins[n_learnt:ready])
         n_learnt = max(n_learnt, ready)
         held_out = np.flatnonzero((steps >= start) & (steps < end))
         if n_learnt and len(held_out):
@@ -235,7 +235,7 @@ def _compete(
                 stretches.append(stretch)
                 # Series of a panel move together: many of one time say hardly more than one.
                 sizes.append(len(np.unique(steps[held_out])))
-    _learn(competition, origins[n_learnt:n_training])
+    competition.learn(origins[n_learnt:n_training])
     return competition, stretches, sizes
 
 
@@ -259,7 +259,7 @@ def _apart(
     near = (np.abs(steps[:, None] - ends[:-1] + 0.5) < whole.problem.pred_len - 0.5).any(axis=1)
     for number in range(len(ends)):
         inside, rest = of_window == number, Competition(whole.problem)
-        _learn(rest, origins[inside])
+        rest.learn(origins[inside])
         rest.turn_over(whole)
         yield rest, origins[inside & ~near]
 
@@ -329,11 +329,6 @@ def _stretch_borders(
         borders = np.concatenate([borders, [int(steps[-1]) + 1]])
         borders[-2] = tail
     return [(int(a), int(b)) for a, b in pairwise(borders)]
-
-
-def _learn(competition: Competition, origins: IntArray) -> None:
-    for windows in gather(competition.problem, origins):
-        competition.add(windows)
 
 
 def _compare(competition: Competition, origins: IntArray) -> Stretch | None:

@@ -19,8 +19,7 @@ def make_problem(*, n_columns=COLUMNS, n_targets=TARGETS, seq_len=SEQ, n=N, weig
 
 def trained(problem, origins=ORIGINS):
     competition = Competition(problem)
-    for windows in gather(problem, origins):
-        competition.add(windows)
+    competition.learn(origins)
     return competition
 
 
@@ -102,8 +101,7 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     kinds = {candidate.kind for candidate in competition.candidates}
     assert ("mixed" in kinds) == (n_columns > 1)
     assert ("own" in kinds) == (n_targets > 1)
-    for windows in gather(problem, np.arange(seq_len, seq_len + 7)):
-        competition.add(windows)
+    competition.learn(np.arange(seq_len, seq_len + 7))
     for candidate, equations in competition.equations():
         ridge = Ridge.of(equations)
         assert np.isfinite(equations.solve(1.0)).all()
@@ -234,8 +232,7 @@ def test_solving_twice_gives_the_same_and_more_windows_are_added_to_it():
     first, again = ({c: each.solve(0.1) for c, each in competition.equations()} for _ in range(2))
     for candidate, maps in first.items():
         np.testing.assert_array_equal(again[candidate], maps)
-    for windows in gather(problem, ORIGINS[20:]):
-        competition.add(windows)
+    competition.learn(ORIGINS[20:])
     everything = dict(trained(problem).equations())
     for candidate, equations in competition.equations():
         expected = everything[candidate].solve(0.1)

@@ -185,7 +185,7 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts():
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     competition = Competition(problem)
     [windows] = gather(problem, origins_of(problem))
-    competition.add(windows)
+    competition.learn(origins_of(problem))
     weights = np.random.default_rng(0).dirichlet(np.ones(len(competition.candidates)))
     chosen = np.arange(len(weights)) % len(STRENGTHS)
     found = fitting._blend(competition, weights, chosen)
@@ -203,8 +203,7 @@ def test_the_errors_of_a_stretch_are_those_of_its_forecasts():
     weight = np.random.default_rng(1).integers(0, 3, size=(120, 2)).astype(float)
     problem = make_problem(noisy_walk(120, 3), n_targets=2, weight=weight)
     competition = Competition(problem)
-    for windows in gather(problem, np.arange(SEQ, 80)):
-        competition.add(windows)
+    competition.learn(np.arange(SEQ, 80))
     origins = np.arange(90, 116)
     errors = np.diag(fitting._compare(competition, origins))
     [windows] = gather(problem, origins)
@@ -296,8 +295,7 @@ def test_each_time_judges_who_has_learnt_all_others(tail, monkeypatch):
         shared = np.isin(training[:, None] + np.arange(PRED), truths).any(axis=1)
         np.testing.assert_array_equal(asked, training[inside & ~shared])
         others = Competition(problem)
-        for windows in gather(problem, learnt):
-            others.add(windows)
+        others.learn(learnt)
         expected = [a for s in (others.columns, others.mixed) for a in (s.gram, s.cross)]
         for mine, his in zip(sums, expected, strict=True):
             np.testing.assert_allclose(mine, his, rtol=1e-7, atol=1e-7)
@@ -399,7 +397,7 @@ class Course:
 
     def __init__(self, monkeypatch):
         self.learnt, self.compared, self.sums = [], [], []
-        learn, compare = fitting._learn, fitting._compare
+        learn, compare = Competition.learn, fitting._compare
 
         def spy_learn(competition, origins):
             self.learnt.append(origins)
@@ -411,7 +409,7 @@ class Course:
             self.sums.append([a.copy() for s in sums for a in (s.gram, s.cross)])
             return compare(competition, origins)
 
-        monkeypatch.setattr(fitting, "_learn", spy_learn)
+        monkeypatch.setattr(Competition, "learn", spy_learn)
         monkeypatch.setattr(fitting, "_compare", spy_compare)
 
 

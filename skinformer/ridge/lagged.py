@@ -1,0 +1,68 @@
+"""What ridges need of all windows of a run of rows, without the windows.
+
+Windows that begin a row later hold the same rows but for two, so that their products differ from
+the last ones by one row that came and one that went. Cost: ``rows · length`` products for each
+column, where windows take ``rows · seq_len · length``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skinformer.ridge.sums import ColumnSums, Problem, remaining
+from skinformer.timeline.arrays import Float64Array, IntArray
+
+#: Size, standardised, from which the products of a row that went leave digits of rounding.
+_LARGEST = 1e3
+
+
+def add_runs(sums: ColumnSums, problem: Problem, origins: IntArray) -> IntArray:
+    """Add the windows of long runs of consecutive origins; give the origins of all others."""
+    if problem.weight is not None:
+        return origins
+    origins = np.sort(origins)
+    runs = np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
+    # PERF: shorter runs take more steps than products of their windows.
+    n = problem.seq_len
+    left = [run for run in runs if len(run) < n or not _add_run(sums, problem, run)]
+    return np.concatenate([origins[:0], *left])
+
+
+def _add_run(sums: ColumnSums, problem: Problem, run: IntArray) -> bool:
+    """Add windows of consecutive origins; False where their values are too large for that."""
+    n, seq_len = len(run), problem.seq_len
+    rows = remaining(problem, np.arange(run[0] - seq_len, run[-1] + problem.pred_len))
+    targets = rows[:, : problem.n_targets].T
+    targets = np.ascontiguousarray(targets - targets.mean(axis=1, keepdims=True))
+    if np.abs(targets).max() > _LARGEST:
+        return False
+    for j, values in enumerate(targets):
+        group = j % sums.n_groups
+        products = lagged_products(values, n, seq_len)
+        last = products[-1]  # of each row with the last one before the origin
+        between = products - last[:seq_len, None] - last + last[seq_len - 1]
+        sums.gram[group] += between[:, :seq_len]
+        sums.cross[group] += between[:, seq_len:]
+        sums.weight[group] += n
+    return True
+
+
+def lagged_products(values: Float64Array, n: int, seq_len: int) -> Float64Array:
+    """Add up products of rows of n windows, each a row later: (seq_len, length).
+
+    values: (n + length - 1,).
+    Those of the first `seq_len` rows with all rows of a window.
+
+    >>> lagged_products(np.array([1.0, 2.0, 3.0, 4.0]), 2, 2)
+    array([[ 5.,  8., 11.],
+           [ 8., 13., 18.]])
+    """
+    out = np.empty((seq_len, len(values) - n + 1))
+    out[0] = np.correlate(values, values[:n], "valid")
+    new = values[n:]
+    for i in range(1, seq_len):
+        came, went = new[i - 1] * new[i - 1 :], values[i - 1] * values[i - 1 : len(new)]
+        out[i, i:] = out[i - 1, i - 1 : -1] + came - went
+    below = np.tril_indices(seq_len, -1)
+    out[below] = out[below[::-1]]
+    return out
