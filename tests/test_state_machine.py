@@ -32,7 +32,7 @@ from sklearn.linear_model import Ridge
 from skinformer import InformerRegressor
 from skinformer.evaluation import backtest
 
-N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "300"))
+N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "150"))
 STEPS_A_RUN = 25
 
 SMALL = {"seq_len": 8, "pred_len": 3, "d_model": 4, "n_heads": 1, "n_encoder_layers": 1}
@@ -358,7 +358,7 @@ def test_no_order_of_calls_surprises():
             max_examples=max(1, N_STEPS // STEPS_A_RUN),
             stateful_step_count=STEPS_A_RUN,
             deadline=None,
-            derandomize=N_STEPS == 300,
+            derandomize=N_STEPS == 150,
             database=None,
             phases=[Phase.generate],  # shrinking takes minutes, and the steps are printed anyway
             suppress_health_check=list(HealthCheck),

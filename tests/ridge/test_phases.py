@@ -56,11 +56,11 @@ def fit(problem, *, tail=None, n_apart=3, refit=False):
     return fit_linear_path(problem, origins, origins, **options)
 
 
-def added(maps, problem, origins):
-    """Forecast what is added, number by number."""
-    out = np.zeros((len(origins), PRED, problem.n_targets))
+def read_by_hand(maps, problem, origins):
+    """Lay out what maps read of windows, number by number: (n_targets, n_windows, n_features)."""
+    out = [[] for _ in range(problem.n_targets)]
     n_columns = problem.values.shape[1] - len(problem.effect)
-    for i, origin in enumerate(origins):
+    for origin in origins:
         past = problem.values[origin - problem.seq_len : origin]
         distance = past - past[-1]
         waves = maps.waves[problem.cycle.of_row[origin] % len(maps.waves)]
@@ -68,9 +68,13 @@ def added(maps, problem, origins):
             read = [*(maps.own.T @ distance[:, j])]
             for column in range(n_columns):
                 read += [*(maps.others.T @ distance[:, column])]
-            features = [wave * x for wave in waves for x in [*read, 1.0]]
-            out[i, :, j] = np.array(features) @ maps.weights[j]
-    return out
+            out[j].append([wave * x for wave in waves for x in [*read, 1.0]])
+    return np.array(out)
+
+
+def added(maps, problem, origins):
+    """Forecast what is added."""
+    return (read_by_hand(maps, problem, origins) @ maps.weights).transpose(1, 2, 0)
 
 
 def residuals(problem, linear, origins):
@@ -155,13 +159,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
         )
         [windows] = gather(problem, origins)
         rest = windows.future - apart.blended(windows)
-        unit = np.zeros_like(before.phases.weights)
-        features = np.empty((2, len(origins), unit.shape[1]))
-        for f in range(unit.shape[1]):
-            unit[:] = 0.0
-            unit[:, f, 0] = 1.0
-            maps = before.phases._replace(weights=unit)
-            features[:, :, f] = added(maps, problem, origins)[:, 0].T
+        features = read_by_hand(before.phases, problem, origins)
         each = windows.weight.mean(axis=(1, 2))
         gram = np.einsum("knf,kng,n->kfg", features, features, each)
         cross = np.einsum("knf,nhk,nhk->kfh", features, rest, windows.weight)

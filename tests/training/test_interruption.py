@@ -136,7 +136,7 @@ def interrupt_at(fit, path, places, n_lines):
         interrupt(fit, path, Lines(*places, at=at))
 
 
-@pytest.mark.parametrize("n_lines", [15, pytest.param(90, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_lines", [15, pytest.param(45, marks=pytest.mark.slow)])
 def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path, n_lines):
     """Nobody knows what the machine is at when the user presses it."""
     interrupt_at(fit, tmp_path / "fit.pt", [OURS], n_lines)
@@ -148,7 +148,7 @@ def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
     interrupt_at(fit, tmp_path / "fit.pt", noting, None)
 
 
-@pytest.mark.parametrize("n_lines", [6, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_lines", [6, pytest.param(20, marks=pytest.mark.slow)])
 def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path, n_lines):
     """Most of a write's time is torch's."""
     interrupt_at(fit, tmp_path / "fit.pt", [TORCH_SAVE], n_lines)
