@@ -25,11 +25,22 @@ Made = TypeVar("Made")
 
 
 class Stopwatch:
-    """Seconds of parts."""
+    """Seconds of parts.
 
-    def __init__(self) -> None:
+    begun: called with the name of each part that begins, and the seconds so far.
+    """
+
+    def __init__(self, begun: Callable[[str, float], None] | None = None) -> None:
         self._spent: dict[str, Float64Array] = {}
         self._part, self._since = _OTHER, _now()
+        self._started, self._begun = self._since[0], begun
+
+    def begin(self, part: str) -> str:
+        """End a part, which comes back, and begin one within it."""
+        ended = self.turn(part)
+        if self._begun is not None and part != ended:
+            self._begun(part, self._since[0] - self._started)
+        return ended
 
     def turn(self, part: str) -> str:
         """End a part, which comes back, and begin another."""
@@ -54,8 +65,8 @@ _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 
 @contextmanager
-def stopwatch() -> Iterator[Stopwatch]:
-    """Measure what this thread does; `times_so_far` asks inside.
+def stopwatch(begun: Callable[[str, float], None] | None = None) -> Iterator[Stopwatch]:
+    """Measure what this thread does; `times_so_far` asks inside. See `Stopwatch`.
 
     >>> with stopwatch():
     ...     with timed("reading"), timed("sorting"):
@@ -63,7 +74,7 @@ def stopwatch() -> Iterator[Stopwatch]:
     ...     times_so_far()["part"].tolist()
     ['reading', 'sorting', 'other']
     """
-    watch = Stopwatch()
+    watch = Stopwatch(begun)
     before = _running.set(watch)
     try:
         yield watch
@@ -91,7 +102,7 @@ class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
     def __enter__(self) -> None:
         """Begin the part."""
         self._watch = _running.get()
-        self._before = "" if self._watch is None else self._watch.turn(self._part)
+        self._before = "" if self._watch is None else self._watch.begin(self._part)
 
     def __exit__(self, *_: object) -> None:
         """Go back to the part within which it lies."""

@@ -165,11 +165,10 @@ class EnsembleFit:
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
 
-    @timed("trees")
     def _challengers(self) -> list[tuple[Member, Float64Array]]:
         """Weigh members beside the ridges of a long table, by stretches of the split."""
         rows, settings, pred_len = self.rows, self.settings, self.rows.sizes.pred_len
-        if self.ridges is None or not self._has_stretches:
+        if self.ridges is None or not self._has_stretches or not self._kinds:
             return []
         most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
         at = Windows(self._canvas, rows.tails.thinned(max(most, 32)))
@@ -182,10 +181,11 @@ class EnsembleFit:
             return []
         doubt, found = 0.0 if rows.sizes.n_known else _DOUBT, None
         for kind in self._kinds:
-            member = kind.of_rows(rows, settings, before_tail=True)
-            found = self._forecast(self.ridges, at) if found is None else found
-            both = found, self._forecast(member, at)
-            share = weigh_steps(both, rows, at.origins, stretches, self.head, doubt=doubt)
+            with timed("trees"):
+                member = kind.of_rows(rows, settings, before_tail=True)
+                found = self._forecast(self.ridges, at) if found is None else found
+                both = found, self._forecast(member, at)
+                share = weigh_steps(both, rows, at.origins, stretches, self.head, doubt=doubt)
             found += share[:, None].astype(np.float32) * (both[1] - found)
             self.challengers.append((member, share))
         return self.challengers

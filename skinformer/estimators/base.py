@@ -26,7 +26,7 @@ from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
-from skinformer.estimators.callbacks import EpochTasks, training_course
+from skinformer.estimators.callbacks import EpochTasks, training_course, write_stage
 from skinformer.estimators.exported import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.parts import PARTS, open_parts
@@ -159,7 +159,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        with ranks.together(), stopwatch():
+        begun = partial(write_stage, self) if self.verbose else None
+        with ranks.together(), stopwatch(begun):
             draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
@@ -457,7 +458,6 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             self.ensemble_ = fit.finish(self.scaler_)
         self.__dict__.update(training_course(record, tasks.before))
 
-    @timed("linear path")
     def _fit_path(
         self,
         settings: FitSettings,
@@ -468,15 +468,16 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """Fit the linear path, for training and final, if there is one."""
         if not settings.linear_path:
             return None
-        return linear_fit(
-            self.timeline_,
-            self.sizes_,
-            windows,
-            missing=missing,
-            tail=tail,
-            refit=settings.early_stopping == "auto",
-            n_apart=N_APART if settings.train_network else 0,
-        )
+        with timed("linear path"):
+            return linear_fit(
+                self.timeline_,
+                self.sizes_,
+                windows,
+                missing=missing,
+                tail=tail,
+                refit=settings.early_stopping == "auto",
+                n_apart=N_APART if settings.train_network else 0,
+            )
 
     @timed("network")
     def _train_module(

@@ -109,6 +109,13 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
     }
 
 
+def write_stage(estimator: FittedState, part: str, seconds: float) -> None:
+    """Write one plain line about a part of a fit that begins."""
+    if ranks.is_first():
+        sys.stdout.write(f"[{type(estimator).__name__}] {part}  after {seconds:.1f} s\n")
+        sys.stdout.flush()
+
+
 def _write_line(estimator: FittedState, row: EpochRow, *, n_most: int) -> None:
     """Write one plain line about an epoch."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"

@@ -142,7 +142,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Seed of weights, batches and dropout. With an int, two fits are equal; no global
         generator of torch or numpy is touched.
     verbose : int or bool, default=0
-        Above 0: one line per epoch.
+        Above 0: one line when each part of a fit begins, and one per epoch.
 
     Attributes
     ----------

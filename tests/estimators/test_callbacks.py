@@ -215,15 +215,22 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
     assert "GridSearchCV" in capsys.readouterr().out
 
 
-def test_verbose_writes_one_plain_line_an_epoch(df, capsys):
+@pytest.mark.parametrize("base", [None, "linear"])
+def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, base):
     """Progress without extra packages; silence by default."""
-    InformerRegressor("load", max_iter=2, **SMALL).fit(df)
+    options = SMALL | {"max_iter": 2, "base": base}
+    InformerRegressor("load", **options).fit(df)
     assert capsys.readouterr().out == ""
-    InformerRegressor("load", max_iter=2, verbose=1, **SMALL).fit(df)
+    InformerRegressor("load", verbose=1, **options).fit(df)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
+        "[InformerRegressor] reading",
+        *["[InformerRegressor] linear path"] * (base is not None),
+        "[InformerRegressor] network",
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
+        "[InformerRegressor] shares",
+        *["[InformerRegressor] classical"] * (base is not None),
     ]
 
 

@@ -84,7 +84,8 @@ def build():
             told.clear()
             with contextlib.redirect_stdout(io.StringIO()) as written:
                 model.fit(frame)
-            return model, {**told, "written": written.getvalue()}
+            lines = written.getvalue().splitlines(keepends=True)
+            return model, {**told, "written": "".join(x for x in lines if " epoch " in x)}
 
         yield fit
 
