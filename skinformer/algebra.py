@@ -61,7 +61,9 @@ def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -
     size, n = float(np.abs(symmetric).max(initial=0.0)), symmetric.shape[-1]
     with threads_for(n**3 / _SELDOM):  # eigh waits at each of its columns
         for share in _JITTER:
-            moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
+            moved = symmetric
+            if share:
+                moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
             try:
                 return work(torch.from_numpy(moved))
             except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]

@@ -69,6 +69,8 @@ def find_phases(
     judges = [*times, _Times(fits.before, *tail)]
     if layout is None or not all(len(time.origins) for time in judges):
         return fits
+    if len(training[0]) < _n_features(problem, layout):
+        return fits  # nothing so large is learnt from so little
     share = _LEARNT / len(training[0])
     sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
     whole = _total(sums)
