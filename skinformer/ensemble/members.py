@@ -25,6 +25,7 @@ from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import Tabular
 from skinformer.ensemble.weighing import (
+    network_gain,
     network_share,
     series_origins,
     truths_of,
@@ -54,8 +55,9 @@ _MOST_VALUES = 20_000
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
 _DOUBT = 1.0
-#: Windows of a network's trial, and how many times as many make one worth while.
-_TRIAL, _WORTH_A_TRIAL = 1000, 4
+#: Windows of a network's trial, how many times as many make one worth while, and the part of the
+#: ridges' squared error that it has to take off.
+_TRIAL, _WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.005
 #: Weight in the logits that a network is trained for beside trees that forecast classes.
 _EXPECTED = 0.5
 
@@ -109,8 +111,8 @@ class EnsembleFit:
 
         batches: of the training that is planned; `train` takes batches and settings.
 
-        It is worth more where it has a share by the rule of the final one. Then all is as before;
-        in ten fits of long tables, trials and whole trainings agreed (docs/performance.md).
+        If it is, all is as before. In eleven fits of long tables trials and whole trainings agreed
+        (docs/performance.md).
         """
         trainer, training, held_out = self.settings.trainer, *batches
         planned = trainer.max_iter * training.n_drawn
@@ -119,8 +121,8 @@ class EnsembleFit:
         before, drawn = copy_state(self.module), training.get_state()
         held_out, trainer = held_out.eased(_TRIAL), replace(trainer, max_iter=1)
         record = train(training=training.eased(_TRIAL), validation=held_out, settings=trainer)
-        share = ranks.from_first(lambda: self._network_share(held_out))
-        if not share or record.stopped == "interrupted":
+        gain = ranks.from_first(lambda: self._judged(network_gain, held_out))
+        if gain < _PROMISING or record.stopped == "interrupted":
             return record
         self.module.load_state_dict(before)
         training.set_state(drawn)
@@ -228,7 +230,7 @@ class EnsembleFit:
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
-        trust = self._network_share(self.batches.validation)
+        trust = self._judged(network_share, self.batches.validation)
         weights, left = {}, np.ones((1, 1))
         for member, share in reversed(self.challengers):
             weights[member.name] = left * share[:, None]
@@ -238,11 +240,12 @@ class EnsembleFit:
         self._compare(found)
         return found
 
-    def _network_share(self, held_out: WindowBatches | None) -> float:
+    def _judged(self, rule: Callable[..., float], held_out: WindowBatches | None) -> float:
+        """Judge the network beside its ridges by a rule of `weighing`."""
         assert held_out is not None
         assert isinstance(self.module, Corrected)
         steps = self.rows.timeline.steps_of(held_out.draw())
-        return network_share(self.module, held_out, steps=steps, head=self.head)
+        return rule(self.module, held_out, steps=steps, head=self.head)
 
     def _of(self, others: list[Member], weights: dict[str, Any]) -> Ensemble:
         """Put members before ridges and network."""

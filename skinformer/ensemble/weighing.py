@@ -19,6 +19,7 @@ from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,
     cut_stretches,
+    likely_gain,
     log_errors,
     mean_errors,
     mean_share,
@@ -129,9 +130,28 @@ def network_share(
 
     See `surest_share`; 0 if the rows are too few for two stretches that hold a forecast each.
     """
+    losses = _network_losses(module, held_out, steps, head)
+    return 0.0 if losses is None else SHARES[surest_share(losses)]
+
+
+def network_gain(
+    module: Corrected, held_out: WindowBatches, *, steps: IntArray, head: Head
+) -> float:
+    """Tell what part of the ridges' loss the correction likely takes off on later rows.
+
+    See `likely_gain`; 0 where `network_share` is for too few rows.
+    """
+    losses = _network_losses(module, held_out, steps, head)
+    return 0.0 if losses is None else likely_gain(losses)
+
+
+def _network_losses(
+    module: Corrected, held_out: WindowBatches, steps: IntArray, head: Head
+) -> Float64Array | None:
+    """Give the losses of each share of the network on stretches, (n_stretches, n_shares)."""
     cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
     if cut is None:
-        return 0.0
+        return None
     losses = []
     with threads_for(held_out.batch_size * module.largest_product), torch.inference_mode():
         for batch in held_out:
@@ -141,4 +161,4 @@ def network_share(
             mixed = (torch.lerp(alone, together, share) for share in SHARES)
             each = [(head.point_error(m, batch.target) * weight).sum(dim=(1, 2)) for m in mixed]
             losses.append(torch.stack(each, dim=1).cpu().double().numpy())
-    return SHARES[surest_share(stretch_sums(np.concatenate(losses), cut))]
+    return stretch_sums(np.concatenate(losses), cut)

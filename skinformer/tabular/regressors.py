@@ -20,21 +20,22 @@ def default_regressors(
 ) -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
     """Give the boosted trees that are fitted where the user names nothing else.
 
-    quick: two thirds of the trees on coarser features, at 1.01 times the error and .55 times the
-    cost, which is enough to judge them by.
-    simple: a third of these; as good, on five of six tables, where they see nothing but one table's
-    past and calendar.
+    quick: fewer trees, which are enough to judge them by.
+    simple: a third of the trees; as good, on five of six tables, where they see nothing but one
+    table's past and calendar.
 
     The first is for distances from a level that stays, the second for those from the closest
     anchor. Medians on the one hand and means on the other err in different places
     (docs/drivers.md).
     """
-    size: dict[str, float] = {"max_iter": 300}
-    if quick or simple:
-        size = {"max_iter": 200, "learning_rate": 0.15, "max_bins": 127}
-    if simple:
-        size |= {"max_iter": 70, "learning_rate": 0.2} if quick else {"max_iter": 100}
-    common = {**size, "max_features": 0.6, "early_stopping": False}
+    n_trees, rate = {
+        (False, False): (300, 0.1),
+        (True, False): (100, 0.25),
+        (False, True): (100, 0.15),
+        (True, True): (70, 0.2),
+    }[quick, simple]
+    common: dict[str, Any] = {"max_iter": n_trees, "learning_rate": rate}
+    common |= {"max_bins": 127, "max_features": 0.6, "early_stopping": False}
     return (
         HistGradientBoostingRegressor(loss="absolute_error", **common),
         HistGradientBoostingRegressor(**common),

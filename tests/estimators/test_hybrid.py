@@ -20,6 +20,7 @@ from skinformer.model.informer import Informer
 from skinformer.recipes import NOTE
 from skinformer.ridge import candidates
 from skinformer.ridge import fit as fitting
+from skinformer.selection import likely_gain
 from skinformer.training import checkpoint as checkpoints
 from skinformer.training.batch import Batch
 
@@ -345,32 +346,42 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
 
 @pytest.fixture
 def tried(options, frame, monkeypatch):
-    """Fit with a trial of few windows, by a share that is given; None without a trial."""
+    """Fit with a trial of few windows, by a gain that is given; None without a trial."""
 
-    def fit(share, **changes):
-        monkeypatch.setattr(members, "_TRIAL", 1e9 if share is None else 24)
-        monkeypatch.setattr(
-            members, "network_share", lambda *_, **__: 0.5 if share is None else share
-        )
+    def fit(gain, **changes):
+        monkeypatch.setattr(members, "_TRIAL", 1e9 if gain is None else 24)
+        monkeypatch.setattr(members, "network_gain", lambda *_, **__: gain)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 
     return fit
 
 
-def test_a_network_whose_trial_shows_no_share_is_not_trained_on(tried):
+def test_a_network_whose_trial_gains_nothing_is_not_trained_on(tried):
     """Most tables have none for it, and it would take three quarters of the fit."""
-    one = tried(0.0)
+    one = tried(0.004)
     assert one.n_iter_ == len(one.loss_curve_) == len(one.validation_scores_) == 1
     # Less than one epoch: its rate went down to the end of one.
     assert one.history_["learning_rate"].iloc[-1] < tried(None).history_["learning_rate"].iloc[0]
 
 
-def test_after_a_trial_that_shows_a_share_all_is_as_before(tried):
+def test_after_a_trial_that_gains_all_is_as_before(tried):
     """Weights, what they were trained on, and what dropout drew."""
-    one, two = tried(0.5), tried(None)
+    one, two = tried(0.006), tried(None)
     assert one.loss_curve_ == two.loss_curve_
     for name, values in one.module_.state_dict().items():
         torch.testing.assert_close(two.module_.state_dict()[name], values, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("scale", "sign"), [(0.01, 1), (0.002, 0), (-0.5, 0)])
+def test_a_gain_is_what_the_best_share_takes_off_less_a_standard_error(scale, sign):
+    """Half a percent is worth a training; it is not found where stretches differ by more."""
+    stretches = 1 + np.random.default_rng(0).normal(size=12) * 0.001
+    losses = stretches[:, None] * (1 - scale * np.array([0.0, 0.5, 1.0]))
+    assert (likely_gain(losses) > members._PROMISING) == sign
+    assert likely_gain(losses) == pytest.approx(max(scale, 0), abs=1e-9)
+    losses[:, 1:] *= np.linspace(0.95, 1.05, 12)[:, None]
+    assert likely_gain(losses) < max(scale, 1e-9)
+    assert likely_gain(losses[:1]) == likely_gain(0 * losses) == 0
 
 
 def test_a_fit_that_writes_checkpoints_has_no_trial(tried, tmp_path):

@@ -251,7 +251,7 @@ def test_fewer_trees_are_fewer():
         for quick in (True, False)
         for simple in (True, False)
     }
-    assert counts[False, False] > counts[True, False] > counts[False, True] > counts[True, True]
+    assert counts[False, False] > counts[True, False] >= counts[False, True] > counts[True, True]
 
 
 @pytest.mark.parametrize("n_known", [0, 1])
