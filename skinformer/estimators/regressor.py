@@ -138,9 +138,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Informer correct the linear path only as far as it did better there. "auto" does so from
         ``seq_len + 2 * pred_len`` rows on, and then fits the linear path again on all rows; True
         leaves the last rows out of every fit, though not out of the choice among ridges, and has
-        no say where series are so short that classical forecasters speak alone. On one long series
-        a trial of 1000 windows comes first, without `checkpoint`: where the Informer corrects
-        nothing after it, its training ends there, with one row in ``history_``.
+        no say where series are so short that classical forecasters speak alone. On one long table a
+        trial of 1000 windows comes first, but with `checkpoint`: where that promises no gain, the
+        Informer's training ends there, with one row in ``history_``.
     validation_fraction : float, default=0.1
         Share of rows, the last ones, for early stopping; in (0, 1).
     n_iter_no_change : int, default=3

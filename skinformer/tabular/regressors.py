@@ -30,7 +30,7 @@ def default_regressors(
     """
     n_trees, rate = {
         (False, False): (300, 0.1),
-        (True, False): (100, 0.25),
+        (True, False): (150, 0.2),
         (False, True): (100, 0.15),
         (True, True): (70, 0.2),
     }[quick, simple]
