@@ -769,8 +769,8 @@ COSTS = [
     Mutant(
         "cost: MKL keeps its threads",
         "skinformer/threads.py",
-        "mkl = limit_mkl(1)",
-        "mkl = 0",
+        "mkl, numbers = limit_mkl(1)",
+        "mkl, numbers = 0",
         tests=("tests/test_threads.py",),
     ),
     Mutant(

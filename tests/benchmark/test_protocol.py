@@ -65,6 +65,8 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
     monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.5)
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
+    for number in ("_N_WAVES", "_N_NEAR", "_N_PARTS"):
+        monkeypatch.setattr(phases, number, 1)  # fewer features than there are windows
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
     trees = {**small, "base": DecisionTreeRegressor(max_depth=3, random_state=0)}
