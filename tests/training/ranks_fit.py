@@ -40,7 +40,7 @@ def rows():
 
 def model(**changes):
     params = {
-        "seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 3,
+        "seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2,
         "max_windows": 147, "random_state": 0, "base": None, "target": "load",
     }  # fmt: skip
     return InformerRegressor(**{**params, **changes})
