@@ -27,8 +27,8 @@ from skinformer.display import (
     ErrorDisplay,
     ForecastDisplay,
     ResidualDisplay,
-    SharesDisplay,
     TrainingDisplay,
+    WeightsDisplay,
 )
 from skinformer.evaluation import AttentionMap, SeasonalNaive, attention_maps, backtest, explain
 
@@ -55,7 +55,7 @@ def of_forecasts():
     model = InformerRegressor(STREET, base=trees, random_state=0, **SMALL).fit(TRAIN[[STREET]])
     result = backtest(model, TEST[[STREET]], levels=LEVELS)
     fit = TrainingDisplay.from_estimator(model)
-    shares = SharesDisplay.from_estimator(model).shares
+    shares = WeightsDisplay.from_estimator(model).weights
     return {
         **pack("result", result),
         **pack("history", fit.history.drop(columns="seconds")),
@@ -187,14 +187,14 @@ def training():
 
 def cost():
     """Draw `fit_times_` as once measured: another run takes other seconds."""
-    parts = ["reading", "linear path", "trees", "network", "shares", "other"]
+    parts = ["reading", "linear path", "trees", "network", "weights", "other"]
     seconds, processors = [0.2, 0.1, 0.9, 4.4, 0.1, 0.1], [0.2, 0.1, 0.6, 2.9, 0.1, 0.0]
     times = {"part": parts, "seconds": seconds, "cpu_seconds": processors}
     return CostDisplay(pd.DataFrame(times)).plot()
 
 
-def shares():
-    return SharesDisplay(table("shares").set_index("ahead")).plot()
+def weights():
+    return WeightsDisplay(table("shares").set_index("ahead")).plot()
 
 
 def residuals():
@@ -209,7 +209,7 @@ PICTURES = (
     errors_by_hour,
     training,
     cost,
-    shares,
+    weights,
     residuals,
     contributions,
     contributions_over_time,

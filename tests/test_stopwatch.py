@@ -91,7 +91,7 @@ def fitted(wave):
 def test_a_default_fit_tells_its_parts(fitted):
     """They add up to what the caller waited for."""
     times = fitted[0].fit_times_.set_index("part")
-    parts = ["reading", "linear path", "trees", "network", "shares", "other"]
+    parts = ["reading", "linear path", "trees", "network", "weights", "other"]
     assert times.index.tolist() == parts
     assert times.columns.tolist() == ["seconds", "cpu_seconds"]
     assert (times >= 0).all(axis=None)
@@ -102,7 +102,7 @@ def test_of_classes_and_of_short_series_too(wave):
     """Other forecasters have parts of their own."""
     states = wave["y"].gt(0).map({True: "up", False: "down"}).to_frame()[:300]
     times = InformerClassifier("y", **P).fit(states).fit_times_
-    assert {"reading", "classes", "network", "shares"} <= set(times["part"])
+    assert {"reading", "classes", "network", "weights"} <= set(times["part"])
     months = pd.date_range("2020-01-01", periods=30, freq="MS")
     short = pd.concat({s: pd.DataFrame({"y": np.arange(30.0)}, index=months) for s in "ab"})
     assert "classical" in InformerRegressor("y", **P).fit(short).fit_times_["part"].tolist()

@@ -8,8 +8,8 @@ from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.report import write_report
 from skinformer.display.residuals import ResidualDisplay
-from skinformer.display.shares import SharesDisplay
 from skinformer.display.training import TrainingDisplay
+from skinformer.display.weights import WeightsDisplay
 
 __all__ = [
     "AttentionDisplay",
@@ -19,7 +19,7 @@ __all__ = [
     "ErrorDisplay",
     "ForecastDisplay",
     "ResidualDisplay",
-    "SharesDisplay",
     "TrainingDisplay",
+    "WeightsDisplay",
     "write_report",
 ]

@@ -47,7 +47,7 @@ class TrainingDisplay(Display):
 
     See Also
     --------
-    SharesDisplay : Who else has a part in the forecast.
+    WeightsDisplay : Who else has a part in the forecast.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class TrainingDisplay(Display):
         if not len(history):
             raise ValueError(
                 "history_ holds no epoch: the network was not trained, as these series are too "
-                "short for it. SharesDisplay shows who forecasts them."
+                "short for it. WeightsDisplay shows who forecasts them."
             )
         self.history, self.trust, self.kept = history, trust, kept
 

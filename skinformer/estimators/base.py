@@ -454,7 +454,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.scaler_ = smeared(
             self.scaler_, module, batches.validation, timeline=timeline, head=self.head_
         )
-        with timed("shares"):
+        with timed("weights"):
             self.ensemble_ = fit.finish(self.scaler_)
         self.__dict__.update(training_course(record, tasks.before))
 

@@ -184,7 +184,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     temperature_ : float
         What logits are divided by, found on validation rows: above 1 forecasts become less sure.
     fit_times_ : DataFrame
-        One row per part of the fit ("reading", "classes", "network", "shares", "other"):
+        One row per part of the fit ("reading", "classes", "network", "weights", "other"):
         part, seconds by the clock, which add up to the fit's, and cpu_seconds of all threads of
         the process. A warm start has those of its last fit.
     history_ : DataFrame

@@ -205,7 +205,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         the linear path alone. 1 without validation rows, for quantiles, and with
         ``base=None``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
-        One row per part of the fit ("reading", "linear path", "trees", "network", "shares",
+        One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
         "other", for short series "classical"): part, seconds by the clock, which add up to the
         fit's, and cpu_seconds of all threads of the process. A warm start has those of its last
         fit.

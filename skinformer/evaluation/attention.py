@@ -37,8 +37,8 @@ class AttentionMap:
         Of the first forecast step.
     series : hashable
         Of a panel; None for one series.
-    share : float
-        Mean share of the network's word in these forecasts, in [0, 1].
+    weight : float
+        Mean weight of the network in these forecasts, in [0, 1].
     weights : ndarray of float32, shape (n_heads, n_queries, n_keys)
         How much of each key's value a query takes; over the keys they sum to 1.
     selected : ndarray of bool, shape (n_heads, n_queries)
@@ -60,14 +60,14 @@ class AttentionMap:
     ...     "encoder", 1, 2, None, 1.0, np.full((4, 2, 2), 0.5), np.ones((4, 2), dtype=bool),
     ...     np.ones((2, 2), dtype=bool), hours, hours,
     ... )
-    AttentionMap('encoder', layer=1, origin=2, share=1, 4 heads, 2 queries, 2 keys)
+    AttentionMap('encoder', layer=1, origin=2, weight=1, 4 heads, 2 queries, 2 keys)
     """
 
     where: str
     layer: int
     origin: Any
     series: Hashable
-    share: float
+    weight: float
     weights: Float32Array
     selected: BoolArray
     visible: BoolArray
@@ -79,7 +79,7 @@ class AttentionMap:
         n_heads, n_queries, n_keys = self.weights.shape
         return (
             f"AttentionMap({self.where!r}, layer={self.layer}, origin={self.origin}, {of}"
-            f"share={self.share:.2g}, {n_heads} heads, {n_queries} queries, {n_keys} keys)"
+            f"weight={self.weight:.2g}, {n_heads} heads, {n_queries} queries, {n_keys} keys)"
         )
 
 
@@ -150,7 +150,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     ... )
     >>> maps = attention_maps(model.fit(df))
     >>> maps[-1]
-    AttentionMap('cross', layer=1, origin=2024-01-09 08:00:00, share=1, 2 heads, 2 queries, 3 keys)
+    AttentionMap('cross', layer=1, origin=2024-01-09 08:00:00, weight=1, 2 heads, 2 queries, 3 keys)
     >>> maps[0].key_times.iloc[-1].astype(str).tolist()
     ['2024-01-09 04:00:00', '2024-01-09 07:00:00']
     """
@@ -179,8 +179,8 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     names = [None if series is None else series[row] for row in first]
     origins = [int(each.steps[recorder.look_back]) for each in windows]
     return [
-        _as_map(layer, origin, steps.clock, float(share), name)
-        for layers, origin, share, name in zip(
+        _as_map(layer, origin, steps.clock, float(weight), name)
+        for layers, origin, weight, name in zip(
             network.attention(), origins, shares, names, strict=True
         )
         for layer in layers
@@ -188,7 +188,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
 
 
 def _as_map(
-    layer: LayerAttention, origin: int, clock: Clock, share: float, series: Hashable
+    layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
 ) -> AttentionMap:
     """Give a layer's attention of one window its times."""
     queries, keys = (
@@ -202,7 +202,7 @@ def _as_map(
         layer=layer.layer + 1,
         origin=clock.labels(np.array([origin]))[0],
         series=series,
-        share=share,
+        weight=weight,
         weights=layer.weights.cpu().numpy(),
         selected=layer.selected.cpu().numpy(),
         visible=layer.visible.cpu().numpy(),
@@ -224,7 +224,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     -------
     DataFrame
         A row for each map and head: ``origin``, ``series`` (of a panel), ``where``, ``layer``,
-        ``head`` (from 1), ``entropy``, ``diversity``, ``selected``, ``share``.
+        ``head`` (from 1), ``entropy``, ``diversity``, ``selected``, ``weight``.
 
     See Also
     --------
@@ -241,7 +241,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     queries and over the other heads of the layer. Its mean over the heads of a layer is
     the mean over their pairs. NaN for one head.
 
-    ``selected``: the share of queries that look at keys at all, 1 of dense attention. ``share``:
+    ``selected``: the share of queries that look at keys at all, 1 of dense attention. ``weight``:
     the network's in the forecasts, as of the map.
 
     Examples
@@ -273,7 +273,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
             "entropy": _entropy(each),
             "diversity": _diversity(each.weights),
             "selected": each.selected.mean(axis=1),
-            "share": each.share,
+            "weight": each.weight,
         }
         parts.append(pd.DataFrame(part))
     table = pd.concat(parts, ignore_index=True)

@@ -168,13 +168,13 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     DataFrame
         A row for each forecast and forecaster: ``time``, ``series`` (of a panel), ``ahead``,
         ``target``, ``part`` ("ridges", "ridges and network", "trees", "classical", "network"),
-        ``share`` (they add up to 1) and ``forecast``, what it alone would say, in the target's
-        units. Forecasters that have no share in a forecast's block are left out.
+        ``weight`` (they add up to 1) and ``forecast``, what it alone would say, in the target's
+        units. Forecasters that have no weight in a forecast's block are left out.
 
     See Also
     --------
     explain : What columns and their lags give.
-    skinformer.display.SharesDisplay : The shares of a fit.
+    skinformer.display.WeightsDisplay : The weights of a fit.
 
     Notes
     -----
@@ -192,8 +192,8 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
     ... )
     >>> parts = forecast_parts(model.fit(df))
-    >>> sorted(parts), bool(np.allclose(parts.groupby("time")["share"].sum(), 1))
-    (['ahead', 'forecast', 'part', 'share', 'target', 'time'], True)
+    >>> sorted(parts), bool(np.allclose(parts.groupby("time")["weight"].sum(), 1))
+    (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
     forecasts = requested_forecasts(estimator, X)
     said = [each.parts() for each in forecasts.models()]
@@ -203,7 +203,7 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     both = np.array([[parts.get(name, nothing) for name in names] for parts in said])
     share, points = np.moveaxis(both[forecasts.window, :, :, forecasts.ahead], 2, 0)
     table = forecasts.table(part=names)
-    table["share"] = share.swapaxes(1, 2).ravel()
+    table["weight"] = share.swapaxes(1, 2).ravel()
     forecast = [forecasts.in_units(points[:, i]) for i in range(len(names))]
     table["forecast"] = np.stack(forecast, axis=2).ravel()
     speaks = np.array([[name in parts for name in names] for parts in said])[forecasts.window]

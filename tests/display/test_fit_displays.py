@@ -16,8 +16,8 @@ from skinformer.display import (
     CoverageDisplay,
     ErrorDisplay,
     ResidualDisplay,
-    SharesDisplay,
     TrainingDisplay,
+    WeightsDisplay,
 )
 from skinformer.evaluation import SeasonalNaive
 
@@ -95,13 +95,13 @@ def test_a_network_that_was_not_trained_has_no_course(short_panel):
     """Empty axes look like a defect."""
     message = (
         "history_ holds no epoch: the network was not trained, as these series are too short for "
-        "it. SharesDisplay shows who forecasts them."
+        "it. WeightsDisplay shows who forecasts them."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         TrainingDisplay.from_estimator(short_panel)
 
 
-@pytest.mark.parametrize("display", [TrainingDisplay, SharesDisplay])
+@pytest.mark.parametrize("display", [TrainingDisplay, WeightsDisplay])
 def test_other_estimators_have_nothing_to_tell(display, hours):
     """An AttributeError says nothing."""
     naive = SeasonalNaive(target=["load"]).fit(hours)
@@ -114,24 +114,24 @@ def test_other_estimators_have_nothing_to_tell(display, hours):
 def test_shares_have_the_sum_one(kind, by, request):
     """Someone says each part of a forecast."""
     model = request.getfixturevalue(kind)
-    shares = SharesDisplay.from_estimator(model, by=by).shares
+    shares = WeightsDisplay.from_estimator(model, by=by).weights
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.01)
 
 
 def test_shares_by_step_are_those_of_the_fit(with_trees, texts):
     """Trees prove themselves at some steps ahead and not at others."""
-    display = SharesDisplay.from_estimator(with_trees)
-    assert list(display.shares.index) == [1, 2, 3, 4, 5, 6]
+    display = WeightsDisplay.from_estimator(with_trees)
+    assert list(display.weights.index) == [1, 2, 3, 4, 5, 6]
     trees = with_trees.ensemble_.weights_of("DecisionTreeRegressor")[0, :, 0]
     assert trees.max() > 0.1
-    np.testing.assert_allclose(display.shares["DecisionTreeRegressor"], trees)
-    mean = display.shares["DecisionTreeRegressor"].mean()
+    np.testing.assert_allclose(display.weights["DecisionTreeRegressor"], trees)
+    mean = display.weights["DecisionTreeRegressor"].mean()
     assert mean == pytest.approx(with_trees.base_blend_["DecisionTreeRegressor"], abs=1e-4)
     drawn = display.ax_.patches[0].get_data()
     np.testing.assert_allclose(drawn.values, trees)
     np.testing.assert_array_equal(drawn.edges, np.arange(7) + 0.5)
     np.testing.assert_allclose(display.ax_.patches[1].get_data().baseline, trees)
-    assert texts(display.ax_) == list(display.shares)
+    assert texts(display.ax_) == list(display.weights)
 
 
 def test_trust_is_the_network_s_share_of_the_ridges(fitted, with_trees):
@@ -139,15 +139,15 @@ def test_trust_is_the_network_s_share_of_the_ridges(fitted, with_trees):
     linear, both = copy.copy(fitted), copy.copy(with_trees)
     for model in (linear, both):
         model.ensemble_ = model.ensemble_.trusting(0.25)
-        shares = SharesDisplay.from_estimator(model).shares
+        shares = WeightsDisplay.from_estimator(model).weights
         np.testing.assert_allclose(shares["ridges"], 3 * shares["network"])
         np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
 def test_shares_by_series_are_bars_of_their_names(short_panel):
     """Series by series, the classical forecasters as one."""
-    display = SharesDisplay.from_estimator(short_panel, by="series")
-    assert list(display.shares) == ["classical"]
+    display = WeightsDisplay.from_estimator(short_panel, by="series")
+    assert list(display.weights) == ["classical"]
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["a", "b"]
     assert [bar.get_width() for bar in display.ax_.patches] == pytest.approx([1, 1])
 
@@ -155,7 +155,7 @@ def test_shares_by_series_are_bars_of_their_names(short_panel):
 def test_many_series_have_no_names(pyplot):
     """A thousand names are a black column."""
     shares = pd.DataFrame({"ridges": 0.25, "trees": 0.75}, index=[f"s{i}" for i in range(99)])
-    display = SharesDisplay(shares).plot()
+    display = WeightsDisplay(shares).plot()
     assert display.ax_.get_yticklabels() == []
     assert display.ax_.get_ylabel() == "99 series"
     assert display.ax_.patches[99].get_x() == 0.25
@@ -163,7 +163,7 @@ def test_many_series_have_no_names(pyplot):
 
 def test_candidates_are_those_of_the_blend(fitted):
     """The greatest on top."""
-    display = SharesDisplay.from_estimator(fitted, by="candidate")
+    display = WeightsDisplay.from_estimator(fitted, by="candidate")
     widths = [bar.get_width() for bar in display.ax_.patches]
     blend = sorted((share for share in fitted.base_blend_.values()), reverse=True)
     assert widths == [share for share in blend if share >= 0.005]
@@ -173,9 +173,9 @@ def test_the_network_alone_says_all(hours):
     """As its authors had it."""
     model = InformerRegressor(base=None, max_iter=1, **SMALL).fit(hours[:100])
     for by in ("ahead", "series", "candidate"):
-        assert SharesDisplay.from_estimator(model, by=by).shares.to_numpy().min() == 1
+        assert WeightsDisplay.from_estimator(model, by=by).weights.to_numpy().min() == 1
     with pytest.raises(ValueError, match=r"^by='x' must be one of \['ahead', 'candidate', 'series"):
-        SharesDisplay.from_estimator(model, by="x")
+        WeightsDisplay.from_estimator(model, by="x")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_network_alone_says_all(hours):
         lambda r: ErrorDisplay.from_predictions(r),
         lambda r: CoverageDisplay.from_predictions(r),
         lambda r: ResidualDisplay.from_predictions(r),
-        lambda r: SharesDisplay(pd.DataFrame({"trees": [1.0]})).plot(),
+        lambda r: WeightsDisplay(pd.DataFrame({"trees": [1.0]})).plot(),
         lambda r: TrainingDisplay(pd.DataFrame({"epoch": [1]})).plot(),
     ],
 )

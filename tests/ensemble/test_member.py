@@ -47,7 +47,7 @@ IMPORT = "from skinformer.ensemble.constant import Constant"
 
 SCRIPT = """
 import numpy as np, pandas as pd, skinformer, sys
-from skinformer.display import SharesDisplay
+from skinformer.display import WeightsDisplay
 from skinformer.evaluation import explain, forecast_parts
 
 for n_rows in (600, 110):
@@ -59,9 +59,9 @@ for n_rows in (600, 110):
     held_out = model.ensemble_.held_out["constant"].level, model.ensemble_.members["constant"].level
     assert held_out[0] != held_out[1], "it is fitted before the validation split, and then to all"
     parts, forecast = forecast_parts(model), model.forecast()
-    share = parts[parts["part"] == "constant"].set_index("time")["share"]
-    assert (share > 0).all() and np.allclose(parts.groupby("time")["share"].sum(), 1)
-    mean = (parts["share"] * parts["forecast"]).groupby(parts["time"]).sum()
+    share = parts[parts["part"] == "constant"].set_index("time")["weight"]
+    assert (share > 0).all() and np.allclose(parts.groupby("time")["weight"].sum(), 1)
+    mean = (parts["weight"] * parts["forecast"]).groupby(parts["time"]).sum()
     assert np.allclose(mean, forecast["y"])
     said = parts[parts["part"] == "constant"]["forecast"]
     assert np.allclose(said, noise["y"].mean(), atol=1e-5)
@@ -69,7 +69,7 @@ for n_rows in (600, 110):
     assert np.allclose(model.series_blend_["constant"], share.mean())
     reasons = explain(model, n_evaluations=16)
     assert np.allclose(reasons.groupby("time")["contribution"].sum(), forecast["y"])
-    assert "constant" in SharesDisplay.from_estimator(model).shares
+    assert "constant" in WeightsDisplay.from_estimator(model).weights
     assert len(model.forecast(coverage=0.8).columns) == 3
     model.save(sys.argv[1])
     loaded = skinformer.load(sys.argv[1])

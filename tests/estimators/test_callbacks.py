@@ -229,7 +229,7 @@ def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, base):
         "[InformerRegressor] network",
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
-        "[InformerRegressor] shares",
+        "[InformerRegressor] weights",
         *["[InformerRegressor] classical"] * (base is not None),
     ]
 

@@ -51,8 +51,8 @@ def test_one_map_for_each_layer_of_each_origin(model, df):
     assert [each.origin for each in ahead] == 4 * [df.index[TRAIN]]
     np.testing.assert_array_equal(ahead[0].weights, maps[0].weights)
     assert repr(ahead[0]) == (
-        "AttentionMap('encoder', layer=1, origin=2024-01-06 00:00:00, share=1, 2 heads, 6 queries, "
-        "6 keys)"
+        "AttentionMap('encoder', layer=1, origin=2024-01-06 00:00:00, weight=1, 2 heads, "
+        "6 queries, 6 keys)"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
     model = InformerRegressor(**SIZES | {"base": "linear"}).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.trusting(0.5)
-    assert attention_maps(model)[0].share == 0.5
+    assert attention_maps(model)[0].weight == 0.5
     model.ensemble_ = model.ensemble_.trusting(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "
@@ -145,7 +145,7 @@ def test_a_network_without_a_share_is_told(df):
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$"):
         maps = attention_maps(model)
-    assert maps[0].share == 0
+    assert maps[0].weight == 0
     several = InformerRegressor(**SIZES | {"base": "linear"}, loss=[0.1, 0.5, 0.9]).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.trusting(0.0)
     with pytest.warns(UserWarning, match="forecasts but for how far quantiles lie apart: others"):
@@ -157,7 +157,7 @@ def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
     model = InformerRegressor(**SIZES | {"base": "auto"} | options).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.trusting(0.25)
-    assert attention_maps(model, df[TRAIN:])[0].share == pytest.approx(model.trust_)
+    assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
 
 
 def test_each_series_of_a_panel_has_its_maps():
@@ -182,7 +182,7 @@ def test_classes_and_pipelines_have_maps_too(df):
     busy = pd.DataFrame({"busy": np.where(df["load"] > 50, "yes", "no")}, index=df.index)
     model = InformerClassifier(**SIZES).fit(busy[:TRAIN])
     maps = attention_maps(model, busy[TRAIN : TRAIN + 6])
-    assert (len(maps), maps[0].share) == (4, 1)
+    assert (len(maps), maps[0].weight) == (4, 1)
     with_base = InformerClassifier(**SIZES | {"base": "auto"}).fit(busy[:TRAIN])
     with_base.ensemble_ = with_base.ensemble_.without("network")
     with pytest.warns(UserWarning, match="the network has no share in 6 of 6"):
@@ -210,7 +210,7 @@ def test_the_summary_is_its_definition():
     each = AttentionMap("decoder", 2, 5, None, 0.3, weights, selected, visible, times, times)
     got = attention_summary(each)
     assert list(got) == [
-        "origin", "where", "layer", "head", "entropy", "diversity", "selected", "share"
+        "origin", "where", "layer", "head", "entropy", "diversity", "selected", "weight"
     ]  # fmt: skip
     for h in range(3):
         entropies = [

@@ -332,12 +332,12 @@ def test_parts_make_the_forecast_by_their_shares(mixed, df):
     later = df[TRAIN : TRAIN + 9]
     parts = forecast_parts(mixed, later)
     assert set(parts["part"]) == {"ridges", "network", "DecisionTreeRegressor"}
-    each = (parts["share"] * parts["forecast"]).groupby(parts["time"]).sum()
+    each = (parts["weight"] * parts["forecast"]).groupby(parts["time"]).sum()
     np.testing.assert_allclose(each, mixed.predict(later), rtol=1e-6)
-    np.testing.assert_allclose(parts.groupby("time")["share"].sum(), 1.0)
+    np.testing.assert_allclose(parts.groupby("time")["weight"].sum(), 1.0)
     alone = forecast_parts(fit(df[:TRAIN], base=None))
     assert set(alone["part"]) == {"network"}
-    assert (alone["share"] == 1).all()
+    assert (alone["weight"] == 1).all()
 
 
 def test_usual_goes_by_the_clock_on_the_wall():

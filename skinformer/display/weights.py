@@ -1,4 +1,4 @@
-"""SharesDisplay: the members' weights in forecasts."""
+"""WeightsDisplay: the members' weights in forecasts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 #: More rows than that have no names.
 _NAMED = 40
-#: A share that is not worth a bar.
+#: A weight that is not worth a bar.
 _NEGLIGIBLE = 0.005
 
 
-class SharesDisplay:
+class WeightsDisplay:
     """
     Draw how much of a forecast each forecaster says: classical ones, trees, ridges, the network.
 
@@ -33,7 +33,7 @@ class SharesDisplay:
 
     Parameters
     ----------
-    shares : DataFrame of shape (n_rows, n_forecasters)
+    weights : DataFrame of shape (n_rows, n_forecasters)
         In [0, 1]; rows are steps ahead, if they are numbers, and else named, such as series.
 
     Attributes
@@ -55,17 +55,17 @@ class SharesDisplay:
     Examples
     --------
     >>> import pandas as pd
-    >>> from skinformer.display import SharesDisplay
-    >>> shares = pd.DataFrame({"ridges": [0.5, 0.25], "trees": [0.5, 0.75]}, index=[1, 2])
-    >>> SharesDisplay(shares).plot().ax_.get_xlabel()
+    >>> from skinformer.display import WeightsDisplay
+    >>> weights = pd.DataFrame({"ridges": [0.5, 0.25], "trees": [0.5, 0.75]}, index=[1, 2])
+    >>> WeightsDisplay(weights).plot().ax_.get_xlabel()
     'steps ahead'
     """
 
     ax_: Axes
     figure_: Figure
 
-    def __init__(self, shares: pd.DataFrame) -> None:
-        self.shares = shares
+    def __init__(self, weights: pd.DataFrame) -> None:
+        self.weights = weights
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None) -> Self:
@@ -85,7 +85,7 @@ class SharesDisplay:
 
         Returns
         -------
-        SharesDisplay
+        WeightsDisplay
             Drawn.
         """
         check_choice("by", by, _TABLES)
@@ -104,7 +104,7 @@ class SharesDisplay:
 
         Returns
         -------
-        SharesDisplay
+        WeightsDisplay
             Itself, with `ax_` and `figure_`.
 
         Raises
@@ -112,25 +112,25 @@ class SharesDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        by_step = pd.api.types.is_numeric_dtype(self.shares.index)
-        height = 4.0 if by_step else float(np.clip(1.2 + 0.3 * len(self.shares), 2, 10))
+        by_step = pd.api.types.is_numeric_dtype(self.weights.index)
+        height = 4.0 if by_step else float(np.clip(1.2 + 0.3 * len(self.weights), 2, 10))
         ax = take_axes(self, ax, (7, height))
-        (_draw_areas if by_step else _draw_bars)(ax, self.shares)
-        if self.shares.shape[1] > 1:
+        (_draw_areas if by_step else _draw_bars)(ax, self.weights)
+        if self.weights.shape[1] > 1:
             legend_above(ax)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
 
-def _draw_areas(ax: Axes, shares: pd.DataFrame) -> None:
+def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
     """Stack areas, a step of each width for each step ahead."""
     from matplotlib.ticker import MaxNLocator
 
-    steps = shares.index.to_numpy()
+    steps = weights.index.to_numpy()
     edges = np.append(steps - 0.5, steps[-1] + 0.5)
-    bottom = np.zeros(len(shares))
-    for name in shares:
-        top = bottom + shares[name].to_numpy()
+    bottom = np.zeros(len(weights))
+    for name in weights:
+        top = bottom + weights[name].to_numpy()
         ax.stairs(top, edges, baseline=bottom, fill=True, label=name)
         bottom = top
     ax.set(xlim=edges[[0, -1]], ylim=(0, 1))
@@ -140,34 +140,34 @@ def _draw_areas(ax: Axes, shares: pd.DataFrame) -> None:
     show_percent(ax.yaxis)
 
 
-def _draw_bars(ax: Axes, shares: pd.DataFrame) -> None:
-    named = len(shares) <= _NAMED
-    places = np.arange(len(shares))
-    left = np.zeros(len(shares))
-    for name in shares:
-        ax.barh(places, shares[name], 0.7 if named else 1.0, left, label=name)
-        left += shares[name].to_numpy()
-    ax.set_yticks(*((places, [str(row) for row in shares.index]) if named else ([],)))
-    ax.set_ylim(len(shares) - 0.5, -0.5)
-    alone = shares.shape[1] == 1 and len(shares) > 1  # candidates, which share one bar
+def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
+    named = len(weights) <= _NAMED
+    places = np.arange(len(weights))
+    left = np.zeros(len(weights))
+    for name in weights:
+        ax.barh(places, weights[name], 0.7 if named else 1.0, left, label=name)
+        left += weights[name].to_numpy()
+    ax.set_yticks(*((places, [str(row) for row in weights.index]) if named else ([],)))
+    ax.set_ylim(len(weights) - 0.5, -0.5)
+    alone = weights.shape[1] == 1 and len(weights) > 1  # candidates, which share one bar
     ax.set_xlim(0, None if alone else 1)
     ax.set_xlabel("share of the forecast" + (" without the network" if alone else ""))
-    name = "" if shares.index.name is None else str(shares.index.name)
-    ax.set_ylabel(name if named else f"{len(shares)} {name or 'series'}")
+    name = "" if weights.index.name is None else str(weights.index.name)
+    ax.set_ylabel(name if named else f"{len(weights)} {name or 'series'}")
     show_percent(ax.xaxis)
 
 
 def _by_candidate(model: Any) -> pd.DataFrame:
     blend = model.base_blend_ or {"network": 1.0}
-    table = pd.Series(blend, name="share").sort_values(ascending=False).to_frame()
-    counts = table["share"] >= min(_NEGLIGIBLE, table["share"].max())
+    table = pd.Series(blend, name="weight").sort_values(ascending=False).to_frame()
+    counts = table["weight"] >= min(_NEGLIGIBLE, table["weight"].max())
     kept: pd.DataFrame = table[counts]
     return kept
 
 
-def _who_counts(shares: pd.DataFrame) -> pd.DataFrame:
-    counts = (shares > _NEGLIGIBLE).any()
-    kept: pd.DataFrame = shares.loc[:, counts]
+def _who_counts(weights: pd.DataFrame) -> pd.DataFrame:
+    counts = (weights > _NEGLIGIBLE).any()
+    kept: pd.DataFrame = weights.loc[:, counts]
     return kept
 
 
