@@ -75,6 +75,6 @@ def _mkl_limit() -> Callable[[int], int]:
 
 @cache
 def _openmp() -> list[LibController]:
-    """Find the OpenMP libraries. PERF: `ThreadpoolController.limit` takes five times as long."""
+    """Find the OpenMP libraries. PERF: `ThreadpoolController.limit` takes three times as long."""
     found: list[LibController] = ThreadpoolController().select(user_api="openmp").lib_controllers
     return found

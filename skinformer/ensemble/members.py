@@ -56,7 +56,7 @@ _MOST_VALUES = 20_000
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
 _DOUBT = 1.0
 #: Windows of a network's trial, how many times as many make one worth while, and the part of the
-#: ridges' squared error that it has to take off.
+#: ridges' loss that it has to take off.
 _TRIAL, _WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.001
 #: Weight in the logits that a network is trained for beside trees that forecast classes.
 _EXPECTED = 0.5
