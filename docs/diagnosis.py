@@ -26,9 +26,9 @@ from skinformer.training import trainer
 CUTS = {"bundled": (0.6, 0.8), "WTH": (0.7, 0.8), "ETTh1": (8640, 11520), "ETTh2": (8640, 11520)}
 CUTS["ETTm1"] = (34560, 46080)
 N_EPOCHS = 6  # of ten: those that matter
-WINDOWS = {"in": 150, "tail": 400, "later": 400}
-NAMES = {"in": "training rows", "tail": "validation tail", "later": "later rows"}
-COLORS = {"in": "#999999", "tail": "#E69F00", "later": "#0072B2"}
+WINDOWS = {"in": 150, "split": 400, "later": 400}
+NAMES = {"in": "training rows", "split": "validation split", "later": "later rows"}
+COLORS = {"in": "#999999", "split": "#E69F00", "later": "#0072B2"}
 
 
 # --- measure ----------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def read_table(name, folder):
 
 
 def measure(name, horizon, seed, folder):
-    """Fit, and forecast training windows, the tail and later rows with each epoch's weights."""
+    """Fit, and forecast training windows, the split and later rows with each epoch's weights."""
     table, first, end = read_table(name, folder)
     model = InformerRegressor(
         list(table.columns), seq_len=336, pred_len=horizon, base="linear", random_state=seed,
@@ -88,13 +88,13 @@ def measure(name, horizon, seed, folder):
     )  # fmt: skip
     with Watched() as watched:
         model.fit(table[:first])
-    tail, path = int(model.calibration_.tail[0]), model.ensemble_.held_out["ridges"].path
+    split, path = int(model.calibration_.split[0]), model.ensemble_.held_out["ridges"].path
     final, network = model.module_.path, model.module_.network
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_
     steps = rows.steps if needs_steps(sizes) else None
     source = window_source(rows.values, steps, None, rows.clock, sizes=sizes, device="cpu")
-    borders = {"in": (336, tail), "tail": (tail, first), "later": (first, end)}
+    borders = {"in": (336, split), "split": (split, first), "later": (first, end)}
     out = {"columns": table.columns.to_numpy(str)}
     for part, (low, high) in borders.items():
         origins = np.unique(np.linspace(low, high - horizon, WINDOWS[part]).astype(int))
@@ -131,9 +131,9 @@ def relative(run, part, epoch, averaged, share=1.0, axis=None):
 
 
 def best_epoch(run, averaged=1):
-    """Give the epoch with the least error on the tail, which a fit would keep."""
+    """Give the epoch with the least error on the split, which a fit would keep."""
     n_epochs = len(run["tail_correction"])
-    return int(np.argmin([relative(run, "tail", e, averaged) for e in range(n_epochs)]))
+    return int(np.argmin([relative(run, "split", e, averaged) for e in range(n_epochs)]))
 
 
 def draw_epochs(runs):
@@ -165,7 +165,7 @@ def draw_shares(runs):
     for (top, middle, bottom), (name, seeds) in zip(axes.T, runs.items(), strict=True):
         for number, run in enumerate(seeds):
             epoch = best_epoch(run)
-            for part in ("tail", "later"):
+            for part in ("split", "later"):
                 look = {"color": COLORS[part], "linewidth": 1.4}
                 top.plot(shares, [relative(run, part, epoch, 1, s) for s in shares], **look)
                 steps = relative(run, part, epoch, 1, 0.5, axis=(0, 2))
@@ -180,7 +180,7 @@ def draw_shares(runs):
         bottom.set(xlabel="column (share ½)", xticks=[])
     for ax in axes[:, 0]:
         ax.set_ylabel("squared error / the path's")
-    lines = [plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("tail", "later")]
+    lines = [plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("split", "later")]
     figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
@@ -188,14 +188,14 @@ def draw_shares(runs):
 def main():
     """Measure or draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    asked = parser.add_subparsers(dest="what", required=True)
-    one = asked.add_parser("measure")
+    requested = parser.add_subparsers(dest="what", required=True)
+    one = requested.add_parser("measure")
     one.add_argument("table", choices=CUTS)
     one.add_argument("horizon", type=int)
     one.add_argument("seed", type=int)
     one.add_argument("file", type=Path)
     one.add_argument("--data", type=Path, default=Path())
-    other = asked.add_parser("draw")
+    other = requested.add_parser("draw")
     other.add_argument("files", type=Path, nargs="+", help="named NAME_HORIZON_SEED.npz")
     other.add_argument("--into", type=Path, default=Path(__file__).parent / "images")
     options = parser.parse_args()

@@ -70,8 +70,8 @@ class Window(NamedTuple):
 def watch(model, X):
     """Predict X, and read from the network's inputs which blocks were forecast from what."""
     inputs = []
-    asked = getattr(model.module_, "path", model.module_)  # a network without a say is not
-    hook = asked.register_forward_pre_hook(lambda _, given: inputs.append(given[:2]))
+    requested = getattr(model.module_, "path", model.module_)  # a network without a say is not
+    hook = requested.register_forward_pre_hook(lambda _, given: inputs.append(given[:2]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # values held in a gap
         model.predict(X)
@@ -179,13 +179,13 @@ def add_legend(figure, columns=None, lines=(), boxed=None, **kinds):
     )
 
 
-def draw_asked(ax, windows, asked, y, *, after):
+def draw_asked(ax, windows, requested, y, *, after):
     """Draw the rows of X, and those between the history and X, with the numbers of their blocks."""
     number_of = {step: str(n) for n, w in enumerate(windows, start=1) for step in w.block}
-    between = [step for step in number_of if after <= step < asked[0]]
-    for steps, kind in ((between, "dropped"), (asked, "forecast")):
+    between = [step for step in number_of if after <= step < requested[0]]
+    for steps, kind in ((between, "dropped"), (requested, "forecast")):
         draw_cells(ax, steps, [kind] * len(steps), y, texts=[number_of[step] for step in steps])
-    outline(ax, asked, y)
+    outline(ax, requested, y)
 
 
 def draw_windows(ax, windows, y, *, gap=0.62, height=0.5):
@@ -216,10 +216,10 @@ def blocks():
         ),
     }
     figure, axes = make_figure(8.2, len(places))
-    for ax, (title, asked) in zip(axes, places.items(), strict=True):
-        windows = watch(model, DF.iloc[asked])
+    for ax, (title, requested) in zip(axes, places.items(), strict=True):
+        windows = watch(model, DF.iloc[requested])
         draw_cells(ax, range(HISTORY), ["seen"] * HISTORY, 0)
-        draw_asked(ax, windows, asked, 0, after=HISTORY)
+        draw_asked(ax, windows, requested, 0, after=HISTORY)
         bottom = draw_windows(ax, windows, -0.15)
         ax.plot([HISTORY] * 2, [bottom - 0.1, 1], color="black", linestyle=":", zorder=0)
         ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
@@ -241,8 +241,8 @@ def blocks():
 def rolling():
     """Observed targets become history; without them forecasts are fed back."""
     model = fitted(slice(0, HISTORY))
-    asked = np.arange(HISTORY, HISTORY + 3 * PRED_LEN)
-    observed, missing = DF.iloc[asked], DF.iloc[asked].assign(load=np.nan)
+    requested = np.arange(HISTORY, HISTORY + 3 * PRED_LEN)
+    observed, missing = DF.iloc[requested], DF.iloc[requested].assign(load=np.nan)
     titles = ("rolling origin: X holds the target", "recursion: the target of X is missing")
     figure, axes = make_figure(4.6, 2)
     for ax, title, X, kind in zip(
@@ -251,14 +251,14 @@ def rolling():
         windows = watch(model, X)
         begin = HISTORY - SEQ_LEN
         draw_cells(ax, range(begin, HISTORY), ["seen"] * SEQ_LEN, 0)
-        draw_cells(ax, asked, [kind] * len(asked), 0)
-        outline(ax, asked, 0)
-        ax.text(asked[-1] + 1.3, 0.4, "given", va="center", fontsize=9)
+        draw_cells(ax, requested, [kind] * len(requested), 0)
+        outline(ax, requested, 0)
+        ax.text(requested[-1] + 1.3, 0.4, "given", va="center", fontsize=9)
         ax.text(begin, 0.95, "history", fontsize=9)
         ax.text(HISTORY, 0.95, "X", fontsize=9, fontweight="bold")
         bottom = draw_windows(ax, windows, -0.15)
         ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-        bare(ax, x=(begin - 0.2, asked[-1] + 4), y=(bottom - 0.15, 1.4))
+        bare(ax, x=(begin - 0.2, requested[-1] + 4), y=(bottom - 0.15, 1.4))
     add_legend(
         figure,
         seen="observed",
@@ -272,7 +272,7 @@ def rolling():
 
 def modes():
     """Which cells of a frame the forecast of the second block is made from, by mode."""
-    train, asked = slice(0, HISTORY), slice(HISTORY, HISTORY + 2 * PRED_LEN)
+    train, requested = slice(0, HISTORY), slice(HISTORY, HISTORY + 2 * PRED_LEN)
     features, y = DF[["temp", "holiday"]], DF["load"]
     frame = fitted(train)
     both = clone(frame).fit(DF[train], y[train])
@@ -284,7 +284,7 @@ def modes():
     }
     figure, axes = make_figure(2.9, 1, 3, sharey=True)
     for ax, (title, (model, X)) in zip(axes, models.items(), strict=True):
-        window = watch(model, X[asked])[1]
+        window = watch(model, X[requested])[1]
         steps = np.concatenate([window.context, window.block])
         for y_place, name in enumerate(("load", "holiday", "temp")):
             kinds = window.cells[name]

@@ -117,11 +117,7 @@ def _without_remarks(when: pd.Series) -> pd.Series:
 
 
 def _read_values(
-    cells: pd.DataFrame,
-    target: str | None,
-    decimal: str | None,
-    sep: str,
-    needed: list[str],
+    cells: pd.DataFrame, target: str | None, decimal: str | None, sep: str, needed: list[str]
 ) -> tuple[pd.DataFrame, str]:
     """Read the columns of numbers, the target last, which must hold nothing else.
 

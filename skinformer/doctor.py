@@ -105,10 +105,10 @@ def _threads() -> Iterator[Finding]:
     import torch
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    threads, asked = torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
+    threads, requested = torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
     text = f"{threads} of torch on {cores} cores"
-    if asked is not None:
-        text += f", OMP_NUM_THREADS={asked}"
+    if requested is not None:
+        text += f", OMP_NUM_THREADS={requested}"
     if cores is not None and threads > cores:
         advice = f"export OMP_NUM_THREADS={cores}"
         yield Finding("note", "threads", f"{text}: more than cores wait for each other: {advice}")

@@ -51,12 +51,12 @@ def _draw(model: Any) -> str:
     pred_len = model.sizes_.pred_len
     if pred_len > _LONGEST or (model.head_.level is not None and "_intervals_" not in vars(model)):
         return ""
-    asked = model._asked_ahead(None, None)
-    first = asked.track == 0
-    asked = asked._replace(track=asked.track[first], steps=asked.steps[first])
-    forecast = model._points(asked)[:, 0]
+    requested = model._requested_ahead(None, None)
+    first = requested.track == 0
+    requested = requested._replace(track=requested.track[first], steps=requested.steps[first])
+    forecast = model._points(requested)[:, 0]
     steps, history = _last_steps(model, max(3 * pred_len, _LEAST_BEFORE))
-    times = asked.clock.labels(np.array([steps[0], asked.steps[0]]))
+    times = requested.clock.labels(np.array([steps[0], requested.steps[0]]))
     name = str(model.roles_.target_labels[0])
     if model.series_ is not None:
         name += f" of {model.series_[0]}"

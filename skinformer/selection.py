@@ -118,14 +118,14 @@ def best_share(losses: Float64Array) -> int:
     return int(relative.max(axis=0).argmin()) if len(relative) else 0
 
 
-def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
+def mean_share(losses: Float64Array, *, margin: float = 0.0) -> int:
     """Find the share of the lowest mean log loss, so that no stretch counts for its size.
 
     losses: (n_stretches, n_shares); the first share is none.
-    doubt: standard errors by which a share has to gain on none; 0 where neither is the safe one.
+    margin: standard errors by which a share has to gain on none; 0 where neither is the safe one.
 
     >>> losses = np.array([[2.0, 1.6, 1.0], [2.0, 1.8, 2.2]])
-    >>> mean_share(losses), mean_share(losses, doubt=1.0)
+    >>> mean_share(losses), mean_share(losses, margin=1.0)
     (2, 1)
     """
     losses = losses[losses.sum(axis=1) > 0]
@@ -134,7 +134,7 @@ def mean_share(losses: Float64Array, *, doubt: float = 0.0) -> int:
     if len(logs) < 2:
         return int(logs.sum(axis=0).argmin())
     gains = logs - logs[:, :1]
-    return int((gains.mean(axis=0) + doubt * standard_error(gains)).argmin())
+    return int((gains.mean(axis=0) + margin * standard_error(gains)).argmin())
 
 
 def surest_share(losses: Float64Array) -> int:
@@ -158,12 +158,12 @@ def likely_gain(losses: Float64Array) -> float:
     return float(1 - _sure_losses(losses, 1.0).min())
 
 
-def _sure_losses(losses: Float64Array, doubt: float) -> Float64Array:
+def _sure_losses(losses: Float64Array, margin: float) -> Float64Array:
     """Give the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
         return np.ones(losses.shape[1])
-    sure: Float64Array = relative.mean(axis=0) + doubt * standard_error(relative)
+    sure: Float64Array = relative.mean(axis=0) + margin * standard_error(relative)
     return sure
 
 

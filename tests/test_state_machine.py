@@ -67,7 +67,7 @@ def holed():
     return df
 
 
-def wild():
+def outliers():
     factor = np.ones(N_ROWS + N_LATER)
     factor[[20, N_ROWS - 2, N_ROWS + 3]] = [1e3, 1e6, -1e4]
     return dated().mul(factor, axis=0)
@@ -79,8 +79,8 @@ FRAMES = {
     "shortest": dated(),
     "constant": dated() * 0 + 5,
     "panel with a constant": panel().mul(np.repeat([0.0, 1.0, 1.0], N_ROWS + N_LATER), axis=0),
-    "holes": holed(),
-    "wild": wild(),
+    "gaps": holed(),
+    "wild": outliers(),
     "dated": dated(),
     "covariates": with_covariates(),
     "numbered": dated().reset_index(drop=True),
@@ -107,7 +107,7 @@ SPOILED = {
     "twice": lambda X: pd.concat([X, X]),
     "text": lambda X: X.assign(load="many"),
     "nothing": lambda X: X[:0],
-    "holes": lambda X: X.drop(X.index[[2]]),
+    "gaps": lambda X: X.drop(X.index[[2]]),
     "no columns": lambda X: X[[]],
 }
 BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]

@@ -162,15 +162,15 @@ def test_a_small_network_is_trained_and_asked_on_one_thread(monkeypatch):
         "skinformer.training.trainer.clip_and_step",
         sys.modules["skinformer.training.step"].clip_and_step,
     )
-    asked = []
+    requested = []
     forward = "skinformer.ensemble.predicting._forward"
     with mock.patch(
-        forward, side_effect=lambda m, i: asked.append(torch.get_num_threads()) or m(*i)
+        forward, side_effect=lambda m, i: requested.append(torch.get_num_threads()) or m(*i)
     ):
         model = InformerRegressor(random_state=0, **P).fit(y)
         model.ensemble_ = model.ensemble_.trusting(1.0)
         model.predict(y[-6:])
-    assert set(seen) == set(asked) == {1}
+    assert set(seen) == set(requested) == {1}
     assert torch.get_num_threads() == 4
 
 

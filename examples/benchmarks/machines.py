@@ -31,10 +31,7 @@ from skinformer.training.step import accumulate_gradients
 
 EXCHANGES = 50
 #: Sizes that the page tells of: the default network, and one that is worth several machines.
-NETWORKS = {
-    "default": {},
-    "wide": {"d_model": 256, "seq_len": 336, "batch_size": 256},
-}
+NETWORKS = {"default": {}, "wide": {"d_model": 256, "seq_len": 336, "batch_size": 256}}
 
 
 def cpu_seconds(work, repeats=1):

@@ -24,8 +24,8 @@ model = InformerRegressor(
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "street.skops")
     skops.io.dump(model, path)
-    asked = skops.io.get_untrusted_types(file=path)
-    print("to be trusted:", asked)
+    requested = skops.io.get_untrusted_types(file=path)
+    print("to be trusted:", requested)
     loaded = skops.io.load(path, trusted=["skinformer.estimators.regressor.InformerRegressor"])
 
 assert np.array_equal(loaded.predict(counts), model.predict(counts))

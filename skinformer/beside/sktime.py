@@ -103,21 +103,21 @@ class InformerForecaster(BaseForecaster):
 
     def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
         """Forecast the rows that a horizon names."""
-        asked, rows = self._rows(fh, X)
+        requested, rows = self._rows(fh, X)
         forecast = self.regressor_.predict(rows)
-        return pd.DataFrame(forecast, rows.index, self._targets).loc[asked]
+        return pd.DataFrame(forecast, rows.index, self._targets).loc[requested]
 
     def _predict_quantiles(
         self, fh: Any, X: pd.DataFrame | None, alpha: Sequence[float]
     ) -> pd.DataFrame:
         """Forecast quantiles of the rows that a horizon names."""
-        asked, rows = self._rows(fh, X)
+        requested, rows = self._rows(fh, X)
         levels = np.unique(alpha)
         quantiles = self.regressor_.predict_quantiles(rows, levels.tolist())
         quantiles = quantiles.reshape(len(rows), -1, len(levels))
         quantiles = quantiles[..., np.searchsorted(levels, alpha)]
         parts = {
-            name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[asked]
+            name: pd.DataFrame(quantiles[:, j], rows.index, list(alpha)).loc[requested]
             for j, name in enumerate(self._get_varnames())
         }
         table: pd.DataFrame = pd.concat(parts, axis=1)
@@ -148,15 +148,15 @@ class InformerForecaster(BaseForecaster):
         time, series = fh.to_absolute_index(self.cutoff), self.regressor_.series_
         n_series = 1 if series is None else len(series)
         codes = np.repeat(np.arange(n_series), len(time))
-        asked = join_series(series, codes, time[np.tile(np.arange(len(time)), n_series)])
-        index = asked if X is None else asked.union(X.index)
+        requested = join_series(series, codes, time[np.tile(np.arange(len(time)), n_series)])
+        index = requested if X is None else requested.union(X.index)
         names = self.regressor_.roles_.column_labels
         rows = pd.DataFrame(np.nan, index, names)
         for known in (self._known, X):  # those given last win
             if known is not None:
                 at = index.intersection(known.index)
                 rows.loc[at, list(names[: known.shape[1]])] = known.loc[at].to_numpy()
-        return asked, rows
+        return requested, rows
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:  # noqa: ARG003

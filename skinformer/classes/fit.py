@@ -245,12 +245,7 @@ def _fit_target(
     fit = TargetFit(group, season, transitions, None, None, np.arange(0), features)
     n_most = _LOGISTIC_PAIRS if classifier is None else None
     pairs = draw_pairs(
-        timeline,
-        begin,
-        truths.usable,
-        pred_len=columns.pred_len,
-        n_most=n_most,
-        seed=random_state,
+        timeline, begin, truths.usable, pred_len=columns.pred_len, n_most=n_most, seed=random_state
     )
     if not len(pairs.origin):
         return fit

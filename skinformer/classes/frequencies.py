@@ -16,7 +16,7 @@ _N_BLOCKS = 6
 #: How many truths of a cell the wider cell around it may count for.
 _PRIORS = (2.0, 8.0, 32.0, 128.0)
 #: The same for a transition, toward the frequency of all rows.
-_DOUBT = 4.0
+_PRIOR = 4.0
 #: Mean log loss by which a phase has to be better than one that is named before it.
 _LEAST_GAIN = 0.002
 _DAY, _WEEK = 1440, 7 * 1440  # minutes
@@ -201,7 +201,7 @@ def fit_transitions(
         late = rows[lag:]
         inside = weight[late] * (late - lag >= begin[late])
         counts = seen[: max(n_rows - lag, 0)].T @ (columns[lag:] * inside[:, None])
-        table[ahead, :-1] = (counts + _DOUBT * start) / (counts.sum(axis=1, keepdims=True) + _DOUBT)
+        table[ahead, :-1] = (counts + _PRIOR * start) / (counts.sum(axis=1, keepdims=True) + _PRIOR)
     return Transitions(table)
 
 

@@ -61,12 +61,7 @@ class ClassicalFit:
 
 
 def fit_classical(
-    values: Float64Array,
-    first_row: IntArray,
-    *,
-    seq_len: int,
-    pred_len: int,
-    period: int,
+    values: Float64Array, first_row: IntArray, *, seq_len: int, pred_len: int, period: int
 ) -> ClassicalFit:
     """Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
 

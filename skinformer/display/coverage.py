@@ -1,4 +1,4 @@
-"""CoverageDisplay: what intervals and quantiles were asked for, and what they reached."""
+"""CoverageDisplay: what intervals and quantiles were requested, and what they reached."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _WORDS = {"coverage": "of the truth inside", "levels": "of the truth at or below
 
 class CoverageDisplay(Display):
     """
-    Draw which share of the truth lies inside intervals, or below quantiles, against what was asked.
+    Draw the share of truths in intervals, or below quantiles, against what was requested.
 
     scikit-learn's `CalibrationDisplay` judges probabilities of classes; this one, ranges.
 
     Parameters
     ----------
     reached : DataFrame
-        Rows of ``result`` (its name), ``asked`` and ``reached`` (shares in [0, 1]), and, to be
+        Rows of ``result`` (its name), ``nominal`` and ``reached`` (shares in [0, 1]), and, to be
         drawn by groups, ``group``.
     kind : {"coverage", "levels"}, default="coverage"
         Whether of intervals or of quantiles.
     by : str, default=None
-        What the groups are; None is asked against reached.
+        What the groups are; None is nominal against reached.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class CoverageDisplay(Display):
     >>> import pandas as pd
     >>> from skinformer.display import CoverageDisplay
     >>> result = pd.DataFrame({"actual": [1.0, 2, 3, 9], "q0.1": [0.0] * 4, "q0.9": [5.0] * 4})
-    >>> CoverageDisplay.from_predictions(result).reached[["asked", "reached"]].values.tolist()
+    >>> CoverageDisplay.from_predictions(result).reached[["nominal", "reached"]].values.tolist()
     [[0.8, 0.75]]
     """
 
@@ -149,7 +149,7 @@ class CoverageDisplay(Display):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
-        Draw asked against reached, or what was reached by groups.
+        Draw requested against reached, or what was reached by groups.
 
         Parameters
         ----------
@@ -172,15 +172,15 @@ class CoverageDisplay(Display):
         return self._drawn_on(ax)
 
     def _draw_line(self, ax: Axes) -> list[Line2D]:
-        ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="as asked")
+        ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="nominal")
         lines = []
         for i, (name, part) in enumerate(self.reached.groupby("result", sort=False)):
             style: dict[str, Any] = {"marker": mark(i), "ms": 5, "label": name or "reached"}
-            lines.append(ax.plot(part["asked"], part["reached"], **style)[0])
+            lines.append(ax.plot(part["nominal"], part["reached"], **style)[0])
         for axis in (ax.xaxis, ax.yaxis):
             show_percent(axis)
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        ax.set_xlabel(f"asked: share {_WORDS[self.kind]}")
+        ax.set_xlabel(f"nominal: share {_WORDS[self.kind]}")
         label_side(ax, f"reached: share {_WORDS[self.kind]}")
         ax.grid(color=ink(ax), alpha=0.15)
         legend_above(ax)
@@ -189,21 +189,21 @@ class CoverageDisplay(Display):
     def _draw_groups(self, ax: Axes) -> list[Line2D]:
         """Draw a line for each share of one result, or for each result of one share."""
         names = list(self.reached["result"].unique())
-        asked = np.sort(self.reached["asked"].unique())
+        requested = np.sort(self.reached["nominal"].unique())
         alone = len(names) == 1
         if not alone:  # more lines, of several shares, could not be told apart
-            asked = asked[-1:]
-        part = self.reached[self.reached["asked"].isin(asked)]
-        lined, order = ("asked", asked[::-1]) if alone else ("result", names)
+            requested = requested[-1:]
+        part = self.reached[self.reached["nominal"].isin(requested)]
+        lined, order = ("nominal", requested[::-1]) if alone else ("result", names)
         table = part.pivot_table(index="group", columns=lined, values="reached")[order]
         if alone:
-            table.columns = [f"{100 * each:.3g} % asked" for each in order]
+            table.columns = [f"{100 * each:.3g} % nominal" for each in order]
         label = f"share {_WORDS[self.kind]}"
-        label += "" if alone else f"; asked: {100 * asked[0]:.3g} %"
+        label += "" if alone else f"; nominal: {100 * requested[0]:.3g} %"
         lines = draw_groups(ax, table, label, group_label(self.by))
         numbers = pd.api.types.is_numeric_dtype(table.index)
-        for i, share in enumerate(asked[::-1]):
-            style: dict[str, Any] = {"lw": 1, "ls": "--", "label": "_" if i else "as asked"}
+        for i, share in enumerate(requested[::-1]):
+            style: dict[str, Any] = {"lw": 1, "ls": "--", "label": "_" if i else "nominal"}
             style["color"] = lines[i].get_color() if alone else ink(ax)
             (ax.axhline if numbers else ax.axvline)(share, **style)
         show_percent(ax.yaxis if numbers else ax.xaxis)
@@ -212,7 +212,7 @@ class CoverageDisplay(Display):
 
 
 def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
-    """Count truths, by group and share that was asked for."""
+    """Count truths, by group and share that was requested."""
     known = table[table["actual"].notna()]
     actual, columns = known["actual"], quantile_columns(known)
     pairs = {
@@ -241,8 +241,8 @@ def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
     group = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
     shares = pd.DataFrame(counted).groupby(group).mean()
     wide = shares.rename_axis(index="group").reset_index()
-    tidy = wide.melt("group", var_name="asked", value_name="reached")
-    return tidy.astype({"asked": float}).assign(result=name)
+    tidy = wide.melt("group", var_name="nominal", value_name="reached")
+    return tidy.astype({"nominal": float}).assign(result=name)
 
 
 def _name(by: Any) -> str:

@@ -1,4 +1,4 @@
-"""Lines and bands over time, with holes where nothing was measured, and dates as they are read."""
+"""Lines and bands over time, with gaps where nothing was measured, and dates as they are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
 
-#: Times the usual step; more is a hole. Business days leave four over a weekend and a holiday.
+#: Times the usual step; more is a gap. Business days leave four over a weekend and a holiday.
 _LONGEST_STEP = 4
 #: Width of a date, in sizes of the font, with some room.
 _DATE = 5
@@ -69,9 +69,9 @@ def broken(index: pd.Index, values: Float64Array) -> tuple[pd.Index, Float64Arra
     time = timestamps(index)
     gaps = np.asarray(time[1:] - time[:-1]).astype(np.int64)
     usual = np.median(gaps) if len(gaps) else 0
-    holes = np.flatnonzero(gaps > _LONGEST_STEP * usual) + 1
-    time = time[np.insert(np.arange(len(time)), holes, holes)]
-    return time, np.insert(values, holes, np.nan, axis=0)
+    runs = np.flatnonzero(gaps > _LONGEST_STEP * usual) + 1
+    time = time[np.insert(np.arange(len(time)), runs, runs)]
+    return time, np.insert(values, runs, np.nan, axis=0)
 
 
 def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:

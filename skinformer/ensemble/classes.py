@@ -75,7 +75,7 @@ class Classes(Member):
 
 
 @timed("classes")
-def fit_class_base(rows: FitRows, settings: FitSettings, *, before_tail: bool) -> ClassFit:
+def fit_class_base(rows: FitRows, settings: FitSettings, *, before_split: bool) -> ClassFit:
     """Fit all that forecasts classes without the network."""
     classifier: Any = settings.regressor
     return fit_classes(
@@ -83,7 +83,7 @@ def fit_class_base(rows: FitRows, settings: FitSettings, *, before_tail: bool) -
         columns_of(rows.sizes),
         settings.head.groups,
         missing=rows.missing,
-        stop=rows.tail if before_tail else None,
+        stop=rows.split if before_split else None,
         classifier=default_classifier() if isinstance(classifier, str) else classifier,
         random_state=rows.seed,
     )
@@ -109,7 +109,7 @@ def weigh_classes(
     """
     sizes = {"n_series": rows.timeline.n_series, "n_targets": rows.sizes.n_targets}
     if at is None and settings.class_base:
-        final = fit_class_base(rows, settings, before_tail=False)
+        final = fit_class_base(rows, settings, before_split=False)
         base = Classes(final, np.tile(final.believed, (settings.pred_len, 1)))
         return Ensemble.of([base, network], {base.name: 1.0}, **sizes)
     alone = Ensemble.of([network], {NETWORK: 1.0}, **sizes)
@@ -127,7 +127,7 @@ def weigh_classes(
         place = 0 if stretches is None else _surest(mixed, truth, weight, stretches, head)
         share, found = _SHARES[place], mixed[place]
         if settings.early_stopping is not True:
-            base = replace(base, fit=fit_class_base(rows, settings, before_tail=False))
+            base = replace(base, fit=fit_class_base(rows, settings, before_split=False))
         weights = {base.name: 1 - share, NETWORK: share}
         ensemble = Ensemble.of([base, network], weights, **sizes)
     if stretches is None:
@@ -140,7 +140,7 @@ def weigh_classes(
 
 def held_out_origins(rows: FitRows) -> IntArray:
     """Choose windows to weigh by."""
-    return rows.tails.thinned(max(_MOST_VALUES // rows.sizes.pred_len, 32))
+    return rows.held_out.thinned(max(_MOST_VALUES // rows.sizes.pred_len, 32))
 
 
 def _mixture(

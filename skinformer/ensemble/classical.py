@@ -101,13 +101,13 @@ class Classical(Member):
         rows: FitRows,
         settings: FitSettings,  # noqa: ARG003
         *,
-        before_tail: bool,
+        before_split: bool,
         earlier: Classical | None = None,  # noqa: ARG003
     ) -> Classical:
         """Let classical forecasters compete at the end of each series, see `fit_classical`."""
         timeline = rows.timeline
-        if before_tail and rows.tail is not None:
-            timeline = timeline.head(rows.tail)
+        if before_split and rows.split is not None:
+            timeline = timeline.head(rows.split)
         return cls.of_timeline(timeline, rows.sizes, rows.scaler)
 
     @classmethod

@@ -135,7 +135,7 @@ class Ensemble:
         weights[..., ridges], weights[..., network] = (1 - share) * both, share * both
         return replace(self, weights=weights)
 
-    def before_tail(
+    def before_split(
         self, chosen: IntArray, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
     ) -> Ensemble:
         """Give the same as it was before the validation split, for some of the series.
@@ -239,9 +239,9 @@ class EnsembleForecaster:
         weights = {name: each for name, each in self.weights(at).items() if each.any()}
         everyone = {name: np.ones_like(each) for name, each in weights.items()}
         shape = len(at), self.sizes.pred_len, self.sizes.n_targets
-        asked = self._ask(at, everyone)
+        requested = self._ask(at, everyone)
         return {
-            name: (np.broadcast_to(each, shape), self._point(asked[name][1]))
+            name: (np.broadcast_to(each, shape), self._point(requested[name][1]))
             for name, each in weights.items()
         }
 
@@ -262,8 +262,8 @@ class EnsembleForecaster:
             if not len(some):
                 continue
             if member.base is not None:
-                asked, forecast = found[member.base]
-                base = forecast[np.searchsorted(asked, some)]
+                requested, forecast = found[member.base]
+                base = forecast[np.searchsorted(requested, some)]
             found[name] = some, member.forecast(at.take(some), base)
         return {name: (some, self._limited(f, at.take(some))) for name, (some, f) in found.items()}
 

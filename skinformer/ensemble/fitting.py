@@ -16,7 +16,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.split import series_with_truth, tail_rows
+from skinformer.timeline.split import series_with_truth, split_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_both_sides, warn_of_idle_series
@@ -25,44 +25,44 @@ from skinformer.validation.parameters import check_both_sides, warn_of_idle_seri
 _LEAST_DRAWN = 1000
 
 
-def find_tail(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
-    """Find the row where each series' validation tail begins, and tell which take no part.
+def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> IntArray | None:
+    """Find the row where each series' validation split begins, and tell which take no part.
 
     It is None for no validation. Names are those of the series.
     """
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
-    tail = None
+    split = None
     if settings.early_stopping is not False:
-        tail = tail_rows(
+        split = split_rows(
             table,
             **sizes,
             fraction=settings.validation_fraction,
             n_forecasts=2 if settings.classical else 1,
         )
-    trained, watched = series_with_truth(table, tail, **sizes)
-    if not (tail is not None and trained.any() and watched.any()):
+    trained, watched = series_with_truth(table, split, **sizes)
+    if not (split is not None and trained.any() and watched.any()):
         check_both_sides(settings.early_stopping is not True)
-        tail, (trained, _) = None, series_with_truth(table, None, **sizes)
+        split, (trained, _) = None, series_with_truth(table, None, **sizes)
     warn_of_idle_series(names, trained, **sizes)
-    return tail
+    return split
 
 
 def cut_windows(
-    timeline: Timeline, sizes: ModelSizes, tail: IntArray | None
+    timeline: Timeline, sizes: ModelSizes, split: IntArray | None
 ) -> tuple[Origins, Origins]:
-    """Find the windows to train on, and those of the validation tail; None for no tail.
+    """Find the windows to train on, and those of the validation split; None for no split.
 
-    The former have targets that end before the tail, the latter targets that begin in it.
+    The former have targets that end before the split, the latter targets that begin in it.
     """
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
-    stop = end if tail is None else tail
+    stop = end if split is None else split
     earliest = first + sizes.seq_len
     inside = Origins(earliest, stop - sizes.pred_len)
     return inside, Origins(np.maximum(earliest, stop), end - sizes.pred_len)
 
 
 class FitBatches(NamedTuple):
-    """Batches to train on, and those of the validation tail if there is one."""
+    """Batches to train on, and those of the validation split if there is one."""
 
     training: WindowBatches
     validation: WindowBatches | None
@@ -128,18 +128,18 @@ class FitRows:
 
     timeline, scaler: standardised rows, and how they were standardised.
     sizes: what the columns are.
-    tail: the row at which each series' validation tail begins.
-    tails: the windows within these.
+    split: the row at which each series' validation split begins.
+    held_out: the windows within these.
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     seed: of whatever is drawn.
-    calendars: what the calendar does, found before the tail and on all rows.
+    calendars: what the calendar does, found before the split and on all rows.
     """
 
     timeline: Timeline
     sizes: ModelSizes
     scaler: Scaler
-    tail: IntArray | None
-    tails: Origins
+    split: IntArray | None
+    held_out: Origins
     missing: BoolArray | None
     seed: int
     calendars: tuple[CalendarEffect | None, CalendarEffect | None] = (None, None)

@@ -69,7 +69,7 @@ class Head(Protocol):
 
     @property
     def on_path(self) -> bool:
-        """Whether the linear path forecasts the same thing: then it is what speaks in doubt."""
+        """Whether the linear path forecasts the same thing, and so alone where little is proved."""
 
     @property
     def of_mean(self) -> bool:

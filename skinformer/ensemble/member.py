@@ -78,7 +78,12 @@ class Member:
 
     @classmethod
     def of_rows(
-        cls, rows: FitRows, settings: FitSettings, *, before_tail: bool, earlier: Self | None = None
+        cls,
+        rows: FitRows,
+        settings: FitSettings,
+        *,
+        before_split: bool,
+        earlier: Self | None = None,
     ) -> Self:
         """Fit it to rows before the validation split, or to all; then `earlier` is the former."""
         raise NotImplementedError

@@ -18,7 +18,7 @@ from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
-from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_split
 from skinformer.ensemble.network import Network
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
@@ -54,7 +54,7 @@ ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network)
 _MOST_VALUES = 20_000
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
-_DOUBT = 1.0
+_MARGIN = 1.0
 #: Windows of a network's trial, how many times as many make one worth while, and the part of the
 #: ridges' loss that it has to take off.
 _TRIAL, _WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.001
@@ -87,21 +87,21 @@ class EnsembleFit:
             self.ridges = Ridges(module.path)
             self.network = replace(self.network, base=RIDGES)
         #: Members that were weighed beside ridges, each by its share in what those before it leave.
-        self.challengers: list[tuple[Member, Float64Array]] = []
+        self.rivals: list[tuple[Member, Float64Array]] = []
         self.class_fit: ClassFit | None = None
         self.start = self._of([], {NETWORK: 1.0})
 
-    def challenge(self) -> float:
+    def weigh_rivals(self) -> float:
         """Fit who competes with the network before it is trained; tell what is left to this.
 
         What a network can take off squared errors goes by the square of its share.
         """
         if not self.settings.classifies:
-            shares = [1 - share for _, share in self._challengers()]
+            shares = [1 - share for _, share in self._weigh_rivals()]
             return float((np.prod(shares, axis=0) ** 2).mean()) if shares else 1.0
-        if self.rows.tail is None or not self.settings.class_base:
+        if self.rows.split is None or not self.settings.class_base:
             return 1.0
-        self.class_fit = fit_class_base(self.rows, self.settings, before_tail=True)
+        self.class_fit = fit_class_base(self.rows, self.settings, before_split=True)
         return (1 - _EXPECTED) ** 2 if self.settings.regressor is not None else 1.0
 
     def tried(
@@ -154,7 +154,7 @@ class EnsembleFit:
 
     @property
     def _has_split(self) -> bool:
-        return self.rows.tail is not None and self.batches.validation is not None
+        return self.rows.split is not None and self.batches.validation is not None
 
     @property
     def _is_weighed(self) -> bool:
@@ -171,13 +171,13 @@ class EnsembleFit:
     def _kinds(self) -> list[type[Member]]:
         return [kind for kind in MEMBERS if kind.takes_part(self.settings)]
 
-    def _challengers(self) -> list[tuple[Member, Float64Array]]:
+    def _weigh_rivals(self) -> list[tuple[Member, Float64Array]]:
         """Weigh members beside the ridges of a long table, by stretches of the split."""
         rows, settings, pred_len = self.rows, self.settings, self.rows.sizes.pred_len
         if self.ridges is None or not self._has_stretches or not self._kinds:
             return []
         most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
-        at = Windows(self._canvas, rows.tails.thinned(max(most, 32)))
+        at = Windows(self._canvas, rows.held_out.thinned(max(most, 32)))
         stretches = cut_stretches(at.steps, pred_len, n_most=MOST_STRETCHES)
         sees_more = rows.sizes.n_known > 0 or not isinstance(settings.regressor, str)
         # Who sees no more than ridges does needs all stretches: what few long forecasts say of a
@@ -185,16 +185,16 @@ class EnsembleFit:
         # (docs/drivers.md).
         if stretches is None or not (sees_more or stretches.max() + 1 == MOST_STRETCHES):
             return []
-        doubt, found = 0.0 if rows.sizes.n_known else _DOUBT, None
+        margin, found = 0.0 if rows.sizes.n_known else _MARGIN, None
         for kind in self._kinds:
             with timed("trees"):
-                member = kind.of_rows(rows, settings, before_tail=True)
+                member = kind.of_rows(rows, settings, before_split=True)
                 found = self._forecast(self.ridges, at) if found is None else found
                 both = found, self._forecast(member, at)
-                share = weigh_steps(both, rows, at.origins, stretches, self.head, doubt=doubt)
+                share = weigh_steps(both, rows, at.origins, stretches, self.head, margin=margin)
             found += share[:, None].astype(np.float32) * (both[1] - found)
-            self.challengers.append((member, share))
-        return self.challengers
+            self.rivals.append((member, share))
+        return self.rivals
 
     def _classes(self) -> Ensemble:
         at = None
@@ -208,7 +208,7 @@ class EnsembleFit:
         if self.settings.train_network:
             return self._fitted_to_all(self.start)
         kinds = [kind for kind in self._kinds if kind.forecasts_short]
-        members = [kind.of_rows(self.rows, self.settings, before_tail=False) for kind in kinds]
+        members = [kind.of_rows(self.rows, self.settings, before_split=False) for kind in kinds]
         names = [member.name for member in members] + [RIDGES] * (self.ridges is not None)
         even = self._of(members, dict.fromkeys(names, 1 / len(names)))
         return replace(even, members=even.members | self._final_ridges())
@@ -216,8 +216,8 @@ class EnsembleFit:
     def _by_series(self) -> Ensemble:
         """Weigh all by the errors of each series."""
         rows, timeline = self.rows, self.rows.timeline
-        at = Windows(self._canvas, series_origins(rows.tails))
-        members = [kind.of_rows(rows, self.settings, before_tail=True) for kind in self._kinds]
+        at = Windows(self._canvas, series_origins(rows.held_out))
+        members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
         said = {member.name: self._forecast(member, at) for member in members}
         assert self.ridges is not None
         said[RIDGES] = self._forecast(self.ridges, at)
@@ -236,11 +236,11 @@ class EnsembleFit:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
         trust = self._judged(network_share, self.batches.validation)
         weights, left = {}, np.ones((1, 1))
-        for member, share in reversed(self.challengers):
+        for member, share in reversed(self.rivals):
             weights[member.name] = left * share[:, None]
             left = left * (1 - share[:, None])
         weights |= {RIDGES: left * (1 - trust), NETWORK: left * trust}
-        found = self._of([member for member, _ in self.challengers], weights)
+        found = self._of([member for member, _ in self.rivals], weights)
         self._compare(found)
         return found
 
@@ -271,7 +271,7 @@ class EnsembleFit:
                 members[name] = ridges.get(name, member)
             elif ensemble.weights_of(name).any():
                 fit = partial(member.of_rows, self.rows, self.settings, earlier=member)
-                members[name] = fit(before_tail=False) if refit else member
+                members[name] = fit(before_split=False) if refit else member
         places = [list(ensemble.members).index(name) for name in members]
         before = {name: ensemble.members[name] for name in members}
         changed = (name for name in members if members[name] is not before[name])
@@ -301,7 +301,7 @@ class EnsembleFit:
         """Warn if what forecasts a long table is worse than a repeated season."""
         if not self._is_weighed:
             return  # nothing to compare on, or no forecast of what came
-        at, on = Windows(self._canvas, some_of_tail(self.rows.tails)), self._canvas
+        at, on = Windows(self._canvas, some_of_split(self.rows.held_out)), self._canvas
         given = on.sizes, on.series, on.clock, on.device, self.head, None, [on]
         with self._threads(ensemble.largest_product):
             outputs = EnsembleForecaster(ensemble, *given)(on.rows, at.origins)

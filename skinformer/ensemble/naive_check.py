@@ -1,7 +1,7 @@
 """Whether a fit is worth its forecasts: they are compared with a repeated season.
 
-The season is chosen by the rows before the validation tail, as a user would choose it; then it and
-what was fitted forecast the same windows of the tail.
+The season is chosen by the rows before the validation split, as a user would choose it; then it and
+what was fitted forecast the same windows of the split.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import Origins, window_rows
 from skinformer.validation.parameters import warn_of_better_naive
 
-#: Windows of a tail that are forecast once more for the comparison at most. PERF: two passes
-#: through the network; 1024 windows before the tail choose the season, in a few milliseconds.
+#: Windows of a split that are forecast once more for the comparison at most. PERF: two passes
+#: through the network; 1024 windows before the split choose the season, in a few milliseconds.
 _WINDOWS, _WINDOWS_BEFORE = 64, 1024
 #: What is said to be worse has so much more error, on the mean of the logs, which is believed as
 #: far as there are more than so many forecasts that do not overlap.
-_MARGIN, _DOUBT = np.log(1.05), 4
+_MARGIN, _PRIOR = np.log(1.05), 4
 
 
 class _Windows(NamedTuple):
@@ -37,37 +37,37 @@ class _Windows(NamedTuple):
     """Shape (n_windows, pred_len, n_targets); 0 where the truth is missing."""
 
 
-def some_of_tail(tails: Origins) -> IntArray:
-    """Choose at most 64 windows, spread over the validation tails, for the comparison."""
-    return tails.thinned(_WINDOWS)
+def some_of_split(held_out: Origins) -> IntArray:
+    """Choose at most 64 windows, spread over the validation splits, for the comparison."""
+    return held_out.thinned(_WINDOWS)
 
 
 def compare_with_naive(forecast: Float32Array, origins: IntArray, rows: FitRows) -> None:
-    """Warn if repeating a season forecasts the validation tail, which there is, clearly better.
+    """Warn if repeating a season forecasts the validation split, which there is, clearly better.
 
     forecast: (n_windows, pred_len, n_targets), standardised, of all that will forecast, fitted
-    before the tail.
-    origins: windows of the tail.
+    before the split.
+    origins: windows of the split.
 
     It warns if the mean absolute error is more than 5 % greater, on the mean of series and targets,
-    or 16 % where two forecasts fill the tail, and greater in either half of it, too: one bad day
+    or 16 % where two forecasts fill the split, and greater in either half of it, too: one bad day
     proves nothing.
     """
-    timeline, tail = rows.timeline, rows.tail
-    assert tail is not None
+    timeline, split = rows.timeline, rows.split
+    assert split is not None
     pred_len, n_targets = forecast.shape[1:]
     tested = _windows(timeline, origins, pred_len, n_targets)
-    season = _season(timeline, tail, pred_len, n_targets)
+    season = _season(timeline, split, pred_len, n_targets)
     naive, known = _repeat(tested, season)
-    middle = (tail + timeline.first_row[1:] - pred_len + 1) // 2
+    middle = (split + timeline.first_row[1:] - pred_len + 1) // 2
     late = origins >= middle[tested.series]
     excess = [
         _log_ratio(forecast, naive, tested._replace(weight=known * half[:, None, None]))
         for half in (np.ones(len(late), dtype=bool), ~late, late)
     ]
-    length = (timeline.first_row[1:] - tail)[np.unique(tested.series)]
+    length = (timeline.first_row[1:] - split)[np.unique(tested.series)]
     n_forecasts = (length // pred_len).sum()
-    if excess[0] * shrinkage(n_forecasts, _DOUBT) > _MARGIN and min(excess) > 0:
+    if excess[0] * shrinkage(n_forecasts, _PRIOR) > _MARGIN and min(excess) > 0:
         n_rows = int(np.median(np.diff(timeline.first_row)))
         worse = float(np.expm1(excess[0]))
         warn_of_better_naive(worse, season, seq_len=rows.sizes.seq_len, n_rows=n_rows)
@@ -82,9 +82,9 @@ def _windows(timeline: Timeline, origins: IntArray, pred_len: int, n_targets: in
     return _Windows(timeline, origins, timeline.series_of(origins), truth, weight)
 
 
-def _season(timeline: Timeline, tail: IntArray, pred_len: int, n_targets: int) -> int:
-    """Find the season whose repetition forecasts the rows before the tail best."""
-    before = Origins(timeline.first_row[:-1] + 1, tail - pred_len).thinned(_WINDOWS_BEFORE)
+def _season(timeline: Timeline, split: IntArray, pred_len: int, n_targets: int) -> int:
+    """Find the season whose repetition forecasts the rows before the split best."""
+    before = Origins(timeline.first_row[:-1] + 1, split - pred_len).thinned(_WINDOWS_BEFORE)
     windows = _windows(timeline, before, pred_len, n_targets)
     last, seen = _repeat(windows, 1)
     scores = {1: 0.0}

@@ -16,13 +16,13 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.timeline import Timeline
 
 #: Times that the path is fitted without, one after the other.
-N_APART = 3
+N_FOLDS = 3
 
 
 class OutOfFoldPath:
     """Forecast training windows as the path does that has not learnt their time.
 
-    fits: of the path, some of them `apart`.
+    fits: of the path, some of them `folds`.
     times: from origins to the times that these are cut by.
 
     The path's error is smaller on the windows that it was fitted to than on those it will meet (by
@@ -32,14 +32,11 @@ class OutOfFoldPath:
     """
 
     def __init__(
-        self,
-        fits: LinearFits,
-        times: Callable[[IntArray], IntArray],
-        device: torch.device | str,
+        self, fits: LinearFits, times: Callable[[IntArray], IntArray], device: torch.device | str
     ) -> None:
-        self.apart = [LinearPath(other).to(device) for _, other in fits.apart]
+        self.folds = [LinearPath(other).to(device) for _, other in fits.folds]
         # What follows the last window that the path could learn from belongs to the last time.
-        self.borders = np.array([end for end, _ in fits.apart[:-1]])
+        self.borders = np.array([end for end, _ in fits.folds[:-1]])
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: Tensor) -> Tensor:
@@ -47,10 +44,10 @@ class OutOfFoldPath:
         place = np.searchsorted(self.borders, self.times(origins.cpu().numpy()), side="right")
         # One path after the other, and their forecasts back in the order of the windows.
         order = torch.from_numpy(np.argsort(place, kind="stable")).to(origins.device)
-        counts = np.bincount(place, minlength=len(self.apart)).tolist()
+        counts = np.bincount(place, minlength=len(self.folds)).tolist()
         found = [
             path(*(x if x is None else x[part] for x in inputs))
-            for path, part in zip(self.apart, torch.split(order, counts), strict=True)
+            for path, part in zip(self.folds, torch.split(order, counts), strict=True)
             if len(part)
         ]
         return torch.cat(found)[order.argsort()]
@@ -59,7 +56,7 @@ class OutOfFoldPath:
 def out_of_fold_path(
     linear: LinearFits | None,
     timeline: Timeline,
-    tail: IntArray | None,
+    split: IntArray | None,
     *,
     device: torch.device | str,
 ) -> OutOfFoldPath | None:
@@ -67,6 +64,6 @@ def out_of_fold_path(
 
     It is None where there is no path, or too little to fit it to apart.
     """
-    if linear is None or not linear.apart:
+    if linear is None or not linear.folds:
         return None
-    return OutOfFoldPath(linear, partial(times_of, timeline, tail), device)
+    return OutOfFoldPath(linear, partial(times_of, timeline, split), device)

@@ -39,19 +39,19 @@ def linear_fit(
     windows: tuple[Origins, Origins],
     *,
     missing: BoolArray | None,
-    tail: IntArray | None,
+    split: IntArray | None,
     refit: bool,
     n_most: int | None = None,
-    n_apart: int = 0,
+    n_folds: int = 0,
 ) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
 
-    windows: those to train on and those of the validation tail.
+    windows: those to train on and those of the validation split.
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
-    tail: the row at which each series' validation tail begins.
+    split: the row at which each series' validation split begins.
     refit: whether the maps are fitted again with the validation windows.
     n_most: windows to learn from at most; None is 100,000.
-    n_apart: see `fit_linear_path`.
+    n_folds: see `fit_linear_path`.
     """
     problem = Problem(
         timeline.values,
@@ -67,8 +67,8 @@ def linear_fit(
     share = min(1.0, (n_most or _MAX_WINDOWS) / max(sum(part.count for part in windows), 1))
     parts = [part.thinned(math.ceil(share * part.count)) for part in windows]
     origins = np.concatenate(parts)
-    steps, start = times_of(timeline, tail, origins), None if tail is None else 0
-    fits = fit_linear_path(problem, origins, steps, tail=start, refit=refit, n_apart=n_apart)
+    steps, start = times_of(timeline, split, origins), None if split is None else 0
+    fits = fit_linear_path(problem, origins, steps, split=start, refit=refit, n_folds=n_folds)
     return fits.rounded()
 
 
@@ -80,11 +80,11 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
     return row_cells(timeline, sizes.calendar_fields, years=years)
 
 
-def times_of(timeline: Timeline, tail: IntArray | None, rows: IntArray) -> IntArray:
-    """Tell rows' times: 0 is where their series' tail begins; without one, steps on the clock."""
-    if tail is None:
+def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
+    """Tell rows' times: 0 is where their series' split begins; without one, steps on the clock."""
+    if split is None:
         return timeline.steps_of(rows)
-    return rows - tail[timeline.series_of(rows)]
+    return rows - split[timeline.series_of(rows)]
 
 
 def start_module(

@@ -56,21 +56,21 @@ class Tabular(Member):
         rows: FitRows,
         settings: FitSettings,
         *,
-        before_tail: bool,
+        before_split: bool,
         earlier: Tabular | None = None,
     ) -> Tabular:
-        """Fit the regressor; fewer trees do where they are fitted again with the tail."""
+        """Fit the regressor; fewer trees do where they are fitted again with the split."""
         return cls(
             fit_tabular(
                 rows.timeline,
                 columns_of(rows.sizes),
                 missing=rows.missing,
-                stop=rows.tail if before_tail else None,
+                stop=rows.split if before_split else None,
                 regressor=None if isinstance(settings.regressor, str) else settings.regressor,
                 random_state=rows.seed,
                 plain=None if earlier is None else earlier.plain_columns,
-                quick=before_tail and settings.early_stopping is not True,
-                calendar=rows.calendars[0 if before_tail else 1],
+                quick=before_split and settings.early_stopping is not True,
+                calendar=rows.calendars[0 if before_split else 1],
             )
         )
 

@@ -44,12 +44,12 @@ _OWN = 0.2
 _NEGLIGIBLE = 0.01
 
 
-def series_origins(tails: Origins) -> IntArray:
-    """Choose windows to weigh by for each series: at most eight, spread over its tail."""
-    some = np.flatnonzero(tails.high >= tails.low)
+def series_origins(held_out: Origins) -> IntArray:
+    """Choose windows to weigh by for each series: at most eight, spread over its split."""
+    some = np.flatnonzero(held_out.high >= held_out.low)
     n_origins = min(max(_MOST_WINDOWS // max(len(some), 1), 2), _N_ORIGINS)
     place = np.arange(n_origins)
-    low, high = tails.low[some, None], tails.high[some, None]
+    low, high = held_out.low[some, None], held_out.high[some, None]
     return np.unique(low + (high - low) * place // (n_origins - 1))
 
 
@@ -104,7 +104,7 @@ def weigh_steps(
     stretches: IntArray,
     head: Head,
     *,
-    doubt: float,
+    margin: float,
 ) -> Float64Array:
     """Find the share of the second of two forecasts in each step ahead, (pred_len,).
 
@@ -116,7 +116,7 @@ def weigh_steps(
         losses = [(head.point_error(each, truth) * weight).sum(dim=2) for each in mixed]
     total = stretch_sums(torch.stack(losses, dim=1).double().numpy(), stretches)
     total = total @ nearby_steps(rows.sizes.pred_len)
-    best = [mean_share(total[:, :, step], doubt=doubt) for step in range(total.shape[2])]
+    best = [mean_share(total[:, :, step], margin=margin) for step in range(total.shape[2])]
     return np.array(SHARES)[best]
 
 

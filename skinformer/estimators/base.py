@@ -12,16 +12,10 @@ from sklearn.utils import check_random_state
 from skinformer import ranks
 from skinformer.ensemble.building import model_sizes
 from skinformer.ensemble.classical import for_rows
-from skinformer.ensemble.fitting import (
-    FitBatches,
-    FitRows,
-    cut_windows,
-    find_tail,
-    window_batches,
-)
+from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
-from skinformer.ensemble.out_of_fold import N_APART, out_of_fold_path
+from skinformer.ensemble.out_of_fold import N_FOLDS, out_of_fold_path
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
@@ -205,23 +199,23 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             are missing and were held.
         """
         check_fitted(self)
-        values = self._points(self._asked_rows(X))
+        values = self._points(self._requested_rows(X))
         return self.reader_.given(values, one_dimensional=self.roles_.one_dimensional)
 
-    def _points(self, asked: RequestedSteps) -> Float64Array:
+    def _points(self, requested: RequestedSteps) -> Float64Array:
         """Give the values that are forecast, (n, n_targets)."""
-        return self._values(self._forecaster.forecast(asked))
+        return self._values(self._forecaster.forecast(requested))
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""
-        return self._forecaster.forecast(self._asked_rows(X))
+        return self._forecaster.forecast(self._requested_rows(X))
 
-    def _asked_rows(self, X: Any) -> RequestedSteps:
+    def _requested_rows(self, X: Any) -> RequestedSteps:
         """Place the rows of X."""
         forecaster, table = self._forecaster, self._read_prediction(X)
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
         place, observed = forecaster.place(table, forecaster.observe(table))
-        observed = observed.without(table.wild)
+        observed = observed.without(table.outliers)
         return RequestedSteps(observed, observed.track, table.steps, place, table.clock)
 
     def _read_prediction(self, X: Any) -> Table:
@@ -251,7 +245,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         label = str(table.clock.labels(table.steps[[place.row]])[0])
         return column, label if names is None else f"{label} of series {names[i]!r}"
 
-    def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
+    def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         """Place the steps after the history, or after that of X."""
         if horizon is not None:
             check_horizon(horizon)
@@ -266,7 +260,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
             place = after_observed(place, observed, sizes.n_targets)
-            observed = without_later(observed.without(table.wild), place, sizes)
+            observed = without_later(observed.without(table.outliers), place, sizes)
             clock, names, wanted = table.clock, table.names, np.unique(observed.track)
         horizon = int(horizon or steps_of_rows(observed, place) or sizes.pred_len)
         check_known_ahead(
@@ -300,7 +294,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         reader = self.reader_
         rows = X if y is not None else reader.rows(X, unseen=-1.0)
         truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
-        forecast = self._points(self._asked_rows(X))
+        forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
         check_any_truth(int(present.sum()))
         weight = score_weight(sample_weight, len(truth))
@@ -332,7 +326,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         reader = self.reader_
         table = read_update(self, reader.rows(X), reader.truth(y), fitted_rows(self))
         judged = self._usual_.judge(reader.spread(table), self.timeline_, self.scaler_)
-        table = self._judged(*judged).without_wild()
+        table = self._judged(*judged).without_outliers()
         table = table.take(np.lexsort((table.steps, table.series)))
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
@@ -371,13 +365,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, earlier: BaseInformer | None) -> None:
         """Fit an estimator that has no fitted state; a warm start goes on from an earlier one."""
         self._validate_params()
-        settings, tail, missing = self._read(X, y, sample_weight)
+        settings, split, missing = self._read(X, y, sample_weight)
         data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "ensemble_") else None
         context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         before = None if earlier is None else earlier.history_
         tasks = EpochTasks(self, context, data, before)
-        self._train(settings, tail, missing, tasks, earlier)
+        self._train(settings, split, missing, tasks, earlier)
         if missing is not None:
             self._forecaster.fill_missing(missing)
         if not self.trust_ and (idle := changed_network(self)):
@@ -389,7 +383,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _read(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[FitSettings, IntArray | None, BoolArray | None]:
-        """Read parameters and rows; give where the validation tail begins, and what is missing."""
+        """Read parameters and rows; give where the validation split begins, and what is missing."""
         self.reader_ = self._make_reader(X, y)
         self.head_ = self._make_head()
         settings = read_settings(self, self.head_)
@@ -410,21 +404,21 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
-        tail = None if alone else find_tail(table, settings, self.series_)
-        scaler = fit_scale(table, settings, self.roles_, tail, self.series_)
-        self.scaler_ = self.reader_.scaled(comparable(scaler, table, tail))
+        split = None if alone else find_split(table, settings, self.series_)
+        scaler = fit_scale(table, settings, self.roles_, split, self.series_)
+        self.scaler_ = self.reader_.scaled(comparable(scaler, table, split))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
         self.device_ = str(settings.device)
         self.attention_ = settings.network.attention
         self.precision_ = settings.trainer.precision
-        return settings, tail, table.missing
+        return settings, split, table.missing
 
     def _train(
         self,
         settings: FitSettings,
-        tail: IntArray | None,
+        split: IntArray | None,
         missing: BoolArray | None,
         tasks: EpochTasks,
         earlier: BaseInformer | None,
@@ -435,20 +429,20 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         seed = ranks.from_first(lambda: drawn)
         timeline, sizes = self.timeline_, self.sizes_
-        windows = cut_windows(timeline, sizes, tail)
-        linear = self._fit_path(settings, windows, missing, tail)
+        windows = cut_windows(timeline, sizes, split)
+        linear = self._fit_path(settings, windows, missing, split)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         module = module.to(settings.device).eval()
-        out_of_fold = out_of_fold_path(linear, timeline, tail, device=settings.device)
+        out_of_fold = out_of_fold_path(linear, timeline, split, device=settings.device)
         batches = window_batches(
             timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
         )
         calendars = (None, None) if linear is None else (linear[0].calendar, linear[1].calendar)
-        rows = FitRows(timeline, sizes, self.scaler_, tail, windows[1], missing, seed, calendars)
+        rows = FitRows(timeline, sizes, self.scaler_, split, windows[1], missing, seed, calendars)
         fit = EnsembleFit(module, linear, rows, batches, settings)
-        self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, tail, settings)
-        record = self._train_module(fit, batches.eased(fit.challenge()), settings, tasks)
+        self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, split, settings)
+        record = self._train_module(fit, batches.eased(fit.weigh_rivals()), settings, tasks)
         if sizes.n_series:
             network_of(module).embed_unseen()
         self.scaler_ = smeared(
@@ -463,7 +457,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings: FitSettings,
         windows: tuple[Origins, Origins],
         missing: BoolArray | None,
-        tail: IntArray | None,
+        split: IntArray | None,
     ) -> LinearFits | None:
         """Fit the linear path, for training and final, if there is one."""
         if not settings.linear_path:
@@ -474,18 +468,14 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
                 self.sizes_,
                 windows,
                 missing=missing,
-                tail=tail,
+                split=split,
                 refit=settings.early_stopping == "auto",
-                n_apart=N_APART if settings.train_network else 0,
+                n_folds=N_FOLDS if settings.train_network else 0,
             )
 
     @timed("network")
     def _train_module(
-        self,
-        fit: EnsembleFit,
-        epoch: FitBatches,
-        settings: FitSettings,
-        tasks: EpochTasks,
+        self, fit: EnsembleFit, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
     ) -> TrainingRecord:
         """Train the network, if it is worth it, and tell callbacks of its epochs."""
         module = fit.module

@@ -490,8 +490,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
     def _ahead(self, X: Any, horizon: int | None) -> tuple[Float64Array, pd.Index | None]:
         check_fitted(self)
-        asked = self._asked_ahead(X, horizon)
-        return self._forecaster.forecast(asked), asked.labels
+        requested = self._requested_ahead(X, horizon)
+        return self._forecaster.forecast(requested), requested.labels
 
     def _parts(self, values: Float64Array) -> Any:
         parts = [values[:, group] for group in self.head_.groups]

@@ -75,12 +75,12 @@ class IntervalsMixin(FittedState):
         """
         check_fitted(self)
         wanted = check_range_levels(coverage, levels)
-        asked = self._asked_ahead(X, horizon)
-        values = self._with_quantiles(asked, np.empty(0) if wanted is None else wanted)
+        requested = self._requested_ahead(X, horizon)
+        values = self._with_quantiles(requested, np.empty(0) if wanted is None else wanted)
         names = self.roles_.target_labels
         names = names if wanted is None else _names_with_levels(names, wanted)
         values = values.reshape(len(values), -1)
-        return pd.DataFrame(values, index=asked.labels, columns=names)
+        return pd.DataFrame(values, index=requested.labels, columns=names)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Float64Array:
         """
@@ -164,16 +164,11 @@ class IntervalsMixin(FittedState):
         """
         check_fitted(self)
         wanted = requested_levels(levels, getattr(self.head_, "levels", None))
-        quantiles = self._with_quantiles(self._asked_rows(X), wanted)[..., 1:]
+        quantiles = self._with_quantiles(self._requested_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
     def sample(
-        self,
-        n: int,
-        X: Any = None,
-        horizon: int | None = None,
-        *,
-        random_state: Any = None,
+        self, n: int, X: Any = None, horizon: int | None = None, *, random_state: Any = None
     ) -> pd.DataFrame:
         """
         Draw paths of the steps after the history.
@@ -221,41 +216,41 @@ class IntervalsMixin(FittedState):
         """
         n = check_count("n", n, "it counts the paths that are drawn")
         check_fitted(self)
-        asked = self._asked_ahead(X, horizon)
-        found, outputs = self._sized(asked)
+        requested = self._requested_ahead(X, horizon)
+        found, outputs = self._sized(requested)
         random = check_random_state(random_state)
-        block = (asked.steps - asked.place.anchor[asked.track]) // self.sizes_.pred_len
+        block = (requested.steps - requested.place.anchor[requested.track]) // self.sizes_.pred_len
         n_windows = len(found.residuals.errors)
-        first = random.randint(n_windows, size=(n, len(asked.place.series)))
-        windows = (first[:, asked.track] + block) % n_windows
-        table = found.paths(outputs, windows, self.scaler_.with_unseen(), self._series(asked))
+        first = random.randint(n_windows, size=(n, len(requested.place.series)))
+        windows = (first[:, requested.track] + block) % n_windows
+        table = found.paths(outputs, windows, self.scaler_.with_unseen(), self._series(requested))
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
             columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])
-        return pd.DataFrame(table.reshape(len(table), -1), index=asked.labels, columns=columns)
+        return pd.DataFrame(table.reshape(len(table), -1), index=requested.labels, columns=columns)
 
-    def _with_quantiles(self, asked: RequestedSteps, levels: Float64Array) -> Float64Array:
+    def _with_quantiles(self, requested: RequestedSteps, levels: Float64Array) -> Float64Array:
         """Give what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
         head = self.head_
         if head.level is None and not len(levels):
-            return head.point(self._forecaster.forecast(asked))[..., None]
-        found, outputs = self._sized(asked)
-        scaler, series = self.scaler_.with_unseen(), self._series(asked)
+            return head.point(self._forecaster.forecast(requested))[..., None]
+        found, outputs = self._sized(requested)
+        scaler, series = self.scaler_.with_unseen(), self._series(requested)
         return found.forecasts(head, outputs, levels, scaler, series)
 
-    def _sized(self, asked: RequestedSteps) -> tuple[Intervals, Float64Array]:
+    def _sized(self, requested: RequestedSteps) -> tuple[Intervals, Float64Array]:
         found = check_ranges(self.intervals_)
-        forecaster = IntervalForecaster.of(self._forecaster, found, asked.observed)
-        return found, forecaster.forecast(asked)
+        forecaster = IntervalForecaster.of(self._forecaster, found, requested.observed)
+        return found, forecaster.forecast(requested)
 
-    def _series(self, asked: RequestedSteps) -> IntArray:
+    def _series(self, requested: RequestedSteps) -> IntArray:
         """Give the series of each step; one number stands for all that the fit did not hold."""
-        return np.minimum(asked.place.series[asked.track], self.timeline_.n_series)
+        return np.minimum(requested.place.series[requested.track], self.timeline_.n_series)
 
-    def _asked_rows(self, X: Any) -> RequestedSteps:
+    def _requested_rows(self, X: Any) -> RequestedSteps:
         raise NotImplementedError
 
-    def _asked_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
+    def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
         raise NotImplementedError
 
 

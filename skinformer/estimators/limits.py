@@ -39,10 +39,7 @@ ANNOTATIONS: dict[str, Any] = {
     },
     "HistGradientBoostingRegressor": _BOOSTED,
     "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
-    **dict.fromkeys(
-        ("ElasticNet", "Lasso", "LinearRegression", "Ridge"),
-        _REGRESSOR,
-    ),
+    **dict.fromkeys(("ElasticNet", "Lasso", "LinearRegression", "Ridge"), _REGRESSOR),
     "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
     "slice": list[int],
 }

@@ -10,12 +10,9 @@ import numpy as np
 import skinformer
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.classifier import InformerClassifier
-from skinformer.estimators.plain import read
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.persistence import (
-    ModelFileError,
-    read_content,
-)
+from skinformer.estimators.serialisation import read
+from skinformer.persistence import ModelFileError, read_content
 
 
 def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:

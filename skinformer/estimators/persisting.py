@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 import skinformer
-from skinformer.estimators.plain import flatten, unflatten
 from skinformer.estimators.saving import save
+from skinformer.estimators.serialisation import flatten, unflatten
 from skinformer.estimators.state import FittedState
 from skinformer.persistence.errors import VersionWarning
 

@@ -76,7 +76,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         (`HistGradientBoostingRegressor`) on features of each step ahead: lags, the same phase of
         four seasons of each length whatever `seq_len` is, means, the calendar, columns known ahead
         around the step; one table without these last needs twelve whole forecasts in its validation
-        tail. A regressor of scikit-learn takes the trees' place, and is cloned. None:
+        split. A regressor of scikit-learn takes the trees' place, and is cloned. None:
         the Informer alone, as its authors had it. Quantiles have no trees. Panels whose median
         series holds fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer
         than 8, are forecast together with classical forecasters (smoothing, drift, Theta, seasons,
@@ -369,8 +369,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
             return PointHead(self.loss)
         return QuantileHead(tuple(sorted(check_levels(self.loss, name="loss").tolist())))
 
-    def _points(self, asked: RequestedSteps) -> Float64Array:
-        return self._with_quantiles(asked, np.empty(0))[..., 0]
+    def _points(self, requested: RequestedSteps) -> Float64Array:
+        return self._with_quantiles(requested, np.empty(0))[..., 0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

@@ -13,15 +13,10 @@ import torch
 
 import skinformer
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.estimators.plain import FILES, check_content
+from skinformer.estimators.serialisation import FILES, check_content
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
-from skinformer.persistence import (
-    Content,
-    ModelFileError,
-    NotPlainError,
-    write_content,
-)
+from skinformer.persistence import Content, ModelFileError, NotPlainError, write_content
 from skinformer.rolling.future import nothing_observed
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import (
@@ -78,6 +73,6 @@ def _context(model: FittedState) -> dict[str, Any]:
     return {
         "timeline_": model.timeline_.recent(n_rows),
         "ensemble_": replace(model.ensemble_, held_out={}),
-        "calibration_": replace(model.calibration_, tail=None),
+        "calibration_": replace(model.calibration_, split=None),
         **found,
     }

@@ -1,7 +1,7 @@
 """How targets are transformed before they are standardised: asked for, or proved on held-out rows.
 
-Under "auto" a series takes logarithms where ridges on them, fitted before the validation tail,
-forecast its tail better, in its own units, than ridges on the values do. The ridges see one target
+Under "auto" a series takes logarithms where ridges on them, fitted before the validation split,
+forecast its split better, in its own units, than ridges on the values do. The ridges see one target
 at a time and half of the windows, so that both together cost less than the path itself.
 """
 
@@ -53,10 +53,10 @@ _MAX_WINDOWS, _LONGEST = 20_000, 256
 _MARGIN = 0.03
 #: Forecasts of its own at which a series counts as much as the panel does for it.
 _PRIOR = 6.0
-#: Stretches of a long tail, of as many forecasts at least, all of which have to say the same.
+#: Stretches of a long split, of as many forecasts at least, all of which have to say the same.
 _STRETCHES = 4
 #: Series at which a panel is believed half: one alone must not believe itself.
-_DOUBT = 5.0
+_PANEL_PRIOR = 5.0
 #: Log ratio of errors that counts at most, so that no series speaks for the others.
 _LOUDEST = 1.0
 #: Share of the training values' range by which a transformer may miss them.
@@ -68,11 +68,15 @@ _FARTHEST, _GREATEST = 3.0, 2.0
 
 
 def fit_scale(
-    table: Table, settings: FitSettings, roles: Roles, tail: IntArray | None, names: pd.Index | None
+    table: Table,
+    settings: FitSettings,
+    roles: Roles,
+    split: IntArray | None,
+    names: pd.Index | None,
 ) -> Scaler:
     """Find how columns are standardised, and how targets are transformed before that.
 
-    tail: the row at which each series' validation tail begins; its rows are left out.
+    split: the row at which each series' validation split begins; its rows are left out.
     names: of the series.
 
     Cost under "auto": none where no series is above zero throughout, else two fits of ridges to
@@ -80,15 +84,12 @@ def fit_scale(
     asked for cannot be done to the training rows.
     """
     end = table.first_row[1:]
-    rows = table.first_row[:-1], end if tail is None else tail
+    rows = table.first_row[:-1], end if split is None else split
     make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
     plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
     positive, wanted = least > 0, settings.target_transform
     limited = partial(
-        observe_records,
-        columns=table.columns,
-        first_row=table.first_row,
-        n_steps=settings.pred_len,
+        observe_records, columns=table.columns, first_row=table.first_row, n_steps=settings.pred_len
     )
     if wanted == "log":
         check_positive(least, positive, roles.targets, names)
@@ -100,12 +101,12 @@ def fit_scale(
         ]
         return make(targets=replace(plain, transformers=tuple(shapes)))
     scaler = make(targets=plain)
-    if wanted is None or tail is None or not settings.linear_path or not positive.any():
+    if wanted is None or split is None or not settings.linear_path or not positive.any():
         return scaler
     logs = np.zeros_like(positive)
     for j, some in enumerate(positive.T):
         if some.any():
-            logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - tail)[some])
+            logs[some, j] = _judge_logs(_one_target(table, j, some), settings, (end - split)[some])
     return make(targets=limited(plain.with_logs(logs))) if logs.any() else scaler
 
 
@@ -143,46 +144,41 @@ def _one_target(table: Table, j: int, wanted: BoolArray) -> Table:
 
 
 class _HeldOut(NamedTuple):
-    """How ridges erred on the validation tail, by series."""
+    """How ridges erred on the validation split, by series."""
 
     error: Float64Array
     """Mean absolute or root mean square, shape (n_series,); NaN where nothing is known."""
     n_forecasts: Float64Array
-    """Whole forecasts that the tail of each series holds, shape (n_series,)."""
+    """Whole forecasts that the split of each series holds, shape (n_series,)."""
     stretches: Float64Array
-    """The error in each stretch of a long tail, shape (n_series, 4); NaN where there is none."""
+    """The error in each stretch of a long split, shape (n_series, 4); NaN where there is none."""
 
 
-def _judge_logs(table: Table, settings: FitSettings, n_tail: IntArray) -> BoolArray:
+def _judge_logs(table: Table, settings: FitSettings, n_split: IntArray) -> BoolArray:
     """Choose the series of a panel whose logarithms are forecast better than they are."""
-    tail = table.first_row[1:] - n_tail
-    rows = table.first_row[:-1], tail
+    split = table.first_row[1:] - n_split
+    rows = table.first_row[:-1], split
     plain, _ = observe_targets(table.columns, table.first_row, 1)
     values, logs = (
         fit_scaler(table.columns, *rows, static=[], targets=plain.with_logs(taken))
         for taken in (plain.logs, ~plain.logs)
     )
-    judge = partial(_held_out, table, settings=settings, tail=tail, unit=values.scale)
+    judge = partial(_held_out, table, settings=settings, split=split, unit=values.scale)
     return _better(judge(values), judge(logs))
 
 
 def _held_out(
-    table: Table,
-    scaler: Scaler,
-    *,
-    settings: FitSettings,
-    tail: IntArray,
-    unit: Float64Array,
+    table: Table, scaler: Scaler, *, settings: FitSettings, split: IntArray, unit: Float64Array
 ) -> _HeldOut:
-    """Fit ridges before the tail, and compare their forecasts with it in the target's units."""
+    """Fit ridges before the split, and compare their forecasts with it in the target's units."""
     timeline = build_timeline(table, scaler, fill_covariates=True)
     sizes = _sizes(settings)
-    windows, pred_len = cut_windows(timeline, sizes, tail), sizes.pred_len
+    windows, pred_len = cut_windows(timeline, sizes, split), sizes.pred_len
     count = sum(part.count for part in windows)
     n_most, missing = min(-(-count // 2), _MAX_WINDOWS), table.missing
     short = sizes._replace(seq_len=min(sizes.seq_len, _LONGEST))
     fit = linear_fit(
-        timeline, short, windows, missing=missing, tail=tail, refit=False, n_most=n_most
+        timeline, short, windows, missing=missing, split=split, refit=False, n_most=n_most
     )[0]
     problem = Problem(
         timeline.values, timeline.weight, None, 1, short.seq_len, pred_len, np.zeros((0, 1))
@@ -226,7 +222,7 @@ def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:
     ratio = np.zeros(len(judged))
     ratio[judged] = np.log(logs.error[judged]) - np.log(values.error[judged])
     np.clip(ratio, -_LOUDEST, _LOUDEST, out=ratio)
-    panel = ratio.sum() / (judged.sum() + _DOUBT)
+    panel = ratio.sum() / (judged.sum() + _PANEL_PRIOR)
     share = np.where(judged, shrinkage(values.n_forecasts, _PRIOR), 0.0)
     better: BoolArray = share * ratio + (1 - share) * panel < -_MARGIN
     # A season of one year, however many forecasts it holds, says little about the next.
@@ -250,7 +246,7 @@ def smeared(
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
     than squared errors, whose forecast is a median or another quantile: these need none. Else it
     has Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
-    what a tail drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
+    what a split drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
     at most.
 
     Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American

@@ -24,17 +24,17 @@ _QUANTILE = 0.95
 _ENOUGH = 4
 
 
-def comparable(scaler: Scaler, table: Table, tail: IntArray | None) -> Scaler:
+def comparable(scaler: Scaler, table: Table, split: IntArray | None) -> Scaler:
     """Give the targets of a panel's series units in which they change alike.
 
     scaler: of deviations.
-    tail: the row at which each series' validation tail begins; its rows are left out.
+    split: the row at which each series' validation split begins; its rows are left out.
 
     A series' scale is its mean absolute change over a season, where the panel has one, else from
     row to row; times one factor for all, so that the median series has its deviation. The same
     scaler for one series: its columns are not compared.
     """
-    start, stop = table.first_row[:-1], table.first_row[1:] if tail is None else tail
+    start, stop = table.first_row[:-1], table.first_row[1:] if split is None else split
     if len(start) < 2:
         return scaler
     rows = origins_between(start, stop - 1)

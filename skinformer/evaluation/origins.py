@@ -62,7 +62,7 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     It is None where rows do not follow the history of known series directly, where covariates are
     missing, or where a value below zero would change the bounds of forecasts on the way.
     """
-    table = model._read_prediction(frame).without_wild()
+    table = model._read_prediction(frame).without_outliers()
     history, scaler = model.timeline_, model.scaler_
     if table.clock != history.clock or (table.series >= history.n_series).any():
         return None

@@ -108,10 +108,10 @@ def requested_steps(
     """
     check_fitted(model)
     if X is None:
-        return None, model._asked_ahead(None, None)
+        return None, model._requested_ahead(None, None)
     for transformer in transformers:
         X = transformer.transform(X)
-    return X, model._asked_rows(X)
+    return X, model._requested_rows(X)
 
 
 def seen_windows(

@@ -25,7 +25,7 @@ _MOST_VALUES = 1 << 22
 
 
 class SeenWindow(NamedTuple):
-    """Rows that a forecast was made from, holes filled, and those that it is of.
+    """Rows that a forecast was made from, gaps filled, and those that it is of.
 
     values: (look_back + pred_len, n_columns), standardised.
     steps: (look_back + pred_len,), on the clock.

@@ -23,7 +23,7 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     is the context: nothing is fed back. All forecasters take part that have a share. Forecasts,
     (n_windows, pred_len, n_targets), are in the targets' units.
     """
-    forecaster, table = estimator._forecaster, estimator._read_prediction(X).without_wild()
+    forecaster, table = estimator._forecaster, estimator._read_prediction(X).without_outliers()
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     nothing = np.zeros(1, dtype=np.int64)

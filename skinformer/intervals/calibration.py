@@ -2,7 +2,7 @@
 
 Windows of all seasons are needed, and few rows were held out: so the final forecaster's errors on
 the rows that it was fitted to are multiplied by what they gain there. That is found on the
-validation tail, which the same forecasters forecast before they were fitted to it.
+validation split, which the same forecasters forecast before they were fitted to it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _N_WINDOWS, _N_TAIL = 1024, 256
 #: Series of a panel by which the latter is.
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
-_DOUBT = 30.0
+_PRIOR = 30.0
 #: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
 #: longest series does: what happens to one happens to others at the same time.
 _FEWEST = 6
@@ -76,20 +76,20 @@ class HeldOut(NamedTuple):
 class Calibration:
     """What a fit keeps to find out, once somebody asks, how far its forecasts are off.
 
-    tail: the row at which each series' validation tail begins.
-    alone: whether the network forecasts alone: it may know rows before the tail by heart.
+    split: the row at which each series' validation split begins.
+    alone: whether the network forecasts alone: it may know rows before the split by heart.
     n_rows: of each series that the fit saw.
     """
 
-    tail: IntArray | None
+    split: IntArray | None
     alone: bool
     n_rows: IntArray
 
     @classmethod
-    def of(cls, timeline: Timeline, tail: IntArray | None, settings: FitSettings) -> Calibration:
-        """Keep what the ensemble does not say; the tail is the row where each series' begins."""
+    def of(cls, timeline: Timeline, split: IntArray | None, settings: FitSettings) -> Calibration:
+        """Keep what the ensemble does not say; the split is the row where each series' begins."""
         alone = settings.train_network and not settings.linear_path
-        return cls(tail, alone, np.diff(timeline.first_row))
+        return cls(split, alone, np.diff(timeline.first_row))
 
     def intervals(self, forecaster: StepForecaster) -> Intervals | None:
         """Find how far a fit's forecasts are off, whatever `update` has brought since.
@@ -102,53 +102,50 @@ class Calibration:
             history = history.head(history.first_row[:-1] + self.n_rows)
         forecaster = replace(forecaster, history=history)
         if self.alone:
-            return calibrate(forecaster, None, tail=self.tail)
-        if self.tail is None and not _fits_again(forecaster):
+            return calibrate(forecaster, None, split=self.split)
+        if self.split is None and not _fits_again(forecaster):
             return calibrate(forecaster, None)
-        return calibrate(forecaster, before_refit(forecaster, self.tail))
+        return calibrate(forecaster, before_refit(forecaster, self.split))
 
 
 def _fits_again(forecaster: StepForecaster) -> bool:
     return any(member.fits_again for member in forecaster.ensemble.members.values())
 
 
-def before_refit(forecaster: StepForecaster, tail: IntArray | None) -> HeldOut:
+def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     """Give the forecaster as it was before it was fitted to the last rows, and windows of these.
 
     forecaster: the final one, whose weights are kept.
-    tail: the row at which each series' validation tail begins; None for the last `pred_len` rows.
+    split: the row at which each series' validation split begins; None for the last `pred_len` rows.
 
-    Classical forecasters compete anew, before the tail, on some of the series: it is by the choice
+    Classical forecasters compete anew, before the split, on some of the series: it is by the choice
     among them that they know their last rows.
     """
     timeline, sizes = forecaster.history, forecaster.sizes
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
-    if tail is None:
-        tail = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
+    if split is None:
+        split = np.maximum(end - sizes.pred_len, first + (end - first) // 2)
     chosen = np.arange(timeline.n_series)
     if _fits_again(forecaster) and not sizes.n_series:  # vectors of series have their places
         chosen = spread_places(timeline.n_series, _N_SERIES)
     some, scaler = timeline.of_series(chosen), forecaster.scaler.of_series(chosen)
     begin = some.first_row[:-1] - first[chosen]
-    head = some.head((tail - first)[chosen] + some.first_row[:-1])
-    ensemble = forecaster.ensemble.before_tail(chosen, head, sizes, scaler)
+    head = some.head((split - first)[chosen] + some.first_row[:-1])
+    ensemble = forecaster.ensemble.before_split(chosen, head, sizes, scaler)
     other = replace(forecaster, history=some, scaler=scaler, ensemble=ensemble)
     n_most = _N_TAIL // ensemble.cost
-    origins = Origins(tail[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
+    origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
     owner = np.searchsorted(chosen, timeline.series_of(origins))
     return HeldOut(other, origins, origins + begin[owner])
 
 
 def calibrate(
-    forecaster: StepForecaster,
-    held_out: HeldOut | None,
-    *,
-    tail: IntArray | None = None,
+    forecaster: StepForecaster, held_out: HeldOut | None, *, split: IntArray | None = None
 ) -> Intervals | None:
     """Find how far forecasts are off; None where no window has a truth.
 
     held_out: what was not fitted to some windows; None where there is none.
-    tail: rows before these were learnt by heart: their errors say nothing.
+    split: rows before these were learnt by heart: their errors say nothing.
 
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
@@ -156,7 +153,7 @@ def calibrate(
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
     distance = run_distance(sizes.pred_len, season)
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
-    runs, n_windows, n_alike = _choose(forecaster, n_most, distance, tail)
+    runs, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
     if not len(runs.origins):
         return None
     outputs, errors = _errors(forecaster, runs.origins)
@@ -186,10 +183,12 @@ def calibrate(
         fitted_until=timeline.end_step,
     )
     found = found if held_out is None else _recalibrated(found, held_out)
-    return replace(found, far=_far_sizes(forecaster, found, tail))
+    return replace(found, far=_far_sizes(forecaster, found, split))
 
 
-def _far_sizes(forecaster: StepForecaster, found: Intervals, tail: IntArray | None) -> Float64Array:
+def _far_sizes(
+    forecaster: StepForecaster, found: Intervals, split: IntArray | None
+) -> Float64Array:
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
     timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
@@ -197,7 +196,7 @@ def _far_sizes(forecaster: StepForecaster, found: Intervals, tail: IntArray | No
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
         low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
-        low = low if tail is None else np.maximum(low, tail)
+        low = low if split is None else np.maximum(low, split)
         runs, count = choose_runs(low, end - horizon, distance=found.distance, n_most=n_far)
         if count >= _FEWEST:
             break
@@ -247,7 +246,7 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     relative = np.abs(errors) * np.exp(-outputs[..., 1] - found.spread.typical)
     before = np.abs(found.residuals.errors.astype(np.float64))
     n_windows = _independent(origins, found.distance)
-    share = shrinkage(n_windows, _DOUBT)
+    share = shrinkage(n_windows, _PRIOR)
     shift = np.zeros(relative.shape[2])
     for j in range(len(shift)):
         sizes = [float(np.nanmean(part[..., j])) for part in (relative, before)]
@@ -267,14 +266,14 @@ def _independent(origins: IntArray, distance: int) -> int:
 
 
 def _choose(
-    forecaster: StepForecaster, n_windows_most: int, distance: int, tail: IntArray | None
+    forecaster: StepForecaster, n_windows_most: int, distance: int, split: IntArray | None
 ) -> tuple[Runs, int, int]:
     """Choose the windows, whole ones if there are any; tell how many are independent."""
     timeline, seq_len = forecaster.history, forecaster.sizes.seq_len
     pred_len = forecaster.sizes.pred_len
     begin, end = timeline.first_row[:-1], timeline.first_row[1:]
     low = earliest_origins(begin, end, seq_len=seq_len, pred_len=pred_len)
-    low = low if tail is None else np.maximum(low, tail)
+    low = low if split is None else np.maximum(low, split)
     for last in (end - pred_len, end - 1):
         count = int(np.maximum((last - low) // distance + 1, 0).sum())
         n_most = min(n_windows_most, _OVERLAP * count)

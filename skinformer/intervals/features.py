@@ -33,12 +33,7 @@ class Situation(NamedTuple):
 
 
 def features_of(
-    outputs: Float64Array,
-    situation: Situation,
-    *,
-    head: Head,
-    quiet: Float64Array,
-    scaler: Scaler,
+    outputs: Float64Array, situation: Situation, *, head: Head, quiet: Float64Array, scaler: Scaler
 ) -> Float64Array:
     """Tell what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
 

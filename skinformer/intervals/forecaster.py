@@ -218,8 +218,8 @@ class _SizedWindows:
         earliest = earliest_origins(begin, anchor, seq_len=fit.sizes.seq_len, pred_len=pred_len)
         before = trailing_origins(anchor, earliest, model.distance)
         earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
-        asked, where = np.unique(np.append(origins, earlier), return_inverse=True)
-        outputs = self.inner(rows, asked).astype(np.float64)[where]
+        requested, where = np.unique(np.append(origins, earlier), return_inverse=True)
+        outputs = self.inner(rows, requested).astype(np.float64)[where]
         own, past = outputs[: len(origins)], outputs[len(origins) :]
         log_size = self._log_sizes(own, rows, origins, until, anchor)
         usual = self._log_sizes(past, rows, earlier, self.known_until[earlier], earlier)

@@ -14,7 +14,7 @@ from skinformer.timeline.arrays import Float32Array, Float64Array
 #: fewer.
 _ENOUGH = 400
 #: Independent forecasts by which their median is believed half; the rest is that there is no shift.
-_DOUBT = 30.0
+_PRIOR = 30.0
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class Residuals:
         """
         n, pred_len, k = self.errors.shape
         reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
-        asked = np.append(levels, 0.5)
-        out = np.empty((len(asked), pred_len, k))
+        requested = np.append(levels, 0.5)
+        out = np.empty((len(requested), pred_len, k))
         for step in range(pred_len):
             near = self.errors[:, max(step - reach, 0) : step + reach + 1]
             pooled = near.reshape(-1, k).astype(np.float64)
             for j in range(k):
                 known = pooled[~np.isnan(pooled[:, j]), j]
                 known = known if len(known) else np.zeros(1)
-                out[:, step, j] = np.quantile(known, asked, method="weibull")
+                out[:, step, j] = np.quantile(known, requested, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
-        return float(shrinkage(self.n_windows, _DOUBT)) * median + spread
+        return float(shrinkage(self.n_windows, _PRIOR)) * median + spread
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""

@@ -16,10 +16,8 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Steps by which slopes are fitted: those between them tell the same.
 _N_STEPS = 8
-#: Windows that stand for slopes of 0, and for no profile.
+#: Windows that stand for slopes of 0, for no profile, and for a smooth curve through all steps.
 _PRIOR = 20.0
-#: Windows at which the size of a step is believed half beside a smooth curve through all steps.
-_DOUBT = 20.0
 _ROUNDS = 6
 
 
@@ -79,18 +77,13 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
         smooth = part @ np.linalg.lstsq(part[rows], logs[rows, j], rcond=None)[0]
         low, high = logs[rows, j].min(), logs[rows, j].max()
         smooth = np.clip(smooth, low, high)
-        share = np.where(rows, shrinkage(n_windows, _DOUBT), 0.0)
+        share = np.where(rows, shrinkage(n_windows, _PRIOR), 0.0)
         out[:, j] = share * logs[:, j] + (1 - share) * smooth
     return out
 
 
 def fit_spread(
-    errors: Float64Array,
-    features: Float64Array,
-    steps: IntArray,
-    *,
-    season: int,
-    n_windows: float,
+    errors: Float64Array, features: Float64Array, steps: IntArray, *, season: int, n_windows: float
 ) -> Spread:
     """Regress sizes of errors on features known at the origins and on the phase of the season.
 

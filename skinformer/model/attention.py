@@ -138,12 +138,12 @@ class MultiHeadAttention(nn.Module):
         kernel's ``draw_keys`` returned.
         """
         n_last = x.shape[1] if n_last is None else n_last
-        asked = [self.query] if self.gate is None else [self.gate, self.query]
+        requested = [self.query] if self.gate is None else [self.gate, self.query]
         shown = [self.key, self.value]
         if memory is None:
-            parts = fused_linear(x, [*asked, *shown])
+            parts = fused_linear(x, [*requested, *shown])
         else:
-            parts = (*fused_linear(x, asked), *fused_linear(memory, shown))
+            parts = (*fused_linear(x, requested), *fused_linear(memory, shown))
         q, k, v = (self._split_heads(part) for part in parts[-3:])
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)

@@ -156,7 +156,7 @@ class ServedForecast(nn.Module):
     Missing values, NaN, count as in `predict`: before the first known value of a column stands
     its training mean, covariates are held at their last value, and rows before the first known
     target that say nothing else are rows before the series began. A target that is missing
-    after a known one, or throughout, is a hole that an earlier forecast has to fill (`fed_back`):
+    after a known one, or throughout, is a gap that an earlier forecast has to fill (`fed_back`):
     all forecasts of such a window are NaN.
 
     **Shape**: see `forward`.
@@ -235,8 +235,8 @@ class ServedForecast(nn.Module):
         k = self.n_targets
         values, absent = self.units.standardise(past, series, first=0), past.isnan()
         targets, unknown = _held(values[..., :k], absent[..., :k])
-        hole = absent[..., :k] & ~unknown
-        lost = hole.flatten(1).any(dim=1) | unknown[:, -1].any(dim=1)
+        gap = absent[..., :k] & ~unknown
+        lost = gap.flatten(1).any(dim=1) | unknown[:, -1].any(dim=1)
         before = unknown.all(dim=-1) & absent[..., k : self.n_varying].all(dim=-1)
         columns = slice(k, k + self.n_past)
         seen = [targets, self._covariates(values[..., columns], absent[..., columns], before)]

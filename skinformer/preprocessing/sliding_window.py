@@ -27,7 +27,7 @@ class SlidingWindow(RowTransformer):
     own windows without copies and does not need this.
 
     Rows that X lacks come from the end of the training rows if they lie there, else they are
-    the training mean of the column: the first rows of the training data, and those after a hole.
+    the training mean of the column: the first rows of the training data, and those after a gap.
 
     Parameters
     ----------

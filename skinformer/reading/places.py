@@ -48,7 +48,7 @@ class GroupedRows:
         """Make the clock, of this step if the user named one, and count each row's steps by it.
 
         Steps count from the earliest label. It is a ValueError if the rows do not lie on one grid
-        without holes.
+        without gaps.
         """
         time, series, panel = self.time, self.series, self.names is not None
         if time is None:

@@ -39,30 +39,31 @@ def choose_weights(
     chosen: Ints,
     n_strengths: int,
     *,
-    doubts: Float64Array,
+    margins: Float64Array,
     noise: float = 1.0,
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
     chosen: each candidate's strength, from `choose_strengths`.
-    doubts: relative error by which a candidate has to be better to count as much as one of doubt 0.
+    margins: relative error by which a candidate has to be better to count as much as one of 0.
     noise: relative error of a stretch that is chance; 1 where nothing is known of it.
 
-    The first weights are ``exp(-(e + doubt) / 0.1)``, e being the logarithm of a candidate's error
+    The first weights are ``exp(-(e + margin) / 0.1)``, e being the logarithm of a candidate's error
     over that of the best one, on the stretch where this is worst. The final ones minimise the
     mixture's mean relative error over the stretches plus a price times their relative entropy to
     the first, by multiplicative steps. The price is ``2 · noise²``, 0.1 at most.
 
     >>> better = np.diag([1.0, 1.5])  # by luck, where stretches are short
+    >>> chosen = np.zeros(2, dtype=int)
     >>> for noise in (1.0, 0.01):
-    ...     w = choose_weights([better], np.zeros(2, dtype=int), 1, doubts=np.zeros(2), noise=noise)
+    ...     w = choose_weights([better], chosen, 1, margins=0 * chosen, noise=noise)
     ...     print(w.round(2))
     [0.67 0.33]
     [0.6 0.4]
     """
     forecasts = np.arange(len(chosen)) * n_strengths + chosen
     errors = np.array([np.diag(stretch)[forecasts] + _FLOOR for stretch in stretches])
-    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + doubts
+    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + margins
     first = np.maximum(softmax(-worst / _TEMPERATURE), np.finfo(float).tiny)
     errors = np.zeros((len(chosen), len(chosen)))
     for stretch in stretches:

@@ -112,8 +112,8 @@ class _Design(NamedTuple):
         lowest, highest = known.min(axis=0), known.max(axis=0)
         bounds = np.clip(np.stack(find_bounds(known, 0)), lowest, highest)
         scale = np.clip(known, *bounds).std(axis=0)
-        wild = ((bounds[0] > lowest) | (bounds[1] < highest)) & (scale > 0)
-        return self._replace(bounds=bounds, scale=np.where(wild, scale, 1.0))
+        outliers = ((bounds[0] > lowest) | (bounds[1] < highest)) & (scale > 0)
+        return self._replace(bounds=bounds, scale=np.where(outliers, scale, 1.0))
 
     @property
     def borders(self) -> IntArray:

@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.floating]
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
 #: Maps with more weights to learn have more to prove. On thirteen development series the mean
 #: error was the same without these, and the worst one 6 % higher (docs/decisions.md).
-_DOUBTS = {"own": 0.05, "mixed": 0.2}
+_MARGINS = {"own": 0.05, "mixed": 0.2}
 #: Look-backs are `seq_len` and its halves down to this share.
 _HALVINGS = 4
 #: All columns together are looked at over at most this many rows, and half of them …
@@ -53,9 +53,9 @@ class Candidate(NamedTuple):
     """Whether it sees the last values themselves and a constant, not distances alone."""
 
     @property
-    def doubt(self) -> float:
+    def margin(self) -> float:
         """Relative error by which it has to be better than a map that all targets share."""
-        return _DOUBTS.get(self.kind, 0.0)
+        return _MARGINS.get(self.kind, 0.0)
 
     def __str__(self) -> str:
         """Name the candidate, for reports."""

@@ -35,7 +35,7 @@ _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly
 _EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
 _YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
-_FARTHEST = 10.0  # times the largest value before the tail, from which one is not like it
+_FARTHEST = 10.0  # times the largest value before the split, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
 
@@ -44,38 +44,38 @@ def fit_linear_path(
     origins: IntArray,
     steps: IntArray,
     *,
-    tail: int | None,
+    split: int | None,
     refit: bool,
-    n_apart: int = 0,
+    n_folds: int = 0,
 ) -> LinearFits:
     """Choose among ridges by forecasting ahead of what they were fitted to, and fit the winners.
 
     problem: the rows; its `effect` is found here.
-    origins, steps: all windows, those of the validation tail included, and the time of each.
-    tail: the time at which the validation tail begins; None for no tail.
-    refit: whether the winners are fitted again with the tail.
-    n_apart: equal times, at least 2, for each of which there is a fit `apart`, and by which
+    origins, steps: all windows, those of the validation split included, and the time of each.
+    split: the time at which the validation split begins; None for no split.
+    refit: whether the winners are fitted again with the split.
+    n_folds: equal times, at least 2, for each of which there is a fit `folds`, and by which
     candidates are judged; 0 for none.
 
-    Candidates are compared on four stretches: the tail and three equal parts of the second half of
-    the training rows (without a tail, four of them). Before each stretch they are solved from
-    windows whose targets end before it. The times of the fits `apart` judge, too, each what is
+    Candidates are compared on four stretches: the split and three equal parts of the second half of
+    the training rows (without a split, four of them). Before each stretch they are solved from
+    windows whose targets end before it. The times of the fits `folds` judge, too, each what is
     solved without it: the newest stretches may be of one season.
 
     Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
-    and six decompositions of each candidate; with `n_apart` two passes and ``2 · n_apart``
-    decompositions more. Memory: the sums, with `n_apart` twice, and 16 MB.
+    and six decompositions of each candidate; with `n_folds` two passes and ``2 · n_folds``
+    decompositions more. Memory: the sums, with `n_folds` twice, and 16 MB.
     """
     order = np.argsort(steps, kind="stable")
     origins, steps = origins[order], steps[order]
     usable = _usable(problem, origins)
     origins, steps = origins[usable], steps[usable]
-    n_training = _before(steps, tail, problem.pred_len)
-    bare, find = problem, _find_effect(problem, origins, steps, tail)
+    n_training = _before(steps, split, problem.pred_len)
+    bare, find = problem, _find_effect(problem, origins, steps, split)
     problem = find(bare, origins[:n_training])
-    competition, stretches, sizes = _compete(problem, origins, steps, tail)
+    competition, stretches, sizes = _compete(problem, origins, steps, split)
     training = origins[:n_training], steps[:n_training]
-    ends = _ends_apart(problem, training[1], n_apart)
+    ends = _fold_ends(problem, training[1], n_folds)
     for rest, unknown in _apart(competition, *training, ends):
         stretch = _compare(rest, _thinned(problem, unknown))
         stretches += [] if stretch is None else [stretch]
@@ -92,17 +92,17 @@ def fit_linear_path(
             # The newest holiday, too.
             everything = np.append(origins[:n_training], late)
             after = replace(after, calendar=find(bare, everything).calendar)
-    apart = tuple(zip(ends.tolist(), others, strict=True))
-    fits = LinearFits(before, after, apart)
-    if apart and tail is not None:
-        held_out = steps >= tail
+    folds = tuple(zip(ends.tolist(), others, strict=True))
+    fits = LinearFits(before, after, folds)
+    if folds and split is not None:
+        held_out = steps >= split
         within = origins[held_out], steps[held_out]
         fits = find_phases(problem, fits, training, within, late)
     return fits
 
 
 def _find_effect(
-    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None
+    problem: Problem, origins: IntArray, steps: IntArray, split: int | None
 ) -> Callable[[Problem, IntArray], Problem]:
     """Tell how to find what is known ahead by itself, where ridges forecast better without it.
 
@@ -111,20 +111,20 @@ def _find_effect(
     ridge has seen the day before. So each kind of effect has to prove itself on later rows than
     those that it was found on.
     """
-    n_training = _before(steps, tail, problem.pred_len)
-    start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, tail)), default=0)
+    n_training = _before(steps, split, problem.pred_len)
+    start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, split)), default=0)
     early = origins[: _before(steps[:n_training], start, problem.pred_len)]
     some = spread_places(len(origins), _EFFECT_JUDGES)
-    judged = origins[some], steps[some], tail
-    tried = [(doubt, kind(problem, early)) for kind, doubt in _EFFECTS]
+    judged = origins[some], steps[some], split
+    tried = [(margin, kind(problem, early)) for kind, margin in _EFFECTS]
     best, most, nothing = 0, 0.0, None
-    for i, (doubt, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
+    for i, (margin, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
         errors = None if found is None else _errors_with(found, *judged)
         if errors is None:
             continue
         nothing = errors if nothing is None else nothing
         gains = nothing - errors
-        gain = sure_gain(gains) - doubt if doubt else float(gains.mean())
+        gain = sure_gain(gains) - margin if margin else float(gains.mean())
         if gain >= most:
             best, most = i, gain
     kind = _EFFECTS[best][0]
@@ -138,7 +138,7 @@ def _find_effect(
         return find
     # By all candidates: those that see levels gain most.
     some = spread_places(len(origins), _YEAR_JUDGES)
-    judged = origins[some], steps[some], tail
+    judged = origins[some], steps[some], split
     before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
     if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
         return find
@@ -198,16 +198,11 @@ _EFFECTS = (
 
 
 def _errors_with(
-    problem: Problem,
-    origins: IntArray,
-    steps: IntArray,
-    tail: int | None,
-    *,
-    alone: bool = True,
+    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = True
 ) -> Float64Array | None:
     """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    competition, stretches, sizes = _compete(problem, origins, steps, tail, alone=alone)
+    competition, stretches, sizes = _compete(problem, origins, steps, split, alone=alone)
     if not stretches:
         return None
     weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
@@ -216,15 +211,15 @@ def _errors_with(
 
 
 def _compete(
-    problem: Problem, origins: IntArray, steps: IntArray, tail: int | None, *, alone: bool = False
+    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = False
 ) -> tuple[Competition, list[Stretch], list[int]]:
-    """Let all candidates forecast stretches, each fitted before them, and learn up to the tail."""
-    n_training = _before(steps, tail, problem.pred_len)
+    """Let all candidates forecast stretches, each fitted before them, and learn up to the split."""
+    n_training = _before(steps, split, problem.pred_len)
     competition = Competition(problem, alone=alone)
     stretches: list[Stretch] = []
     sizes: list[int] = []
     n_learnt = 0
-    for start, end in _stretch_borders(steps[:n_training], steps, tail):
+    for start, end in _stretch_borders(steps[:n_training], steps, split):
         ready = _before(steps[:n_training], start, problem.pred_len)
         competition.learn(origins[n_learnt:ready])
         n_learnt = max(n_learnt, ready)
@@ -239,11 +234,11 @@ def _compete(
     return competition, stretches, sizes
 
 
-def _ends_apart(problem: Problem, steps: IntArray, n_apart: int) -> IntArray:
+def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
     """Cut training windows into equal times, and say where each ends; none where they are few."""
-    if len(steps) < max(n_apart, 1) * (problem.seq_len + problem.pred_len):
+    if len(steps) < max(n_folds, 1) * (problem.seq_len + problem.pred_len):
         return steps[:0]
-    places = np.linspace(0, len(steps) - 1, n_apart + 1).astype(np.int64)[1:]
+    places = np.linspace(0, len(steps) - 1, n_folds + 1).astype(np.int64)[1:]
     return steps[places] + 1
 
 
@@ -264,11 +259,11 @@ def _apart(
         yield rest, origins[inside & ~near]
 
 
-def _before(steps: IntArray, tail: int | None, pred_len: int) -> int:
-    """Count the windows whose targets all lie before the tail."""
-    if tail is None:
+def _before(steps: IntArray, split: int | None, pred_len: int) -> int:
+    """Count the windows whose targets all lie before the split."""
+    if split is None:
         return len(steps)
-    return int(np.searchsorted(steps, tail - pred_len, side="right"))
+    return int(np.searchsorted(steps, split - pred_len, side="right"))
 
 
 def _usable(problem: Problem, origins: IntArray) -> BoolArray:
@@ -293,7 +288,7 @@ def _usable(problem: Problem, origins: IntArray) -> BoolArray:
 
 
 def _like_before(problem: Problem, origins: IntArray, n_training: int) -> IntArray:
-    """Leave out windows of the tail that hold what strengths chosen before it know nothing of.
+    """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 
     One series of 336 that a new product made rise to 2300 deviations made the ridges of all the
     others err four times as much.
@@ -316,18 +311,18 @@ def _thinned(problem: Problem, origins: IntArray) -> IntArray:
 
 
 def _stretch_borders(
-    training: IntArray, steps: IntArray, tail: int | None
+    training: IntArray, steps: IntArray, split: int | None
 ) -> list[tuple[int, int]]:
-    """Cut the second half of the training windows into stretches; the tail is the last one."""
+    """Cut the second half of the training windows into stretches; the split is the last one."""
     if not len(training):
         return []
-    n_parts = _N_STRETCHES if tail is None else _N_STRETCHES - 1
+    n_parts = _N_STRETCHES if split is None else _N_STRETCHES - 1
     places = np.linspace(len(training) // 2, len(training) - 1, n_parts + 1).astype(np.int64)
     borders = training[places]
     borders[-1] += 1
-    if tail is not None:
+    if split is not None:
         borders = np.concatenate([borders, [int(steps[-1]) + 1]])
-        borders[-2] = tail
+        borders[-2] = split
     return [(int(a), int(b)) for a, b in pairwise(borders)]
 
 
@@ -375,8 +370,8 @@ def _weigh(
         return weights, np.zeros(len(candidates), dtype=np.int64)
     chosen = choose_strengths(stretches, len(STRENGTHS))
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
-    doubts = np.array([c.doubt + noise * (c != _FALLBACK) for c in candidates])
-    return choose_weights(stretches, chosen, len(STRENGTHS), doubts=doubts, noise=noise), chosen
+    margins = np.array([c.margin + noise * (c != _FALLBACK) for c in candidates])
+    return choose_weights(stretches, chosen, len(STRENGTHS), margins=margins, noise=noise), chosen
 
 
 def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) -> LinearFit:

@@ -109,17 +109,17 @@ class LinearFit:
 class LinearFits(NamedTuple):
     """The linear path of a fit, and what the network is trained beside.
 
-    before: fitted before the validation tail.
-    final: the same blend fitted again with the tail, or the first once more.
+    before: fitted before the validation split.
+    final: the same blend fitted again with the split, or the first once more.
     apart: the blend learnt without the windows of one time each: where the time ends among the
     windows' times, ascending, and the fit, whose forecasts of that time are out of sample.
     """
 
     before: LinearFit
     final: LinearFit
-    apart: tuple[tuple[int, LinearFit], ...] = ()
+    folds: tuple[tuple[int, LinearFit], ...] = ()
 
     def rounded(self) -> LinearFits:
         """Round all maps to float32."""
-        apart = tuple((end, fit.rounded()) for end, fit in self.apart)
-        return LinearFits(self.before.rounded(), self.final.rounded(), apart)
+        folds = tuple((end, fit.rounded()) for end, fit in self.folds)
+        return LinearFits(self.before.rounded(), self.final.rounded(), folds)

@@ -24,7 +24,7 @@ _N_WAVES, _MOST_COLUMNS = 4, 16
 #: Windows to learn from, and of each time to judge by, with so many values at most.
 _LEARNT, _JUDGED, _MOST_VALUES = 10_000, 600, 2_000_000
 #: Stretches of each time that a fit has not seen.
-_N_APART = 4
+_N_STRETCHES_OF_FOLD = 4
 
 
 class _Times(NamedTuple):
@@ -43,30 +43,30 @@ def find_phases(
     problem: Problem,
     fits: LinearFits,
     training: tuple[IntArray, IntArray],
-    tail: tuple[IntArray, IntArray],
+    split: tuple[IntArray, IntArray],
     late: IntArray,
 ) -> LinearFits:
     """Regress what a blend leaves of windows that it has not learnt, by the time of the day.
 
     problem: the rows, as the blend saw them, and their cells.
-    fits: of the blend, some of them `apart`.
-    training, tail: origins and times of the windows before the tail, and within it.
-    late: windows of the tail that are learnt at last; none for nothing of it.
+    fits: of the blend, some of them `folds`.
+    training, split: origins and times of the windows before the split, and within it.
+    late: windows of the split that are learnt at last; none for nothing of it.
 
     All fits come back with `phases`, the final one's learnt with `late`, too, or as they were where
     these are not sure to help. Windows of each time are corrected by
     maps that have learnt neither them nor their blend's luck with them. By these, and by those of
-    the tail, strength and share are chosen: several seasons speak, where the tail is one. Cost:
+    the split, strength and share are chosen: several seasons speak, where the split is one. Cost:
     `_LEARNT` windows times the square of the features, and four decompositions for each target.
     """
     layout = _layout(problem)
-    ends = np.array([end for end, _ in fits.apart])
+    ends = np.array([end for end, _ in fits.folds])
     place = np.searchsorted(ends[:-1], training[1], side="right")
     times = [
         _Times(other, *(part[place == number] for part in training))
-        for number, (_, other) in enumerate(fits.apart)
+        for number, (_, other) in enumerate(fits.folds)
     ]
-    judges = [*times, _Times(fits.before, *tail)]
+    judges = [*times, _Times(fits.before, *split)]
     if layout is None or not all(len(time.origins) for time in judges):
         return fits
     if len(training[0]) < _n_features(problem, layout):
@@ -81,9 +81,9 @@ def find_phases(
     if best is None:
         return fits
     found = [_with_weights(layout, each, *best) for each in equations]
-    apart = tuple(
+    folds = tuple(
         (end, replace(other, phases=maps))
-        for (end, other), maps in zip(fits.apart, found[:-1], strict=True)
+        for (end, other), maps in zip(fits.folds, found[:-1], strict=True)
     )
     last = found[-1]
     if len(late):
@@ -91,7 +91,7 @@ def find_phases(
         both = _total([whole, _learn(problem, layout, new)])
         last = _with_weights(layout, Equations(*both.means()), *best)
     before = replace(fits.before, phases=found[-1])
-    return LinearFits(before, replace(fits.final, phases=last), apart)
+    return LinearFits(before, replace(fits.final, phases=last), folds)
 
 
 def _layout(problem: Problem) -> PhaseMaps | None:
@@ -173,17 +173,17 @@ def _total(sums: list[ColumnSums]) -> ColumnSums:
 def _choose(
     problem: Problem, maps: PhaseMaps, judges: list[_Times], ridges: list[Ridge]
 ) -> tuple[float, float] | None:
-    """Choose strength and share by all stretches of all times, the last of which is the tail."""
+    """Choose strength and share by all stretches of all times, the last of which is the split."""
     n_most = max(_MOST_VALUES // (problem.pred_len * problem.n_targets * len(judges)), 32)
     losses = []
     for number, (time, ridge) in enumerate(zip(judges, ridges, strict=True)):
-        is_tail = number == len(judges) - 1
+        is_split = number == len(judges) - 1
         some = time.some(min(_JUDGED, n_most))
-        n_stretches = MOST_STRETCHES if is_tail else _N_APART
+        n_stretches = MOST_STRETCHES if is_split else _N_STRETCHES_OF_FOLD
         stretches = cut_stretches(some.steps, problem.pred_len, n_most=n_stretches)
         if stretches is not None:
             losses.append(_losses(problem, maps, some, ridge, stretches))
-        elif is_tail:
+        elif is_split:
             return None
     # The first share is none, whatever the strength.
     best = surest_share(np.concatenate(losses))

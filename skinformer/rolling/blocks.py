@@ -3,7 +3,7 @@
 Each row is forecast at its own step from an origin before it. Rows are forecast in blocks of
 ``pred_len`` steps; block borders lie at the anchor (the end of the history) plus whole blocks, so
 a row's origin depends on its step alone and never on which other rows are asked for. Unknown
-truths in a context are filled first, by the rule of `holes`.
+truths in a context are filled first, by the rule of `missing_runs`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.rolling.holes import LONGEST_CHAIN, Holes, filled_rows, find_holes
+from skinformer.rolling.missing_runs import (
+    LONGEST_CHAIN,
+    MissingRuns,
+    filled_rows,
+    find_missing_runs,
+)
 from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
@@ -33,12 +38,12 @@ class Observed(NamedTuple):
     track: IntArray
     steps: IntArray
 
-    def without(self, wild: BoolArray | None) -> Observed:
+    def without(self, outliers: BoolArray | None) -> Observed:
         """Forget targets that are outliers: they are filled as missing ones are."""
-        if wild is None:
+        if outliers is None:
             return self
         values = self.values.copy()
-        values[:, : wild.shape[1]][wild] = np.nan
+        values[:, : outliers.shape[1]][outliers] = np.nan
         return self._replace(values=values)
 
 
@@ -125,7 +130,7 @@ class _Canvas:
 
 
 def roll(
-    asked: RequestedSteps, *, history: Timeline, layout: Layout, forecast: Forecaster
+    requested: RequestedSteps, *, history: Timeline, layout: Layout, forecast: Forecaster
 ) -> RollingForecast:
     """Forecast steps of tracks, in any order, each from an origin before its block.
 
@@ -137,7 +142,7 @@ def roll(
     as there are blocks for a recursion: unknown truths are filled first, those that need no other
     all together, and so on.
     """
-    observed, track, steps, place = asked[:4]
+    observed, track, steps, place = requested[:4]
     pred_len = layout.pred_len
     start = block_starts(place, track, steps, pred_len)
     first, last = _ends(track, start, len(place.anchor))
@@ -151,9 +156,9 @@ def roll(
         held = _hold(canvas, layout, last=last, until=until)
     origins, of_request = np.unique(canvas.find(track, start), return_inverse=True)
     unknown = canvas.missing.any(axis=1) & (canvas.rows.steps < last[canvas.rows.track])
-    holes = find_holes(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
-    holes = holes.needed(origins, seq_len=layout.seq_len)
-    outputs = _forecast_all(canvas, holes, origins, layout)
+    runs = find_missing_runs(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
+    runs = runs.needed(origins, seq_len=layout.seq_len)
+    outputs = _forecast_all(canvas, runs, origins, layout)
     return RollingForecast(outputs[of_request, steps - start], held)
 
 
@@ -165,12 +170,7 @@ def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: i
 
 
 def fill_truths(
-    observed: Observed,
-    *,
-    history: Timeline,
-    place: Placement,
-    layout: Layout,
-    forecast: Forecaster,
+    observed: Observed, *, history: Timeline, place: Placement, layout: Layout, forecast: Forecaster
 ) -> Float32Array:
     """Fill the missing targets, standardised, of rows that follow the history of their tracks.
 
@@ -178,7 +178,7 @@ def fill_truths(
     place: the tracks, beginning at the end of the history.
     forecast: as for `roll`.
 
-    A hole longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
+    A gap longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
     """
     lacking = np.isnan(observed.values[:, : layout.n_targets]).any(axis=1)
     _, last = _ends(observed.track[lacking], observed.steps[lacking], len(place.anchor))
@@ -189,11 +189,11 @@ def fill_truths(
     if layout.hold:
         _hold(canvas, layout, last=last, until=last)
     unknown = canvas.missing.any(axis=1) & (canvas.rows.steps <= last[canvas.rows.track])
-    holes = find_holes(
+    runs = find_missing_runs(
         unknown, seq_len=layout.seq_len, pred_len=layout.pred_len, longest=LONGEST_CHAIN
     )
     nothing = np.empty(0, dtype=np.int64)
-    _forecast_all(canvas, holes, nothing, layout)
+    _forecast_all(canvas, runs, nothing, layout)
     filled = observed.values[:, : layout.n_targets].copy()
     rows = canvas.find(observed.track[lacking], observed.steps[lacking])
     filled[lacking] = canvas.rows.values[rows, : layout.n_targets]
@@ -272,37 +272,39 @@ def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -
     return HeldValues(int(past.sum()), int(known.sum()))
 
 
-def _forecast_all(canvas: _Canvas, holes: Holes, origins: IntArray, layout: Layout) -> Float32Array:
-    """Fill holes turn by turn, then forecast the origins that are asked for."""
-    holes = Holes(*(part[np.argsort(holes.turn, kind="stable")] for part in holes))
-    place = np.searchsorted(origins, holes.origins)
-    asked = np.append(origins, -1)[place] == holes.origins
-    edges = np.flatnonzero(np.diff(holes.turn, prepend=-1, append=-1))
+def _forecast_all(
+    canvas: _Canvas, runs: MissingRuns, origins: IntArray, layout: Layout
+) -> Float32Array:
+    """Fill gaps turn by turn, then forecast the origins that are asked for."""
+    runs = MissingRuns(*(part[np.argsort(runs.turn, kind="stable")] for part in runs))
+    place = np.searchsorted(origins, runs.origins)
+    requested = np.append(origins, -1)[place] == runs.origins
+    edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
     values = canvas.rows.values.reshape(-1)  # a view
     shape = (len(origins), layout.pred_len, layout.n_targets, *layout.head.outputs)
     out = np.empty(shape, dtype=np.float32)
     turns = itertools.starmap(slice, itertools.pairwise(edges.tolist()))
-    for turn, (cells, fillers) in zip(turns, _fills(canvas, holes, edges, layout), strict=True):
-        outputs = canvas.windows(holes.origins[turn])
-        out[place[turn][asked[turn]]] = outputs[asked[turn]]
+    for turn, (cells, fillers) in zip(turns, _fills(canvas, runs, edges, layout), strict=True):
+        outputs = canvas.windows(runs.origins[turn])
+        out[place[turn][requested[turn]]] = outputs[requested[turn]]
         values[cells] = layout.head.point(outputs).reshape(-1)[fillers]
     rest = np.ones(len(origins), dtype=bool)
-    rest[place[asked]] = False
+    rest[place[requested]] = False
     if rest.any():
         out[rest] = canvas.windows(origins[rest])
     return out
 
 
 def _fills(
-    canvas: _Canvas, holes: Holes, edges: IntArray, layout: Layout
+    canvas: _Canvas, runs: MissingRuns, edges: IntArray, layout: Layout
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """
     Find the cells that each turn fills, and the numbers among its points that fill them.
 
     PERF: for all turns at once; a recursion by single steps has as many turns as steps.
     """
-    number, step = filled_rows(holes)
-    rows = holes.origins[number] + step
+    number, step = filled_rows(runs)
+    rows = runs.origins[number] + step
     filled, column = np.nonzero(canvas.missing[rows])
     number, step = number[filled], step[filled]
     cells = rows[filled] * canvas.rows.values.shape[1] + column

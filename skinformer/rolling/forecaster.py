@@ -21,7 +21,7 @@ from skinformer.rolling.blocks import (
     fill_truths,
     roll,
 )
-from skinformer.rolling.holes import LONGEST_CHAIN
+from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, after_history, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
@@ -104,26 +104,26 @@ class StepForecaster:
         )
         return place, observed._replace(track=track)
 
-    def forecast(self, asked: RequestedSteps) -> Float64Array:
+    def forecast(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps in the truth's units: (n, n_targets, *outputs)."""
-        values, held = self.rolled(asked)
+        values, held = self.rolled(requested)
         if held.past:
             warn_of_held_values("past-only columns", self.roles.past, held.past)
         if held.known:
             warn_of_held_values("columns known ahead", self.roles.known, held.known)
         return values
 
-    def rolled(self, asked: RequestedSteps) -> tuple[Float64Array, HeldValues]:
+    def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
         """Forecast steps, and tell what had to be held without a warning."""
-        place, known = asked.place, self.history.n_series
+        place, known = requested.place, self.history.n_series
         with self._threads():
             result = roll(
-                asked,
+                requested,
                 history=self.history,
                 layout=self._layout(),
-                forecast=self._window_forecaster(place, asked.clock),
+                forecast=self._window_forecaster(place, requested.clock),
             )
-        series = np.minimum(place.series[asked.track], known)
+        series = np.minimum(place.series[requested.track], known)
         values = self.outputs.to_units(result.outputs, self.scaler.with_unseen(), series)
         return values, result.held
 

@@ -52,10 +52,10 @@ def _forecast_some(
     given = Observed(values, track, rows + offset[series[track]])
     start = origins + offset[series]
     place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
-    asked = np.repeat(np.arange(len(origins)), horizon)
+    requested = np.repeat(np.arange(len(origins)), horizon)
     wanted = origins_between(start, start + horizon - 1)
     if history.weight is not None:  # what was filled in tells of no error
         known = np.all(history.weight[rows] > 0, axis=1, keepdims=True)
         values = np.where(known, values, np.nan)
     forecaster = forecaster.told(given._replace(values=values))
-    return forecaster.rolled(RequestedSteps(given, asked, wanted, place, history.clock))
+    return forecaster.rolled(RequestedSteps(given, requested, wanted, place, history.clock))

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skinformer.tabular.features import (
-    LEVEL,
-    Columns,
-    FeatureMaker,
-    Pairs,
-    find_seasons,
-)
+from skinformer.tabular.features import LEVEL, Columns, FeatureMaker, Pairs, find_seasons
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -186,11 +180,7 @@ def first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
 
 
 def _draw(
-    timeline: Timeline,
-    columns: Columns,
-    first_known: IntArray,
-    usable: IntArray,
-    random_state: int,
+    timeline: Timeline, columns: Columns, first_known: IntArray, usable: IntArray, random_state: int
 ) -> Pairs:
     """Draw truths, spread over all, and how far ahead of its origin each of them is."""
     generator = np.random.default_rng(random_state)

@@ -93,13 +93,13 @@ class ReadyRegressor:
 
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast from features, NaN where nothing is known."""
-        return self._asked(self.regressor.predict, features).reshape(len(features))
+        return self._requested(self.regressor.predict, features).reshape(len(features))
 
     def probabilities(self, features: Float64Array) -> Float64Array:
         """Give the probabilities of the classes that it was fitted to, where it is a classifier."""
-        return self._asked(self.regressor.predict_proba, features)
+        return self._requested(self.regressor.predict_proba, features)
 
-    def _asked(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:
+    def _requested(self, question: Callable[..., Any], features: Float64Array) -> Float64Array:
         with threads_for(0):
             return np.asarray(question(self._filled(features)), dtype=np.float64)
 

@@ -254,14 +254,14 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
 
 
 def _regular_step(index: pd.DatetimeIndex) -> Any:
-    """Find the step of dates without holes, or None."""
+    """Find the step of dates without gaps, or None."""
     # What `pd.infer_freq` returns, and whether it warns, is an option of the whole process; the
     # constructor gives an offset in every pandas 3.
     return pd.DatetimeIndex(index, freq="infer").freq
 
 
 def _gappy_step(index: pd.DatetimeIndex, walls: pd.DatetimeIndex) -> Any:
-    """Find the step of dates with holes: the commonest gap, if it divides all others."""
+    """Find the step of dates with gaps: the commonest gap, if it divides all others."""
     # Whole days on the wall are days of the calendar; anything finer is elapsed time.
     by_day = bool(((walls - walls[0]) % pd.Timedelta(days=1) == pd.Timedelta(0)).all())
     gaps = np.diff((walls if by_day else index.tz_convert("UTC") if index.tz else index).asi8)

@@ -171,13 +171,7 @@ class Earlier:
 
 
 def stored(
-    history: Timeline,
-    scaler: Scaler,
-    j: int,
-    series: IntArray,
-    steps: IntArray,
-    *,
-    n_targets: int,
+    history: Timeline, scaler: Scaler, j: int, series: IntArray, steps: IntArray, *, n_targets: int
 ) -> Float64Array:
     """Read a column of the history in its units, (n,); NaN where nothing was known."""
     out = np.full(len(steps), np.nan)

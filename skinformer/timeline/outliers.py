@@ -332,23 +332,23 @@ def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:
     if not found:
         return table
     columns = list(table.columns)
-    wild = np.zeros((len(table.series), table.n_targets), dtype=bool)
+    outliers = np.zeros((len(table.series), table.n_targets), dtype=bool)
     for (row, j, _), value in found:
         if j < table.n_targets:
-            wild[row, j] = True
+            outliers[row, j] = True
             continue
         if columns[j] is table.columns[j]:
             columns[j] = columns[j].astype(np.float64)
         columns[j][row] = value
-    return replace(table, columns=columns, wild=wild if wild.any() else None)
+    return replace(table, columns=columns, outliers=outliers if outliers.any() else None)
 
 
 def _weightless(table: Table, found: list[tuple[Outlier, float]]) -> Table:
     """Put in what stands in for outliers of targets, without weight."""
-    if table.wild is None:
+    if table.outliers is None:
         return table
-    columns, weight = list(table.columns), table.without_wild().weight
+    columns, weight = list(table.columns), table.without_outliers().weight
     for (row, j, _), value in found:
         if j < table.n_targets:
             columns[j] = np.where(np.arange(len(columns[j])) == row, value, columns[j])
-    return replace(table, columns=columns, weight=weight, wild=None)
+    return replace(table, columns=columns, weight=weight, outliers=None)

@@ -1,4 +1,4 @@
-"""Splits in time: the chronological validation tail, and cross-validation of panels."""
+"""Splits in time: the chronological validation split, and cross-validation of panels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.timeline import Table
 
 
-def tail_rows(
+def split_rows(
     table: Table, *, seq_len: int, pred_len: int, fraction: float, n_forecasts: int = 1
 ) -> IntArray | None:
     """
-    Find the row at which the validation tail of each series begins.
+    Find the row at which the validation split of each series begins.
 
     As many rows before each series' own last truth: series that end apart are all judged, and those
     that end together are parted at one moment.
@@ -33,7 +33,7 @@ def tail_rows(
         Share of the rows, the latest ones, for validation, in (0, 1): at least `n_forecasts` long,
         and never so long that no training window is left.
     n_forecasts : int, default=1
-        Forecasts, one after the other, that the tail should hold.
+        Forecasts, one after the other, that the split should hold.
 
     Returns
     -------
@@ -55,12 +55,12 @@ def tail_rows(
     known = start.copy()  # of each series, the row after its last truth
     np.maximum.at(known, table.series[counted], counted + 1)
     length, window = known - start, seq_len + pred_len
-    # Both sides need a window: one that ends before the tail, one whose targets lie in it.
+    # Both sides need a window: one that ends before the split, one whose targets lie in it.
     parted = length >= window + pred_len
     if not parted.any():
         return None
-    n_tail = max(n_forecasts * pred_len, _share(length, fraction))
-    return np.where(parted, np.maximum(known - n_tail, start + window), end)
+    n_split = max(n_forecasts * pred_len, _share(length, fraction))
+    return np.where(parted, np.maximum(known - n_split, start + window), end)
 
 
 def _share(length: IntArray, fraction: float) -> int:
@@ -82,7 +82,7 @@ def _counted(table: Table) -> BoolArray:
 
 
 def series_with_truth(
-    table: Table, tail: IntArray | None, *, seq_len: int, pred_len: int
+    table: Table, split: IntArray | None, *, seq_len: int, pred_len: int
 ) -> tuple[BoolArray, BoolArray]:
     """
     Find the series that have a truth to train on, and those that have one to validate on.
@@ -91,15 +91,15 @@ def series_with_truth(
     ----------
     table : Table
         Rows sorted by series and step.
-    tail : ndarray of int64, shape (n_series,), or None
-        From `tail_rows`; None for no tail.
+    split : ndarray of int64, shape (n_series,), or None
+        From `tail_rows`; None for no split.
     seq_len, pred_len : int
         Steps in a context and in a forecast.
 
     Returns
     -------
     tuple of ndarray of bool, shape (n_series,)
-        Whether a window before the tail has a truth, and whether one within the tail has.
+        Whether a window before the split has a truth, and whether one within the split has.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def series_with_truth(
     (array([ True, False]), array([ True, False]))
     """
     start, end = table.first_row[:-1], table.first_row[1:]
-    stop = end if tail is None else tail
+    stop = end if split is None else split
     count = np.concatenate([[0], np.cumsum(_counted(table))])
 
     def hold(low: IntArray, high: IntArray) -> BoolArray:

@@ -34,7 +34,7 @@ class Table:
     clock: Clock
     weight: Float64Array | None = None
     names: pd.Index | None = None
-    wild: BoolArray | None = None
+    outliers: BoolArray | None = None
 
     @property
     def first_row(self) -> IntArray:
@@ -74,19 +74,19 @@ class Table:
             series=self.series[rows],
             steps=self.steps[rows],
             weight=None if self.weight is None else self.weight[rows],
-            wild=None if self.wild is None else self.wild[rows],
+            outliers=None if self.outliers is None else self.outliers[rows],
         )
 
-    def without_wild(self) -> Table:
+    def without_outliers(self) -> Table:
         """Take targets that are outliers as missing."""
-        if self.wild is None:
+        if self.outliers is None:
             return self
         columns = list(self.columns)
-        for j, wild in enumerate(self.wild.T):
-            if wild.any():
-                columns[j] = np.where(wild, np.nan, columns[j].astype(np.float64))
-        weight = np.where(self.wild, 0.0, 1.0 if self.weight is None else self.weight)
-        return replace(self, columns=columns, weight=weight, wild=None)
+        for j, outliers in enumerate(self.outliers.T):
+            if outliers.any():
+                columns[j] = np.where(outliers, np.nan, columns[j].astype(np.float64))
+        weight = np.where(self.outliers, 0.0, 1.0 if self.weight is None else self.weight)
+        return replace(self, columns=columns, weight=weight, outliers=None)
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,7 @@ def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
     return _errors
 
 
-LOSSES: dict[str, Loss] = {
-    "mse": squared_error,
-    "mae": absolute_error,
-    "huber": huber_error,
-}
+LOSSES: dict[str, Loss] = {"mse": squared_error, "mae": absolute_error, "huber": huber_error}
 
 
 def as_loss(loss: str | Loss) -> Loss:

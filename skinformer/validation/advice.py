@@ -154,7 +154,7 @@ def repeats_an_hour(repeated: pd.Index) -> bool:
 
 
 def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
-    """Tell whether all holes are those of nights when the clocks went forward."""
+    """Tell whether all gaps are those of nights when the clocks went forward."""
     if not _in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
         return False
     return bool((missing * pd.Timedelta(clock.freq) == pd.Timedelta(hours=1)).all())

@@ -102,13 +102,13 @@ def check_no_missing_steps(
     names: pd.Index | None,
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
-    holes = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
-    if not len(holes):
+    runs = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
+    if not len(runs):
         return
     panel = names is not None
-    missing = np.diff(steps)[holes] - 1
-    first = clock.labels(steps[holes] + 1)
-    where = "X.index" if names is None else f"X.index (series {names[series[holes[0]]]!r})"
+    missing = np.diff(steps)[runs] - 1
+    first = clock.labels(steps[runs] + 1)
+    where = "X.index" if names is None else f"X.index (series {names[series[runs[0]]]!r})"
     found = f"{where} lacks {int(missing.sum())} timestamps, the first {first[0]}: "
     misread = advice.read_again(time, panel=panel)
     if misread:
@@ -119,7 +119,7 @@ def check_no_missing_steps(
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no holes.{_working_days(time, clock, freq)}"
+        f"have no gaps.{_working_days(time, clock, freq)}"
     )
 
 

@@ -310,7 +310,7 @@ def check_checkpoint(path: Any) -> None:
 def check_enough_rows(
     n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
 ) -> None:
-    """Raise if the longest series holds no window (and no validation tail, if one is asked)."""
+    """Raise if the longest series holds no window (and no validation split, if one is asked)."""
     if not (whole or validated):
         if n_rows < _FEWEST_ROWS:
             raise ValueError(

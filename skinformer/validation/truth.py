@@ -168,7 +168,7 @@ def warn_of_other_unit(count: int, factor: float, column: Hashable, where: str) 
     more = "" if count == 1 else f" (the first of {count} such changes)"
     warn_user(
         f"{column!r} is {factor:g} times as large from {where} on{more}, at every hour: another "
-        f"unit. The rows before it are multiplied by {factor:g}; give all rows in one unit.",
+        f"unit. The rows before it are multiplied by {factor:g}; give all rows in one unit."
     )
 
 

@@ -12,18 +12,8 @@ from panel_methods import (
     forecast_seasonal_naive,
     make_forecaster,
 )
-from panel_ranges import (
-    LEVELS,
-    measure_panel_ranges,
-    published_losses,
-    repeat_last_season,
-)
-from panels import (
-    load_panel,
-    measure_panel,
-    panel_frame,
-    published_errors,
-)
+from panel_ranges import LEVELS, measure_panel_ranges, published_losses, repeat_last_season
+from panels import load_panel, measure_panel, panel_frame, published_errors
 
 
 @pytest.fixture
@@ -34,11 +24,7 @@ def folder(tmp_path):
     short = 100.0 + rows[:14]
     short[3] = np.nan
     frame = pd.DataFrame(
-        {
-            "series": ["A"] * 16 + ["B"] * 14,
-            "t": [*range(16), *range(14)],
-            "y": [*long, *short],
-        }
+        {"series": ["A"] * 16 + ["B"] * 14, "t": [*range(16), *range(14)], "y": [*long, *short]}
     )
     frame.to_csv(tmp_path / "tiny.csv.gz", index=False)
     meta = pd.DataFrame({"series": ["A", "B"], "n_train": [12, 12], "horizon": [4, 2], "m": 4})

@@ -84,13 +84,13 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     assert parts["ridges by the hour"] == measured({**small, "base": "linear"}).item()
     monkeypatch.setattr(phases, "_choose", lambda *_: None)
     assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
-    asked = []
+    requested = []
     monkeypatch.setattr(
         "protocol.forecast_windows",
-        lambda *given: asked.append(given) or forecast_windows(*given),
+        lambda *given: requested.append(given) or forecast_windows(*given),
     )
     parts = measured({**small, "base": "linear"}, parts=True)
-    assert len(asked) == 2  # the fit and the network alone: all parts say the same
+    assert len(requested) == 2  # the fit and the network alone: all parts say the same
     assert parts["ridges alone"] == parts["InformerRegressor"] != parts["network alone"]
 
 
@@ -152,14 +152,14 @@ def test_a_recipe_gives_way_to_parameters(frame, tmp_path):
 
 
 def test_missing_values_are_left_out_of_every_error(frame):
-    """Real series have holes; NaN would spread from one of them to all numbers."""
+    """Real series have gaps; NaN would spread from one of them to all numbers."""
     split = split_rows("any", len(frame))
-    holes = frame.copy()
-    holes.iloc[[0, 5, 60, split.train + 3, split.validation + 7, -2], 1] = np.nan
-    table = measure(holes, split, horizon=6, parameters=SMALL)
+    runs = frame.copy()
+    runs.iloc[[0, 5, 60, split.train + 3, split.validation + 7, -2], 1] = np.nan
+    table = measure(runs, split, horizon=6, parameters=SMALL)
     assert np.isfinite(table[["mse", "mae"]]).all(axis=None)
-    train = holes[: split.train]
-    scaled = (holes - train.mean()) / train.std(ddof=0)
+    train = runs[: split.train]
+    scaled = (runs - train.mean()) / train.std(ddof=0)
     seen, truth = scaled.ffill().to_numpy(), scaled.to_numpy()
     errors = [
         (seen[origin - 1] - truth[origin + step]) ** 2

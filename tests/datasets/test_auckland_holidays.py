@@ -41,8 +41,7 @@ def test_matariki_is_a_friday_of_june_or_july_in_every_year_of_the_law():
 
 
 @pytest.mark.parametrize(
-    ("year", "closed"),
-    [(2023, "04-07 04-09 04-25 12-25"), (2024, "03-29 03-31 04-25 12-25")],
+    ("year", "closed"), [(2023, "04-07 04-09 04-25 12-25"), (2024, "03-29 03-31 04-25 12-25")]
 )
 def test_shops_are_closed_on_three_days_and_a_morning(year, closed):
     """Christmas without its crowd is what a plain flag of holidays does not tell."""

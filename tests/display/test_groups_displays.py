@@ -112,15 +112,15 @@ def test_unknown_truths_are_not_counted(result):
     assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [1.0]
 
 
-def test_coverage_by_step_is_drawn_beside_what_was_asked(result, texts):
+def test_coverage_by_step_is_drawn_beside_what_was_requested(result, texts):
     """80 % on average may be 100 % at first and 60 % later."""
     display = CoverageDisplay.from_predictions(result, by="ahead")
     np.testing.assert_array_equal(display.lines_[0].get_xdata(), np.arange(1, 13))
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), [1.0] * 6 + [0.0] * 6)
-    assert texts(display.ax_) == ["80 % asked", "as asked"]
-    asked = display.ax_.lines[1]
-    assert set(asked.get_ydata()) == {0.8}
-    assert asked.get_color() == display.lines_[0].get_color()
+    assert texts(display.ax_) == ["80 % nominal", "nominal"]
+    requested = display.ax_.lines[1]
+    assert set(requested.get_ydata()) == {0.8}
+    assert requested.get_color() == display.lines_[0].get_color()
 
 
 def test_several_results_are_drawn_by_their_widest_interval(result, texts):
@@ -129,10 +129,10 @@ def test_several_results_are_drawn_by_their_widest_interval(result, texts):
     both = {"one": result, "other": result.assign(actual=99.0)}
     display = CoverageDisplay.from_predictions(both, by="ahead")
     assert [set(line.get_ydata()) for line in display.lines_] == [{1.0}, {0.0}]
-    assert texts(display.ax_) == ["one", "other", "as asked"]
-    assert display.ax_.get_ylabel().split("; ")[1] == "asked: 90 %"
+    assert texts(display.ax_) == ["one", "other", "nominal"]
+    assert display.ax_.get_ylabel().split("; ")[1] == "nominal: 90 %"
     beside = CoverageDisplay.from_predictions(both)
-    assert texts(beside.ax_) == ["as asked", "one", "other"]
+    assert texts(beside.ax_) == ["nominal", "one", "other"]
     assert beside.lines_[0].get_ydata().tolist() == [0.5, 1.0]
     assert beside.lines_[0].get_xdata().tolist() == [0.8, 0.9]
 
@@ -149,7 +149,7 @@ def test_coverage_of_an_estimator_is_that_of_its_intervals(fitted, hours):
 
 
 def test_legends_of_narrow_axes_are_not_cut_off(result):
-    """Eight series asked against reached, in a square picture."""
+    """Eight series requested against reached, in a square picture."""
     results = {f"{number} Long Street Name": result for number in range(8)}
     assert legend_is_inside(CoverageDisplay.from_predictions(results))
     assert legend_is_inside(CoverageDisplay.from_predictions(results, by="hour"))

@@ -61,7 +61,7 @@ def halves(**more):
 
 @pytest.fixture(scope="module")
 def panel():
-    """Write a report of a panel of two targets, with names that are markup and holes."""
+    """Write a report of a panel of two targets, with names that are markup and gaps."""
     index = pd.MultiIndex.from_product(
         [[f"shop {i} & co" for i in range(9)] + [EVIL], pd.date_range("2024", periods=60)]
     )
@@ -142,7 +142,7 @@ def test_sentences_and_tiles_hold_the_numbers(tmp_path):
         "The mean error is 1 step ahead 1 MW and 24 steps ahead 3 MW.",
         "Errors are largest at 12:00, 3 MW on average, and smallest at 0:00, 1 MW",
         "2 MW mean error, to either side 20 % of the average size of the truth",
-        "50 % smaller errors than last week 100 % of truths within the range; asked: 80 %",
+        "50 % smaller errors than last week 100 % of truths within the range; requested: 80 %",
     ):
         assert said in text
 
@@ -159,10 +159,10 @@ def test_series_are_told_apart(hostile, panel):
 
 
 def test_unknown_truths_have_no_part(tmp_path):
-    """A hole is not an error of zero."""
-    holes = halves()
-    holes.loc[:5, "actual"] = np.nan
-    text = Page(write_report(tmp_path / "r.html", holes).read_text("utf-8")).text
+    """A gap is not an error of zero."""
+    runs = halves()
+    runs.loc[:5, "actual"] = np.nan
+    text = Page(write_report(tmp_path / "r.html", runs).read_text("utf-8")).text
     assert "6 forecasts have no known truth and no part in what follows" in text
     assert "is off by 2.14, or 21.4 %" in text
 

@@ -32,26 +32,26 @@ def report(tmp_path_factory):
 @pytest.fixture
 def served(report):
     """Serve the report's folder, and tell what is asked for."""
-    asked = []
+    requested = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_):
-            asked.append(self.path)
+            requested.append(self.path)
 
     folder = str(report.parent)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/report.html", asked
+    yield f"http://127.0.0.1:{server.server_port}/report.html", requested
     server.shutdown()
     server.server_close()
 
 
 def test_it_asks_for_nothing_and_complains_of_nothing(served, tmp_path):
     """What is blocked or broken, the console tells."""
-    address, asked = served
+    address, requested = served
     said = docs.browse("--enable-logging=stderr", "--v=0", "--dump-dom", address)
     assert "CONSOLE" not in said.stderr
-    assert asked == ["/report.html"]
+    assert requested == ["/report.html"]
     assert said.stdout.count("<svg") == 7
 
 

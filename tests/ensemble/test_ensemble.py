@@ -29,10 +29,10 @@ class Says(Member):
     name = base = None
 
     def __init__(self, name, value, base=None):
-        self.name, self.value, self.base, self.asked = name, value, base, []
+        self.name, self.value, self.base, self.requested = name, value, base, []
 
     def forecast(self, at, base=None):
-        self.asked.append(at.origins.tolist())
+        self.requested.append(at.origins.tolist())
         out = np.full((len(at), 2, 1), self.value, dtype=np.float32)
         return out if base is None else out + base
 
@@ -62,7 +62,7 @@ def test_a_forecast_is_the_mean_by_the_weights_of_its_series(trio):
 def test_who_has_no_weight_in_a_window_is_not_asked(trio):
     """But for the base of who has."""
     forecaster(trio, series=(0, 5))(ROWS, np.array([2, 8, 9]))
-    assert {name: member.asked for name, member in trio.members.items()} == {
+    assert {name: member.requested for name, member in trio.members.items()} == {
         "other": [[2]],
         "ridges": [[2, 8, 9]],
         "network": [[8, 9]],
@@ -72,7 +72,7 @@ def test_who_has_no_weight_in_a_window_is_not_asked(trio):
 def test_of_several_outputs_the_network_is_asked_always(trio):
     """How far they lie apart nobody else tells."""
     forecaster(trio, head=QuantileHead((0.1, 0.9)))(ROWS, np.array([2]))
-    assert trio.members["network"].asked == [[2]]
+    assert trio.members["network"].requested == [[2]]
 
 
 def test_each_member_is_limited_before_it_is_weighed(trio):

@@ -32,8 +32,8 @@ class Constant(Member):
         return settings.linear_path
 
     @classmethod
-    def of_rows(cls, rows, settings, *, before_tail, earlier=None):
-        end = rows.tail if before_tail else rows.timeline.first_row[1:]
+    def of_rows(cls, rows, settings, *, before_split, earlier=None):
+        end = rows.tail if before_split else rows.timeline.first_row[1:]
         values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
         mean = values.mean(axis=0, dtype=np.float64)  # of one series
         return cls(mean[None], settings.pred_len)

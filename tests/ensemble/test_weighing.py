@@ -44,9 +44,9 @@ def test_no_series_speaks_for_the_others_by_its_size_or_by_going_wild():
     calm = shares_of(np.ones(9), np.full(9, 0.5), n_series=9)
     errors = np.full(9, 0.5)
     errors[0] = 1e6
-    wild = shares_of(np.ones(9), errors, n_series=9)
+    outliers = shares_of(np.ones(9), errors, n_series=9)
     assert (calm[:, 1] > 0.99).all()
-    assert (wild[1:, 1] > 0.9).all()
+    assert (outliers[1:, 1] > 0.9).all()
 
 
 def test_a_series_believes_the_panel_more_than_itself():
@@ -74,7 +74,7 @@ def test_a_perfect_forecaster_is_believed():
 
 
 def test_windows_of_judging_are_spread_over_each_tail():
-    """The first and the last one among them; a series without a tail has none."""
+    """The first and the last one among them; a series without a split has none."""
     origins = series_origins(Origins(np.array([10, 50, 100]), np.array([12, 49, 149])))
     assert origins.tolist()[:3] == [10, 11, 12]
     assert origins[3:].tolist() == [100, 107, 114, 121, 128, 135, 142, 149]
@@ -145,7 +145,7 @@ def test_the_shares_that_are_told_sum_to_one(short):
 
 
 def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
-    """Classical forecasters before the tail end where ridges and network do."""
+    """Classical forecasters before the split end where ridges and network do."""
     ends = []
     fit = Classical.of_timeline
 
@@ -180,7 +180,9 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
     monkeypatch.setattr(
-        members, "series_origins", lambda tails: seen.append(tails) or series_origins(tails)
+        members,
+        "series_origins",
+        lambda held_out: seen.append(held_out) or series_origins(held_out),
     )
     InformerRegressor("y", **P).fit(panel.loc[1][:50])
     assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
@@ -254,12 +256,12 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
     assert "classical" in InformerRegressor("y", **P).fit(rows[:-1]).ensemble_.members
 
 
-@pytest.mark.parametrize(("known", "doubt"), [(None, 1.0), (["z"], 0.0)])
-def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, doubt, monkeypatch):
+@pytest.mark.parametrize(("known", "margin"), [(None, 1.0), (["z"], 0.0)])
+def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, monkeypatch):
     """What is known ahead is their own: there neither end is the safe one."""
-    asked = []
-    monkeypatch.setattr(weighing, "mean_share", lambda _, **how: asked.append(how) or 0)
+    requested = []
+    monkeypatch.setattr(weighing, "mean_share", lambda _, **how: requested.append(how) or 0)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
     InformerRegressor("y", known_future=known, base=Ridge(), **P).fit(rows)
-    assert asked[0] == {"doubt": doubt}
+    assert requested[0] == {"margin": margin}

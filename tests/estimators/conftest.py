@@ -9,7 +9,7 @@ import pytest
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble import classical
 from skinformer.estimators import saving
-from skinformer.estimators.plain import FILES
+from skinformer.estimators.serialisation import FILES
 
 SEQ_LEN, PRED_LEN = 12, 4
 

@@ -172,21 +172,21 @@ def test_fewer_trees_judge_than_forecast(fitted, df):
 
 def test_truths_that_were_missing_are_not_learnt(df):
     """Held values in their place would be."""
-    holes = df[:1000].copy()
-    holes.iloc[300:330] = np.nan
+    runs = df[:1000].copy()
+    runs.iloc[300:330] = np.nan
     seen = []
     fit = tabular.fit_tabular
     with mock.patch.object(
         tabular, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
     ):
-        InformerRegressor("load", base=Ridge(), **P).fit(holes)
+        InformerRegressor("load", base=Ridge(), **P).fit(runs)
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
 
 
 def test_each_step_ahead_has_its_own_share():
     """The last values tell the next one, and little of what comes after a day."""
     rng = np.random.default_rng(0)
-    n = 6500  # twelve forecasts in the tail
+    n = 6500  # twelve forecasts in the split
     noise = np.zeros(n)
     for t in range(1, n):
         noise[t] = 0.9 * noise[t - 1] + rng.normal()
@@ -285,7 +285,7 @@ def test_a_panel_shares_one_regressor(df):
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_covariates_gaps_and_a_wild_value(df):
-    """A gauge that once says 9831, holes in the target: as good as without."""
+    """A gauge that once says 9831, gaps in the target: as good as without."""
     base = HistGradientBoostingRegressor(max_iter=60)
     rng = np.random.default_rng(1)
     rain = rng.exponential(size=len(df))

@@ -305,7 +305,7 @@ def calendar_path(n_targets, n_past=0, *, seq_len=48):
 
 
 def calendar_source(values, n_targets, *, seq_len=48, n_series=0, steps=None):
-    """Make rows of hours, with holes."""
+    """Make rows of hours, with gaps."""
     sizes = {"n_targets": n_targets, "n_past": values.shape[1] - n_targets, "n_series": n_series}
     sizes |= {"seq_len": seq_len, "calendar_fields": ("hour", "weekday")}
     index = pd.date_range("2024-03-25", periods=900, freq="h", tz="Europe/Berlin")

@@ -14,7 +14,7 @@ import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.ensemble import classical, predicting, weighing
 from skinformer.ensemble.predicting import _OwnMaps
-from skinformer.estimators.plain import FILES, SCHEMA
+from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
@@ -394,11 +394,11 @@ def test_whatever_else_is_asked_for_the_week_is_known(df, changes):
 @pytest.mark.parametrize("case", ["trees", "logarithms", "quantiles"])
 def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     """Without them it forecasts as if there were none, and is judged by that."""
-    forward, asked = LinearPath.forward, []
+    forward, requested = LinearPath.forward, []
 
     def spy(self, past, future, *calendars):
         if self.calendar is not None:
-            asked.append([fields is not None for fields in calendars])
+            requested.append([fields is not None for fields in calendars])
         return forward(self, past, future, *calendars)
 
     monkeypatch.setattr(LinearPath, "forward", spy)
@@ -413,12 +413,12 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     model = fit(rows, **changes)
     model.forecast()
     assert effect(model) is not None
-    assert asked
-    assert all(told == [True, True] for told in asked)
+    assert requested
+    assert all(told == [True, True] for told in requested)
 
 
 def test_trees_see_what_the_ridges_are_fitted_beside(df):
-    """Who is judged knows nothing of the tail, who forecasts has seen its holidays."""
+    """Who is judged knows nothing of the split, who forecasts has seen its holidays."""
     model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
     earlier, final = (
         each["DecisionTreeRegressor"].fit.maker.calendar

@@ -166,11 +166,11 @@ def test_the_end_of_the_fit_comes_with_the_final_model(df):
                 self.models.append(fitted_estimator)
 
     spy = Last()
-    holes = df.assign(load=df["load"].mask(np.arange(120) % 50 == 40))
-    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(holes)
+    runs = df.assign(load=df["load"].mask(np.arange(120) % 50 == 40))
+    final = InformerRegressor("load", max_iter=2, **SMALL).set_callbacks(spy).fit(runs)
     (model,) = spy.models
     assert model.module_ is not final.module_
-    np.testing.assert_array_equal(model.predict(holes), final.predict(holes))
+    np.testing.assert_array_equal(model.predict(runs), final.predict(runs))
     assert model.trust_ == final.trust_
     assert model.base_blend_ == final.base_blend_
 

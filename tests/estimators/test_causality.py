@@ -178,10 +178,10 @@ def test_no_forecast_after_a_gap_looks_ahead(frame, small, gap):
 
 
 def test_no_filler_looks_ahead(frame, small):
-    """A hole is filled from what lies before it, in fit, update and forecast."""
+    """A gap is filled from what lies before it, in fit, update and forecast."""
     df = frame(80)[["load"]]
-    holes = [45, 46, 47, 48, 49, 50, 63, 66, 67]
-    df.iloc[holes] = np.nan
+    runs = [45, 46, 47, 48, 49, 50, 63, 66, 67]
+    df.iloc[runs] = np.nan
     # The same weights, mean and deviation: the later rows are shuffled, training hardly moves.
     changed = df.copy()
     changed.iloc[51:60] = df.iloc[51:60].to_numpy()[::-1]
@@ -238,9 +238,9 @@ def test_a_value_known_ahead_changes_no_earlier_forecast(frame, modes, mode, **p
 
 
 def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
-    """The scaler must not see the validation tail, or early stopping judges on seen data.
+    """The scaler must not see the validation split, or early stopping judges on seen data.
 
-    The linear path's choices are made on the tail, and so it is off here.
+    The linear path's choices are made on the split, and so it is off here.
     """
     df = frame(60)
     changed = df.copy()

@@ -103,7 +103,7 @@ def test_update_goes_on_where_the_history_ended(small, frame, labels):
 
 
 def test_a_missing_label_is_named(small, frame, labels):
-    """On every clock a hole is counted and its first label given."""
+    """On every clock a gap is counted and its first label given."""
     df = target_only(frame, labels, N)
     df.index = without_freq(df.index)
     with pytest.raises(ValueError, match=r"^X\.index ") as caught:
@@ -111,12 +111,12 @@ def test_a_missing_label_is_named(small, frame, labels):
     message = str(caught.value)
     if "lacks" in message:
         assert f"X.index lacks 3 timestamps, the first {df.index[20]}: " in message
-    else:  # of no other step than months can holes be told from calendars
+    else:  # of no other step than months can gaps be told from calendars
         assert "X.index has irregular steps" in message
 
 
 def test_a_missing_label_is_named_when_the_step_is_given(small, frame, labels):
-    """With freq= there is no doubt about the step, so no clock may call it irregular."""
+    """With freq= there is no margin about the step, so no clock may call it irregular."""
     df = target_only(frame, labels, N)
     step = getattr(df.index, "freqstr", None)
     df.index = without_freq(df.index)

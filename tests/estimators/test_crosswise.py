@@ -90,7 +90,7 @@ P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "r
 
 
 def test_training_is_honest_and_validation_is_as_it_was(shown):
-    """The tail was not learnt by anyone: there the network corrects the path itself."""
+    """The split was not learnt by anyone: there the network corrects the path itself."""
     model = InformerRegressor(base="linear", early_stopping=True, **P).fit(noise())
     assert shown["validation"].out_of_fold is None
     batches = shown["training"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.rolling.holes import LONGEST_CHAIN
+from skinformer.rolling.missing_runs import LONGEST_CHAIN
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2}
 REACH = LONGEST_CHAIN * P["pred_len"]

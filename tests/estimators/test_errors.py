@@ -88,26 +88,26 @@ def test_shuffled_cross_validation_is_refused(small, df):
 
 
 def test_missing_timestamps_are_counted_and_the_first_is_named(small, df):
-    """A hole shifts every later step; asfreq makes it a row with a missing target."""
+    """A gap shifts every later step; asfreq makes it a row with a missing target."""
     with raises(
         ValueError,
         "X.index lacks 3 timestamps, the first 2024-01-01 07:00:00: X.asfreq('h') adds them with "
         "NaN, which the target may hold; fill the other columns. In cross-validation use "
-        "TimeSeriesSplit, whose folds have no holes.",
+        "TimeSeriesSplit, whose folds have no gaps.",
     ):
         small().fit(df.drop(df.index[[7, 20, 21]]))
 
 
 def test_the_advice_for_missing_timestamps_works(small, df):
     """asfreq, fill the other columns, fit."""
-    holes = df.drop(df.index[[7, 20, 21]]).asfreq("h")
-    holes[["flow", "price"]] = holes[["flow", "price"]].ffill()
-    assert np.isfinite(small().fit(holes).predict(df)).all()
+    runs = df.drop(df.index[[7, 20, 21]]).asfreq("h")
+    runs[["flow", "price"]] = runs[["flow", "price"]].ffill()
+    assert np.isfinite(small().fit(runs).predict(df)).all()
 
 
 ADDS = (
     " adds them with NaN, which the target may hold; fill the other columns. In cross-validation "
-    "use TimeSeriesSplit, whose folds have no holes."
+    "use TimeSeriesSplit, whose folds have no gaps."
 )
 
 
@@ -129,7 +129,7 @@ ADDS = (
     ids=["numbers", "tens", "periods"],
 )
 def test_the_advice_for_holes_suits_the_labels(small, frame, index, where, call):
-    """Only holes of dates are filled by asfreq; what the sentence says to type must work."""
+    """Only gaps of dates are filled by asfreq; what the sentence says to type must work."""
     X = frame(index).drop(index[[7, 20, 21]])
     with raises(ValueError, f"X.index lacks 3 timestamps, {where}{call}{ADDS}"):
         small().fit(X)
@@ -160,7 +160,7 @@ def test_the_advice_for_holes_suits_the_labels(small, frame, index, where, call)
     ids=["dates", "numbers", "periods"],
 )
 def test_holes_in_a_panel_name_the_series(small, frame, make, first, call):
-    """A panel has no asfreq, and which of a thousand series has the hole is the question."""
+    """A panel has no asfreq, and which of a thousand series has the gap is the question."""
     parts = {"a": frame(make(60)), "b": frame(make(50)).drop(make(50)[[7, 12]])}
     X = pd.concat(parts, names=["site", "time"])
     call = f"X.groupby(level=0).apply(lambda x: {call})"
@@ -317,8 +317,7 @@ def test_the_advice_for_labels_suits_them(small, frame, index, advice, call):
     """to_datetime of numbers means nanoseconds since 1970, and of spans nothing."""
     X = frame(index)
     with raises(
-        TypeError,
-        f"X.index holds {index.dtype} labels, which have no order in time: {advice}",
+        TypeError, f"X.index holds {index.dtype} labels, which have no order in time: {advice}"
     ):
         small().fit(X)
     small().fit(X.set_axis(call(X)))
@@ -413,8 +412,8 @@ def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stoppi
 @pytest.mark.parametrize("column", ["flow", "price"])
 def test_a_missing_covariate_is_refused_by_name(small, df, column):
     """Filled silently with anything, it would be taken for a measurement."""
-    holes = df.copy()
-    holes.loc[holes.index[[9, 30]], column] = np.nan
+    runs = df.copy()
+    runs.loc[runs.index[[9, 30]], column] = np.nan
     with raises(
         ValueError,
         f"Input X (column '{column}') contains NaN (2 rows, the first at position 9). Only the "
@@ -422,7 +421,7 @@ def test_a_missing_covariate_is_refused_by_name(small, df, column):
         "panel X.groupby(level=0).ffill()), which uses the "
         "past alone.",
     ):
-        small(target="load", known_future=["price"]).fit(holes)
+        small(target="load", known_future=["price"]).fit(runs)
 
 
 @pytest.mark.parametrize("column", ["flow", "price", "load"])
@@ -560,13 +559,11 @@ def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, colum
     numbers = {name: df[name].to_numpy() for name in df}
     X = polars.DataFrame({"when": column, **numbers})
     with raises(
-        ValueError,
-        f"could not convert column 'when' of dtype {dtype} to float: pass numbers.",
+        ValueError, f"could not convert column 'when' of dtype {dtype} to float: pass numbers."
     ):
         small(target="load").fit(X)
     with raises(
-        ValueError,
-        f"could not convert column 'when' of dtype {dtype} to float: pass numbers.",
+        ValueError, f"could not convert column 'when' of dtype {dtype} to float: pass numbers."
     ):
         MaskFuture(target="load").fit(X)
 
@@ -576,11 +573,11 @@ def test_missing_numbers_of_polars_are_nan(small, df):
     polars = pytest.importorskip("polars")
     whole = df.round().astype(int)
     X = polars.DataFrame({name: whole[name].to_list() for name in whole})
-    holes = X.with_columns(polars.Series("load", [None, *whole["load"][1:]]))
+    runs = X.with_columns(polars.Series("load", [None, *whole["load"][1:]]))
     expected = whole.astype({"load": float})
     expected.iloc[0, 2] = np.nan
     forecast = small().fit(expected.to_numpy()).predict(expected.to_numpy())
-    np.testing.assert_array_equal(small().fit(holes).predict(holes), forecast)
+    np.testing.assert_array_equal(small().fit(runs).predict(runs), forecast)
     with raises(ValueError, "Found array with 0 sample(s) while a minimum of 1 is required."):
         small().fit(X).predict(X[:0])
 
@@ -1045,10 +1042,7 @@ def test_a_series_without_a_name_is_refused(small, panel):
     [
         (24, "For the next 24 steps pass forecast(horizon=24)."),
         (None, "Pass a frame with a row for each time, X=df."),
-        (
-            "load.csv",
-            "Read a file first, pd.read_csv('load.csv', index_col=0, parse_dates=True).",
-        ),
+        ("load.csv", "Read a file first, pd.read_csv('load.csv', index_col=0, parse_dates=True)."),
     ],
 )
 def test_what_holds_no_rows_is_refused(small, df, value, advice):

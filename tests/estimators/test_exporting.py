@@ -262,13 +262,13 @@ def test_missing_covariates_are_held_and_leading_targets_are_the_mean():
     assert_close(served(model, later)[0], expected, 35)
 
 
-@pytest.mark.parametrize("hole", [slice(-10, -8), slice(-7, -6), slice(-30, -6)])
-def test_a_window_with_a_hole_has_no_forecast(hole):
+@pytest.mark.parametrize("gap", [slice(-10, -8), slice(-7, -6), slice(-30, -6)])
+def test_a_window_with_a_hole_has_no_forecast(gap):
     """Its filler depends on rows before the window: NaN is no number that someone believes."""
     X = make_frame()
     model = fit(X, base=None)
     rows = without_truth(X, 6)
-    rows.iloc[hole, 2] = np.nan
+    rows.iloc[gap, 2] = np.nan
     forecast, fed_back = served(model, rows, rows.index[[-6]])
     assert forecast.isna().all(axis=None)
     assert fed_back.isna().all(axis=None)

@@ -61,9 +61,9 @@ def test_names_are_text(fitted):
 
 def test_unknown_truths_leave_a_gap(hours):
     """What was filled was not measured."""
-    holes = hours.copy()
-    holes.iloc[-20:-15] = np.nan
-    svg, history, _ = drawn(InformerRegressor(base="linear", **SMALL).fit(holes))
+    runs = hours.copy()
+    runs.iloc[-20:-15] = np.nan
+    svg, history, _ = drawn(InformerRegressor(base="linear", **SMALL).fit(runs))
     assert len(history) == 43
     assert re.findall(r'<path d="([^"]*)"', svg)[1].count("M") == 2
 

@@ -104,11 +104,7 @@ def test_the_note_has_no_linear_path(small, frame):
     """The recipe is the source's network, and nothing beside it."""
     df = frame(80)
     estimator = InformerRegressor(
-        **NOTE | {"d_model": 8, "n_heads": 2},
-        target="load",
-        seq_len=SEQ,
-        pred_len=PRED,
-        max_iter=1,
+        **NOTE | {"d_model": 8, "n_heads": 2}, target="load", seq_len=SEQ, pred_len=PRED, max_iter=1
     ).fit(df)
     assert isinstance(estimator.module_, Informer)
     assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
@@ -436,12 +432,12 @@ def test_truths_that_are_missing_every_night_leave_the_days_as_good_as_held_ones
     wave = np.sin(2 * np.pi * t / 24) + 0.3 * np.sin(4 * np.pi * t / 24 + 1)
     wave = wave + 0.05 * np.random.default_rng(0).normal(size=960)
     day = t % 24 < 12
-    holes = np.where(day, wave, np.nan)
-    estimator = small(seq_len=24).fit(holes[:800, None])
-    held = pd.Series(holes).ffill().to_numpy()
+    runs = np.where(day, wave, np.nan)
+    estimator = small(seq_len=24).fit(runs[:800, None])
+    held = pd.Series(runs).ffill().to_numpy()
     later = (t >= 800) & day
     one, two = (
-        np.abs(estimator.predict(rows[:, None]) - wave)[later].mean() for rows in (holes, held)
+        np.abs(estimator.predict(rows[:, None]) - wave)[later].mean() for rows in (runs, held)
     )
     assert one < 2 * two
 

@@ -37,7 +37,7 @@ def rows():
     return frame(ordinary())
 
 
-def wild(model, network=0.0):
+def outliers(model, network=0.0):
     """Let ridges, or a network that is half trusted, go far beyond all that ever was."""
     module = model.module_
     if network:
@@ -59,7 +59,7 @@ def without_limits(model, monkeypatch, ask):
 
 def test_wild_ridges_stay_near_the_largest_value(rows, monkeypatch):
     """Half as much again as the largest value so far, and not a hundred times as much."""
-    model = wild(InformerRegressor("load", base="linear", **SIZES).fit(rows))
+    model = outliers(InformerRegressor("load", base="linear", **SIZES).fit(rows))
     free = without_limits(model, monkeypatch, lambda m: m.forecast(horizon=12).to_numpy())
     forecast = model.forecast(horizon=12).to_numpy()
     assert free.max() > 10 * rows.load.max()
@@ -72,7 +72,7 @@ def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
     plain = InformerRegressor("load", base="linear", **SIZES).fit(rows)
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     ridges = plain.forecast().to_numpy()
-    model = wild(InformerRegressor("load", base="linear", **SIZES).fit(rows), network=12.0)
+    model = outliers(InformerRegressor("load", base="linear", **SIZES).fit(rows), network=12.0)
     free = without_limits(model, monkeypatch, lambda m: m.forecast().to_numpy())
     forecast = model.forecast().to_numpy()
     assert free.max() > 10 * rows.load.max()
@@ -84,7 +84,7 @@ def test_a_wild_network_is_limited_before_it_is_mixed(rows, monkeypatch):
 @pytest.mark.parametrize("network", [0.0, 12.0])
 def test_an_exported_graph_is_limited_alike(rows, network):
     """What is exported gives the forecast."""
-    model = wild(InformerRegressor("load", base="linear", **SIZES).fit(rows), network)
+    model = outliers(InformerRegressor("load", base="linear", **SIZES).fit(rows), network)
     expected = model.forecast()
     inputs, _ = window_inputs(rows, model.signature_, None)
     with torch.inference_mode():
@@ -94,7 +94,7 @@ def test_an_exported_graph_is_limited_alike(rows, network):
 
 def test_limits_are_saved(rows, tmp_path):
     """And series that training did not hold have them, too."""
-    model = wild(InformerRegressor("load", base="linear", **SIZES).fit(rows))
+    model = outliers(InformerRegressor("load", base="linear", **SIZES).fit(rows))
     model.save(tmp_path / "load.skinformer")
     pd.testing.assert_frame_equal(load(tmp_path / "load.skinformer").forecast(), model.forecast())
     unseen = model.scaler_.with_unseen().targets

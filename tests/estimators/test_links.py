@@ -510,11 +510,7 @@ P, D = "ProbSparseAttention", "DenseAttention"
 #: Parameter, value, what it changes and, where not PLAIN, the parameters beside it.
 CHANGES = [
     ("target", "flow", {"targets": ["flow"]}),
-    (
-        "target",
-        ["load", "flow"],
-        {"targets": ["load", "flow"], "horizon": (24, 2), "outputs": 8},
-    ),
+    ("target", ["load", "flow"], {"targets": ["load", "flow"], "horizon": (24, 2), "outputs": 8}),
     (
         "seq_len",
         144,
@@ -530,16 +526,7 @@ CHANGES = [
         WHOLE,
     ),
     ("label_len", 20, {"label_len": 20}),
-    (
-        "pred_len",
-        36,
-        {
-            "horizon": (36, 1),
-            "validation windows": 1,
-            "linear path": (96, 36),
-        },
-        WHOLE,
-    ),
+    ("pred_len", 36, {"horizon": (36, 1), "validation windows": 1, "linear path": (96, 36)}, WHOLE),
     ("target_transform", PowerTransformer(), {"transformed": ["PowerTransformer"]}),
     (
         "base",
@@ -593,11 +580,7 @@ CHANGES = [
     ("block__activation", "swiglu", {"activation": "SwiGLU", "inner width": 85}),
     ("block__norm", "zc_rms", {"norm": "ZeroCentredRMSNorm", "biases": False}),
     ("block__norm", "post_layer", {"norm first": False}),
-    (
-        "block",
-        "note",
-        {"hidden weights": "normal", "residual outputs": ("normal", "normal")},
-    ),
+    ("block", "note", {"hidden weights": "normal", "residual outputs": ("normal", "normal")}),
     ("position", "learned", {"position": "LearnedPosition"}),
     ("position", "continuous", {"position": "ContinuousPosition", "times": (-96.0, 0.0)}),
     (
@@ -616,11 +599,7 @@ CHANGES = [
     ("max_windows", 70, {"batches": 2}),
     ("max_windows", 5, {"windows in memory": 5, "batches": 1, "validation windows": 5}),
     ("optimizer", "muon", {"trainer: optimizer": "muon"}),
-    (
-        "learning_rate",
-        6e-4,
-        {"trainer: learning_rate": 6e-4, "trainer: muon_learning_rate": 0.04},
-    ),
+    ("learning_rate", 6e-4, {"trainer: learning_rate": 6e-4, "trainer: muon_learning_rate": 0.04}),
     ("weight_decay", 0.3, {"trainer: weight_decay": 0.3}),
     ("batch_size", 48, {"windows in memory": 48, "batches": 4}),
     (
@@ -634,11 +613,7 @@ CHANGES = [
     (
         "early_stopping",
         False,
-        {
-            "validation windows": None,
-            "linear path fitted again": False,
-            "trust": 1.0,
-        },
+        {"validation windows": None, "linear path fitted again": False, "trust": 1.0},
         WHOLE,
     ),
     ("early_stopping", True, {"linear path fitted again": False}, WHOLE),
@@ -657,11 +632,7 @@ CHANGES = [
         },
         SPARSE,
     ),
-    (
-        "verbose",
-        1,
-        {"written": "[InformerRegressor] epoch 1/10  loss 0.5000  val 0.2500  0.0 s\n"},
-    ),
+    ("verbose", 1, {"written": "[InformerRegressor] epoch 1/10  loss 0.5000  val 0.2500  0.0 s\n"}),
     # "auto" attends sparsely from 96 tokens on.
     (
         "patch_len",

@@ -13,11 +13,11 @@ QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.
 
 
 @settings(QUICK, max_examples=10)
-@given(holes=st.sets(st.integers(0, 75), max_size=50))
-def test_any_pattern_of_missing_targets_gives_finite_forecasts(modes, mode, frame, holes):
-    """Real series have holes anywhere, also at both ends."""
+@given(runs=st.sets(st.integers(0, 75), max_size=50))
+def test_any_pattern_of_missing_targets_gives_finite_forecasts(modes, mode, frame, runs):
+    """Real series have gaps anywhere, also at both ends."""
     df = frame(76)
-    df.iloc[sorted(holes), 2] = np.nan
+    df.iloc[sorted(runs), 2] = np.nan
     X, y = modes.inputs(mode, df)
     estimator = modes.regressor(mode, max_iter=1)
     estimator.fit(X[:60], None if y is None else y[:60])
@@ -62,9 +62,9 @@ def test_forecasts_after_a_hole_are_nearly_those_without_it(small):
     """A sine with half a day missing before its end: held flat, the error was .17."""
     hours = pd.date_range("2024-01-01", periods=406, freq="h")
     df = pd.DataFrame({"load": np.sin(np.arange(406) * 2 * np.pi / 24)}, index=hours)
-    holes = df[:400].copy()
-    holes.iloc[382:394] = np.nan
-    forecast = small(seq_len=24, pred_len=6).fit(holes).forecast()
+    runs = df[:400].copy()
+    runs.iloc[382:394] = np.nan
+    forecast = small(seq_len=24, pred_len=6).fit(runs).forecast()
     assert np.abs(forecast - df[400:]).max(axis=None) < 0.03
 
 
@@ -79,23 +79,23 @@ def test_a_missing_target_after_the_history_is_filled_by_the_forecast_of_its_hol
     """Later blocks see what one would have forecast when the truth stopped coming."""
     df = frame(72)[["load"]]
     estimator = small().fit(df[:60])
-    holes = df[60:].copy()
-    holes.iloc[[1, 2]] = np.nan
-    filled = holes.copy()
+    runs = df[60:].copy()
+    runs.iloc[[1, 2]] = np.nan
+    filled = runs.copy()
     filled.iloc[[1, 2], 0] = estimator.forecast(df[60:61])["load"].to_numpy()[:2]
-    np.testing.assert_allclose(estimator.predict(holes), estimator.predict(filled), rtol=1e-6)
+    np.testing.assert_allclose(estimator.predict(runs), estimator.predict(filled), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_one_missing_target_of_two_leaves_the_other_as_history(small, frame):
-    """Each target has its own holes."""
+    """Each target has its own gaps."""
     df = frame(72)[["flow", "load"]]
     estimator = small(target=["flow", "load"]).fit(df[:60])
-    holes = df[60:].copy()
-    holes.iloc[1, 0] = np.nan
-    base = estimator.predict(holes)
-    holes.iloc[1, 1] += 300
-    assert (estimator.predict(holes)[4:8] != base[4:8]).all()
+    runs = df[60:].copy()
+    runs.iloc[1, 0] = np.nan
+    base = estimator.predict(runs)
+    runs.iloc[1, 1] += 300
+    assert (estimator.predict(runs)[4:8] != base[4:8]).all()
     assert np.isfinite(base).all()
 
 

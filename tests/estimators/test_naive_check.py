@@ -12,7 +12,7 @@ from sklearn.dummy import DummyRegressor
 from skinformer import InformerRegressor
 from skinformer.ensemble import members, naive_check
 from skinformer.ensemble.members import EnsembleFit
-from skinformer.ensemble.naive_check import compare_with_naive, some_of_tail
+from skinformer.ensemble.naive_check import compare_with_naive, some_of_split
 from skinformer.ensemble.tabular import Tabular
 from skinformer.timeline.clock import clock_for
 from skinformer.timeline.timeline import Timeline
@@ -42,21 +42,23 @@ def timeline_of(*series, weight=None):
 
 
 def tail_of(timeline):
-    """Give each series' tail, and all windows of it."""
-    tail = timeline.first_row[:-1] + TAIL
+    """Give each series' split, and all windows of it."""
+    split = timeline.first_row[:-1] + TAIL
     origins = np.concatenate(
         [
             np.arange(low, high - PRED_LEN + 1)
-            for low, high in zip(tail, timeline.first_row[1:], strict=True)
+            for low, high in zip(split, timeline.first_row[1:], strict=True)
         ]
     )
-    return tail, origins
+    return split, origins
 
 
-def compared(timeline, forecast, tail, origins, *, seq_len=336):
+def compared(timeline, forecast, split, origins, *, seq_len=336):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = SimpleNamespace(timeline=timeline, tail=tail, sizes=SimpleNamespace(seq_len=seq_len))
+        rows = SimpleNamespace(
+            timeline=timeline, split=split, sizes=SimpleNamespace(seq_len=seq_len)
+        )
         compare_with_naive(forecast.astype(np.float32), origins, rows)
     return [str(w.message) for w in caught]
 
@@ -76,18 +78,15 @@ def with_error(timeline, origins, factor, season=168):
     ("seq_len", "advice"),
     [
         (96, "seq_len=96 does not reach back so far: pass seq_len=168 or more"),
-        (
-            168,
-            "Pass more rows, columns that are known ahead (known_future), or a longer seq_len",
-        ),
+        (168, "Pass more rows, columns that are known ahead (known_future), or a longer seq_len"),
     ],
 )
 def test_the_season_that_the_rows_before_the_tail_have_is_named(seq_len, advice):
     """A day of hours would be the first guess, and it is wrong here."""
     timeline = timeline_of(weeks())
-    tail, origins = tail_of(timeline)
+    split, origins = tail_of(timeline)
     forecast = with_error(timeline, origins, 1.49)
-    assert compared(timeline, forecast, tail, origins, seq_len=seq_len) == [
+    assert compared(timeline, forecast, split, origins, seq_len=seq_len) == [
         MESSAGE.format("what came 168 rows before", advice, 168)
     ]
 
@@ -96,11 +95,11 @@ def test_without_seasons_the_last_value_is_repeated():
     """A random walk has nothing else."""
     walk = np.cumsum(np.random.default_rng(0).normal(size=N)).astype(np.float32)
     timeline = timeline_of(walk)
-    tail, origins = tail_of(timeline)
+    split, origins = tail_of(timeline)
     rows = window_rows(origins, PRED_LEN)
     truth, last = walk[rows][..., None], walk[origins - 1][:, None, None]
     advice = "Pass more rows, columns that are known ahead (known_future), or a longer seq_len"
-    assert compared(timeline, truth + 1.49 * (last - truth), tail, origins) == [
+    assert compared(timeline, truth + 1.49 * (last - truth), split, origins) == [
         MESSAGE.format("the last value", advice, 1)
     ]
 
@@ -122,30 +121,30 @@ def test_a_season_longer_than_a_forecast_or_shorter_is_repeated_row_by_row():
 
 
 def test_what_is_as_good_or_hardly_worse_gets_no_warning():
-    """Nor does what is much worse on one half of the tail: that may be one bad week."""
+    """Nor does what is much worse on one half of the split: that may be one bad week."""
     timeline = timeline_of(weeks())
-    tail, origins = tail_of(timeline)
+    split, origins = tail_of(timeline)
     late = np.arange(len(origins)) >= len(origins) // 2
     for factor in (0.5, 1.04, np.where(late, 3.0, 0.9), np.where(late, 0.9, 3.0)):
-        assert compared(timeline, with_error(timeline, origins, factor), tail, origins) == []
-    assert len(compared(timeline, with_error(timeline, origins, 1.08), tail, origins)) == 1
+        assert compared(timeline, with_error(timeline, origins, factor), split, origins) == []
+    assert len(compared(timeline, with_error(timeline, origins, 1.08), split, origins)) == 1
 
 
 def test_a_short_tail_has_to_be_worse_to_be_believed():
     """Two forecasts of one series prove little; the same of nine series prove more."""
     for n_series, n_messages in ((1, 0), (9, 1)):
         timeline = timeline_of(*(weeks(seed)[: TAIL + 2 * PRED_LEN] for seed in range(n_series)))
-        tail, origins = tail_of(timeline)
+        split, origins = tail_of(timeline)
         forecast = with_error(timeline, origins, 1.12)
-        assert len(compared(timeline, forecast, tail, origins)) == n_messages
+        assert len(compared(timeline, forecast, split, origins)) == n_messages
 
 
 def test_one_window_proves_nothing():
     """It has no second half."""
     timeline = timeline_of(weeks())
-    tail, origins = tail_of(timeline)
+    split, origins = tail_of(timeline)
     forecast = with_error(timeline, origins[:1], 9.0)
-    assert compared(timeline, forecast, tail, origins[:1]) == []
+    assert compared(timeline, forecast, split, origins[:1]) == []
 
 
 def test_missing_truths_count_neither_as_truth_nor_as_what_is_repeated():
@@ -153,14 +152,14 @@ def test_missing_truths_count_neither_as_truth_nor_as_what_is_repeated():
     values, weight = weeks(), np.ones((N, 1), dtype=np.float32)
     missing = np.random.default_rng(1).random(N) < 0.2
     clean = timeline_of(values)
-    tail, origins = tail_of(clean)
+    split, origins = tail_of(clean)
     good, bad = (with_error(clean, origins, factor) for factor in (0.9, 1.49))
     weight[missing] = 0
     held = timeline_of(np.where(missing, np.float32(50), values), weight=weight)
-    assert compared(held, good, tail, origins) == []
-    assert len(compared(held, bad, tail, origins)) == 1
+    assert compared(held, good, split, origins) == []
+    assert len(compared(held, bad, split, origins)) == 1
     nothing = timeline_of(values, weight=np.zeros((N, 1), dtype=np.float32))
-    assert compared(nothing, bad, tail, origins) == []
+    assert compared(nothing, bad, split, origins) == []
 
 
 def test_no_series_of_a_panel_speaks_for_the_others():
@@ -168,21 +167,18 @@ def test_no_series_of_a_panel_speaks_for_the_others():
     parts = [weeks(seed) for seed in range(9)]
     parts[0] = parts[0] * 1e6
     timeline = timeline_of(*parts)
-    tail, origins = tail_of(timeline)
+    split, origins = tail_of(timeline)
     first = origins < timeline.first_row[1]
     good = with_error(timeline, origins, np.where(first, 100.0, 0.8))
     bad = with_error(timeline, origins, np.where(first, 0.01, 1.6))
-    assert compared(timeline, good, tail, origins) == []
-    assert len(compared(timeline, bad, tail, origins)) == 1
+    assert compared(timeline, good, split, origins) == []
+    assert len(compared(timeline, bad, split, origins)) == 1
 
 
 @pytest.mark.parametrize(
     ("n", "told"),
     [
-        (
-            120,
-            r"(last value|24 rows before)\. Pass more rows",
-        ),  # none has seen a week
+        (120, r"(last value|24 rows before)\. Pass more rows"),  # none has seen a week
         (240, r"(last value|24 rows before)\. Pass more rows"),  # a few have
         (600, r"what came 168 rows before\. Pass more rows"),  # none has seen many
         (700, r"what came 168 rows before\. seq_len=96 does not reach back so far"),
@@ -191,16 +187,16 @@ def test_no_series_of_a_panel_speaks_for_the_others():
 def test_a_season_is_named_and_reached_for_where_rows_hold_it(n, told):
     """A week cannot be repeated by who has not seen one, nor learnt from three."""
     timeline = timeline_of(weeks()[:n])
-    tail = np.array([n - 60])
-    origins = np.arange(tail[0], n - PRED_LEN + 1)
+    split = np.array([n - 60])
+    origins = np.arange(split[0], n - PRED_LEN + 1)
     forecast = np.full((len(origins), PRED_LEN, 1), 5.0)
-    (message,) = compared(timeline, forecast, tail, origins, seq_len=96)
+    (message,) = compared(timeline, forecast, split, origins, seq_len=96)
     assert re.search(told, message)
 
 
 def test_few_windows_are_compared():
     """The comparison must not be felt beside a fit."""
-    assert len(some_of_tail(Origins(np.array([0]), np.array([10**6])))) == 64
+    assert len(some_of_split(Origins(np.array([0]), np.array([10**6])))) == 64
 
 
 # --- in a fit -----------------------------------------------------------------------------------

@@ -32,13 +32,13 @@ def test_no_training_window_crosses_a_border(small, panel):
 def test_training_and_validation_windows_share_no_truth_in_any_series(small, panel):
     """What a series is judged by it must not have been trained on."""
     estimator = small(target="load").fit(panel(n=(60, 40, 60)))
-    tail = np.array([54, 90, 154])
+    split = np.array([54, 90, 154])
     training, held_out = (
-        part.thinned(None) for part in cut_windows(estimator.timeline_, estimator.sizes_, tail)
+        part.thinned(None) for part in cut_windows(estimator.timeline_, estimator.sizes_, split)
     )
     series = np.repeat([0, 1, 2], [60, 40, 60])
-    assert (training + 3 < tail[series[training]]).all()
-    assert (held_out >= tail[series[held_out]]).all()
+    assert (training + 3 < split[series[training]]).all()
+    assert (held_out >= split[series[held_out]]).all()
     assert set(series[held_out]) == {0, 1, 2}
 
 
@@ -357,7 +357,7 @@ def test_series_may_be_named_by_categories(small, panel):
 
 
 def test_a_hole_in_one_series_is_named(small, panel):
-    """A hole is a hole in a panel, too; borders between series are none."""
+    """A gap is a gap in a panel, too; borders between series are none."""
     df = panel()
     with pytest.raises(ValueError, match=r"lacks 1 timestamps, the first 2024-01-02 16:00:00"):
         small().fit(df.drop(df.index[70]))
@@ -373,9 +373,9 @@ def test_one_label_in_two_series_is_no_duplicate_but_twice_in_one_is(small, pane
 def test_missing_targets_are_filled_within_their_series(small, panel):
     """The first row of a series must not be filled by the last of another."""
     df = panel()
-    holes = df.copy()
-    holes.iloc[60:63, 2] = np.nan
-    estimator = small(target="load").fit(holes)
+    runs = df.copy()
+    runs.iloc[60:63, 2] = np.nan
+    estimator = small(target="load").fit(runs)
     np.testing.assert_array_equal(estimator.timeline_.values[60:63, 0], 0.0)
 
 

@@ -96,13 +96,13 @@ def test_rows_of_x_tell_the_same_as_update(model, rows):
 def test_ranges_widen_as_update_brings_wilder_times(small):
     """An interval that was right last month covers half of this one's truth."""
     rows = hourly(1400)
-    wild = rows.copy()
+    outliers = rows.copy()
     noise = np.random.default_rng(3).normal(size=500) * 4
-    wild.iloc[900:, 0] = rows["load"].iloc[900:] + noise
+    outliers.iloc[900:, 0] = rows["load"].iloc[900:] + noise
     model = small(seq_len=24, pred_len=6).fit(rows[:900])
-    truth = wild["load"][1100:]
+    truth = outliers["load"][1100:]
     static = np.diff(model.predict_interval(rows[900:], 0.8)).mean()
-    adapted = model.predict_interval(wild[900:], 0.8)[200:]
+    adapted = model.predict_interval(outliers[900:], 0.8)[200:]
     assert np.diff(adapted).mean() > 2.5 * static
     assert interval_coverage(truth, adapted) == pytest.approx(0.8, abs=0.07)
 
@@ -254,8 +254,8 @@ def test_missing_truths_do_no_harm(small, rows):
 
 def test_ranges_are_those_of_the_fit_whenever_they_are_asked_for(model, rows):
     """What update brought before somebody asked must not calibrate them."""
-    asked = copy.deepcopy(model)
-    early = asked.intervals_
+    requested = copy.deepcopy(model)
+    early = requested.intervals_
     late = model.update(rows[600:700]).intervals_
     np.testing.assert_array_equal(early.residuals.errors, late.residuals.errors)
     np.testing.assert_array_equal(early.spread.typical, late.spread.typical)
@@ -387,10 +387,10 @@ def test_series_are_drawn_independently(small, panel):
 
 def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
     """A field that was forgotten would change the forecasts of ranges alone."""
-    asked = model._asked_ahead(None, 3)
-    ranged = IntervalForecaster.of(model._forecaster, model.intervals_, asked.observed)
-    outputs = ranged.forecast(asked)
-    plain = model._forecaster.forecast(asked)
+    requested = model._requested_ahead(None, 3)
+    ranged = IntervalForecaster.of(model._forecaster, model.intervals_, requested.observed)
+    outputs = ranged.forecast(requested)
+    plain = model._forecaster.forecast(requested)
     standard = model.scaler_.inverse(outputs[..., 0].astype(np.float32), np.zeros(3, dtype=int))
     np.testing.assert_allclose(standard, plain, rtol=1e-6)
     assert outputs[:, 0, 2].tolist() == [0, 1, 2]
@@ -480,7 +480,7 @@ def held_out_of(model, monkeypatch):
 
 
 def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypatch):
-    """The final ridges know the tail."""
+    """The final ridges know the split."""
     _, held_out = held_out_of(model, monkeypatch)
     own = held_out.forecaster.ensemble.members["ridges"].path.own
     np.testing.assert_array_equal(own, model.ensemble_.held_out["ridges"].path.own)

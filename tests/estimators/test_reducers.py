@@ -61,7 +61,7 @@ def test_one_of_several_targets_in_the_mixture_is_enough(df):
 
 
 def test_a_missing_truth_does_not_hide_the_mixture(df):
-    """The truth has a hole where X, filled in, has none."""
+    """The truth has a gap where X, filled in, has none."""
     rows = PCA().set_output(transform="pandas").fit_transform(df)
     with pytest.warns(UserWarning, match=MIXED):
         InformerRegressor(**SMALL).fit(rows, df["load"].mask(np.arange(300) == 99))
@@ -108,9 +108,7 @@ def test_honest_features_are_not_warned_of(df, case):
 def test_a_reducer_of_the_drivers_alone_passes_the_target_through(df):
     """The message's own advice works, and keeps the components out of the future."""
     reduce = ColumnTransformer(
-        [("pca", PCA(), ["temp", "wind"])],
-        remainder="passthrough",
-        verbose_feature_names_out=False,
+        [("pca", PCA(), ["temp", "wind"])], remainder="passthrough", verbose_feature_names_out=False
     ).set_output(transform="pandas")
     pipeline = make_pipeline(reduce, InformerRegressor("load", **SMALL)).fit(df)
     assert pipeline[-1].roles_.past == ("pca0", "pca1")

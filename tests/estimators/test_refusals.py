@@ -168,8 +168,7 @@ def test_other_refused_calls_change_nothing_either():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "base": None}],
+    "options", [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "base": None}]
 )
 def test_fits_in_threads_equal_fits_in_a_row(options):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""

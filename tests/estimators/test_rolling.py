@@ -95,7 +95,7 @@ class Naive:
         if column < N_TARGETS:
             if not self.begun(series, step, column):
                 return np.float32(0)
-            origin = self.hole(series, step)
+            origin = self.gap(series, step)
             return self.block(series, origin)[step - origin, column]
         while found is None:  # held at its last value
             step -= 1
@@ -108,8 +108,8 @@ class Naive:
             for c in range(N_TARGETS)
         )
 
-    def hole(self, series, step):
-        """Find the origin that fills a step: whole forecasts from the first step of its hole."""
+    def gap(self, series, step):
+        """Find the origin that fills a step: whole forecasts from the first step of its gap."""
         first = step
         while self.lacks(series, first - 1):
             first -= 1
@@ -153,7 +153,7 @@ def make_history(rng, n_series):
 
 
 def make_case(seed):
-    """Draw a history, rows of X with holes, requested steps and where the series lie."""
+    """Draw a history, rows of X with gaps, requested steps and where the series lie."""
     rng = np.random.default_rng(seed)
     n_series = int(rng.integers(1, 4))
     history = make_history(rng, n_series)
@@ -292,7 +292,7 @@ def test_no_requested_step_gives_no_forecast():
 @settings(QUICK, max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_fillers_are_the_naive_loop(seed):
-    """`fit` and `update` fill holes all at once; the rule speaks of one value."""
+    """`fit` and `update` fill gaps all at once; the rule speaks of one value."""
     rng = np.random.default_rng(seed)
     history = make_history(rng, int(rng.integers(1, 4)))
     end = history.end_step
@@ -325,4 +325,4 @@ def test_only_holes_that_a_forecast_builds_on_are_filled():
     steps, calls = np.arange(9, 69), []
     observed = Observed(values, np.zeros_like(steps), steps)
     run(observed, np.zeros(1, int), np.array([51]), history, place, forecast=counting(calls))
-    assert calls == [1, 1]  # the hole at step 49, then the row asked for
+    assert calls == [1, 1]  # the gap at step 49, then the row asked for

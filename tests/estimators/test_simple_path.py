@@ -124,8 +124,7 @@ def test_in_the_sample_no_row_is_forecast_from_itself(panel, model):
 def test_series_that_were_not_fitted_are_forecast_from_their_own_rows(panel, model):
     """By the weights of the panel and a scale of their own."""
     new = pd.concat(
-        {"z": pd.DataFrame({"y": seasonal(20, 9, 1e5)}, index=months(20))},
-        names=["shop", "month"],
+        {"z": pd.DataFrame({"y": seasonal(20, 9, 1e5)}, index=months(20))}, names=["shop", "month"]
     )
     forecast = model.forecast(new, horizon=3)["y"]
     assert forecast.between(0.5 * new["y"].min(), 2 * new["y"].max()).all()

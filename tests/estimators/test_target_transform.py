@@ -185,7 +185,7 @@ def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
     "parameters", [{"early_stopping": False}, {"base": None}, {"seq_len": 390}], ids=str
 )
 def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
-    """Without a tail, without ridges, and where classical forecasters take logarithms as it is."""
+    """Without a split, without ridges, and where classical forecasters take logarithms as it is."""
     df = dated(y=growing())
     model = make(**parameters).fit(df)
     assert not model.scaler_.targets.logs.any()
@@ -463,7 +463,7 @@ def test_logarithms_hold_at_the_end_of_double_precision():
     [([0.9, 0.95, 0.8, 0.85], True), ([0.99, 0.85, 0.8, 0.8], False), ([np.nan] * 4, True)],
 )
 def test_logarithms_have_to_win_in_every_stretch_of_a_long_tail(stretches, taken):
-    """A season in which they are better is no proof; a tail too short for stretches is judged."""
+    """A season in which they are better is no proof; a split too short for stretches is judged."""
     one, n = np.array([1.0]), np.array([73.0])
     values = target_scale._HeldOut(one, n, np.ones((1, 4)))
     logs = target_scale._HeldOut(0.85 * one, n, np.array([stretches]))
@@ -471,7 +471,7 @@ def test_logarithms_have_to_win_in_every_stretch_of_a_long_tail(stretches, taken
 
 
 def test_a_long_tail_is_judged_in_four_stretches(monkeypatch):
-    """Each of six forecasts at least; one of a short tail."""
+    """Each of six forecasts at least; one of a short split."""
     seen = []
     real = target_scale._better
     monkeypatch.setattr(target_scale, "_better", lambda *each: seen.append(each) or real(*each))

@@ -355,14 +355,14 @@ def test_a_pipeline_without_pandas_output_in_frame_mode_warns_of_its_units_alone
 def test_scores_leave_out_rows_whose_truth_is_missing(both, df):
     """A NaN in the truth must not make the score NaN, and must not count as anything."""
     estimator = both().fit(df[:60], df["load"][:60])
-    holes = df[60:].copy()
-    holes.iloc[[-1, -2], 1] = np.nan
-    whole = estimator.predict(holes)
+    runs = df[60:].copy()
+    runs.iloc[[-1, -2], 1] = np.nan
+    whole = estimator.predict(runs)
     truth = df["load"][60:]
     residual = ((whole - truth) ** 2)[:-2].sum()
     expected = 1 - residual / ((truth[:-2] - truth[:-2].mean()) ** 2).sum()
-    assert estimator.score(holes, holes["load"]) == pytest.approx(expected)
-    assert estimator.score(holes) == pytest.approx(expected)
+    assert estimator.score(runs, runs["load"]) == pytest.approx(expected)
+    assert estimator.score(runs) == pytest.approx(expected)
 
 
 def test_score_weighs_rows(both, df):
@@ -373,10 +373,10 @@ def test_score_weighs_rows(both, df):
     assert estimator.score(df[60:], df["load"][60:], sample_weight=weight) == pytest.approx(
         estimator.score(df[60:80], df["load"][60:80])
     )
-    holes = df["load"][60:].copy()
-    holes.iloc[:3] = np.nan
+    runs = df["load"][60:].copy()
+    runs.iloc[:3] = np.nan
     weight[:3] = 7
-    assert np.isfinite(estimator.score(df[60:], holes, sample_weight=weight))
+    assert np.isfinite(estimator.score(df[60:], runs, sample_weight=weight))
 
 
 def test_score_without_any_truth_is_refused_in_features_mode(small, df):

@@ -65,13 +65,13 @@ def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(fresh, mod
     assert np.isfinite(one.timeline_.values).all()
 
 
-@pytest.mark.parametrize("holes", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
-def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, holes):
+@pytest.mark.parametrize("gaps", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
+def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, runs):
     """`forecast(rows)` is `update(rows).forecast()` that changes nothing."""
     df = frame(74)
     estimator = modes.fit("frame", df[:60], known_future=None)
     rows = df[60:].copy()
-    rows.iloc[holes, 2] = np.nan
+    rows.iloc[runs, 2] = np.nan
     forecast = estimator.forecast(rows)
     pd.testing.assert_frame_equal(forecast, estimator.update(rows).forecast(), check_freq=False)
 
@@ -83,7 +83,7 @@ def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(fresh, frame,
     df.iloc[[62, 67, 68, 74], 2] = np.nan
     one, two = (fresh("frame") for _ in range(2))
     one.update(df[60:])
-    # A border within a hole, as at 68, would begin the hole anew.
+    # A border within a gap, as at 68, would begin the gap anew.
     borders = [border for border in [*range(60, 80, size), 80] if border != 68]
     for start, stop in itertools.pairwise(borders):
         two.update(df[start:stop])
@@ -134,7 +134,7 @@ def test_features_alone_are_no_history(fresh, frame):
 
 @pytest.mark.parametrize(("start", "first"), [(61, "13:00"), (59, "11:00"), (0, "00:00")])
 def test_rows_that_do_not_follow_directly_are_refused(fresh, mode, frame, inputs, start, first):
-    """A hole in the history would shift every later step."""
+    """A gap in the history would shift every later step."""
     df = frame(70)
     estimator = fresh(mode)
     with pytest.raises(ValueError, match="follow the history") as caught:
@@ -148,7 +148,7 @@ def test_rows_that_do_not_follow_directly_are_refused(fresh, mode, frame, inputs
 
 
 def test_a_hole_within_the_rows_is_refused_by_its_place(fresh, frame):
-    """The message must name what is wrong: the row after the hole and the one expected."""
+    """The message must name what is wrong: the row after the gap and the one expected."""
     df = frame(70)
     estimator = fresh("frame")
     with pytest.raises(ValueError, match=r"2024-01-03 17:00:00 on: .* from 2024-01-03 16:00:00"):

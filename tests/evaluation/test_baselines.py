@@ -87,13 +87,13 @@ def test_the_season_after_a_gap_is_what_a_person_says():
 
 
 def test_missing_training_rows_are_stepped_over(frame):
-    """A hole in the last season is filled by the season before."""
-    holes = frame.copy()
-    holes.iloc[[27, 28], 0] = np.nan
-    known = dict(enumerate(holes["a"][:30]))
-    later = holes[30:].assign(a=np.nan)
+    """A gap in the last season is filled by the season before."""
+    runs = frame.copy()
+    runs.iloc[[27, 28], 0] = np.nan
+    known = dict(enumerate(runs["a"][:30]))
+    later = runs[30:].assign(a=np.nan)
     expected = [naive_forecast(known, step, 4, np.nan) for step in range(30, 40)]
-    model = SeasonalNaive(season=4, target="a").fit(holes[:30])
+    model = SeasonalNaive(season=4, target="a").fit(runs[:30])
     np.testing.assert_array_equal(model.predict(later), expected)
     shuffled = later.sample(frac=1, random_state=0)
     by_label = pd.Series(model.predict(shuffled), shuffled.index)

@@ -38,7 +38,7 @@ def fit(df, trust=0.5, **options):
 
 def points(model, rows):
     """Forecast as `predict`, but for what calibrates a median, which the spread moves, too."""
-    outputs = model._forecaster.forecast(model._asked_rows(rows))
+    outputs = model._forecaster.forecast(model._requested_rows(rows))
     values = model.head_.point(outputs)
     return values[:, 0] if model.roles_.one_dimensional else values
 

@@ -1,4 +1,4 @@
-"""Scorers call the estimator themselves, also in Pipelines and searches, and leave out holes."""
+"""Scorers call the estimator themselves, also in Pipelines and searches, and leave out gaps."""
 
 import pickle
 import re
@@ -156,16 +156,16 @@ def test_the_truth_is_taken_from_x_as_the_estimator_sees_it(frame):
 
 
 def test_scorers_serve_cross_validation_and_searches(frame):
-    """Several at once, pickled to other processes, with holes in the truth."""
-    holes = frame.copy()
-    holes.loc[holes.index[-3:], "load"] = np.nan
+    """Several at once, pickled to other processes, with gaps in the truth."""
+    runs = frame.copy()
+    runs.loc[runs.index[-3:], "load"] = np.nan
     scoring = {name: ForecastScorer(name) for name in ("neg_mase", "neg_wape")}
     cv = TimeSeriesSplit(2, test_size=12)
-    result = cross_validate(informer(), holes, holes["load"], cv=cv, scoring=scoring)
+    result = cross_validate(informer(), runs, runs["load"], cv=cv, scoring=scoring)
     assert np.isfinite(result["test_neg_mase"]).all()
     grid = {"seq_len": [12, 24]}
     search = GridSearchCV(informer(), grid, cv=cv, scoring=ForecastScorer("neg_rmsse"))
-    search.fit(holes, holes["load"])
+    search.fit(runs, runs["load"])
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
     assert pickle.loads(pickle.dumps(scoring["neg_mase"])) == scoring["neg_mase"]
 
@@ -194,7 +194,7 @@ def test_panels_are_scaled_series_by_series():
 @pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 @pytest.mark.parametrize("transform", [None, "log"])
 def test_the_stored_truth_is_what_fit_and_update_saw(transform):
-    """Also where logarithms are taken, whose forecasts are raised to means, and with holes."""
+    """Also where logarithms are taken, whose forecasts are raised to means, and with gaps."""
     rows = panel() + 0.1
     rows.iloc[[3, -1], 0] = np.nan
     train = rows.groupby(level=0).head(50)

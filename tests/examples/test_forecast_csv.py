@@ -222,10 +222,10 @@ def test_bad_file_gives_one_line_and_no_traceback(write, tmp_path):
 @pytest.mark.slow
 def test_missing_values_of_all_columns_are_taken(example, write, rows, tmp_path, capsys):
     """Gaps in measurements are the rule in files from outside."""
-    holes = rows.astype({"id": float})
-    holes.loc[[0, 50, 190], "load"] = np.nan
-    holes.loc[[0, 60, 195], "id"] = np.nan
-    path = write(holes.drop(index=[77]))
+    runs = rows.astype({"id": float})
+    runs.loc[[0, 50, 190], "load"] = np.nan
+    runs.loc[[0, 60, 195], "id"] = np.nan
+    path = write(runs.drop(index=[77]))
     assert example.main([str(path), *QUICK, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "nan" not in printed.out.lower()
@@ -583,11 +583,7 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             ("--freq", "zzz"),
             "--freq zzz: no step; there are min, h, D, B, W, MS",
         ),
-        (
-            lambda rows: rows,
-            ("--freq=-1h",),
-            "--freq -1h: no step; there are min, h, D, B, W, MS",
-        ),
+        (lambda rows: rows, ("--freq=-1h",), "--freq -1h: no step; there are min, h, D, B, W, MS"),
         (
             lambda rows: rows[:50],
             ("--test", "49"),

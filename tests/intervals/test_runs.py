@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.intervals.runs import (
-    choose_runs,
-    run_distance,
-    trailing_origins,
-    trailing_sizes,
-)
+from skinformer.intervals.runs import choose_runs, run_distance, trailing_origins, trailing_sizes
 
 
 @pytest.mark.parametrize(("pred_len", "season"), [(24, 24), (12, 24), (1, 7), (96, 96), (5, 1)])

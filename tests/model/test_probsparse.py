@@ -6,12 +6,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from skinformer.model.probsparse import (
-    ProbSparseAttention,
-    n_sampled_keys,
-    n_top_queries,
-    sparsity,
-)
+from skinformer.model.probsparse import ProbSparseAttention, n_sampled_keys, n_top_queries, sparsity
 
 CPU = torch.device("cpu")
 

@@ -14,11 +14,11 @@ import pytest
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import saving
-from skinformer.estimators.plain import FILES, SCHEMA
+from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.persistence import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-3.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-4.skinformer"
 RAW = GOLDEN.read_bytes()
 CALENDAR = FILES._by_type[CalendarEffect]
 

@@ -154,7 +154,7 @@ def test_transforming_changes_no_state(transformer):
 
 @every
 def test_columns_may_hold_any_kind_of_number(transformer):
-    """Counts, flags, nullable integers with holes and Python objects are numbers too."""
+    """Counts, flags, nullable integers with gaps and Python objects are numbers too."""
     X = hours(5)
     X["int"] = [1, 2, 3, 4, 6]
     X["bool"] = [True, False, True, True, False]
@@ -291,11 +291,7 @@ def test_three_levels_are_one_too_many(transformer):
     ("labels", "dtype", "convert"),
     [
         (["1 May", "2 May", "3 May"], "str", "convert them, X.index = pd.to_datetime(X.index)"),
-        (
-            [0.0, 0.5, 1.0],
-            "float64",
-            "make them whole numbers, X.index = X.index.astype(int)",
-        ),
+        ([0.0, 0.5, 1.0], "float64", "make them whole numbers, X.index = X.index.astype(int)"),
     ],
     ids=["str", "float"],
 )

@@ -192,7 +192,7 @@ def test_any_regular_clock_will_do(index):
 
 
 def test_missing_values_pass_and_leave_the_mean():
-    """A hole is shown as a hole, and the padding is the mean of the rest."""
+    """A gap is shown as a gap, and the padding is the mean of the rest."""
     X = frame(6)
     X.iloc[[1, 4], 0] = np.nan
     out = SlidingWindow(2, 1).fit_transform(X)
@@ -370,12 +370,12 @@ def test_rows_that_go_back_in_time_are_refused_in_training():
 
 @pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
 def test_missing_times_are_refused_in_training(tz):
-    """The windows after a hole would be shifted; asfreq says so with NaN."""
+    """The windows after a gap would be shifted; asfreq says so with NaN."""
     X = frame(20, tz=tz)
     message = (
         f"X.index lacks 3 timestamps, the first {X.index[4]}: X.asfreq('h') adds them with NaN, "
         "which the target may hold; fill the other columns. In cross-validation use "
-        "TimeSeriesSplit, whose folds have no holes."
+        "TimeSeriesSplit, whose folds have no gaps."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X.drop(X.index[[4, 5, 9]]))
@@ -388,7 +388,7 @@ def test_missing_row_numbers_are_refused_in_training():
     message = (
         "X.index lacks 1 timestamps, the first 3: X.reindex(range(0, 7)) adds them with NaN, "
         "which the target may hold; fill the other columns. In cross-validation use "
-        "TimeSeriesSplit, whose folds have no holes."
+        "TimeSeriesSplit, whose folds have no gaps."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(X)

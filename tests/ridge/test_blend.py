@@ -26,23 +26,23 @@ def noisy(deviations, *, n_stretches=4, signal=1.0, seed=0):
     return out
 
 
-def weigh(stretches, doubts=0.0, noise=1.0):
+def weigh(stretches, margins=0.0, noise=1.0):
     n = len(stretches[0])
-    doubts = np.broadcast_to(doubts, n)
+    margins = np.broadcast_to(margins, n)
     chosen = np.zeros(n, dtype=np.int64)
-    return choose_weights(stretches, chosen, 1, doubts=doubts, noise=noise)
+    return choose_weights(stretches, chosen, 1, margins=margins, noise=noise)
 
 
-def first_weights(stretches, doubts=0.0):
+def first_weights(stretches, margins=0.0):
     errors = np.array([np.diag(stretch) + 1e-9 for stretch in stretches])
-    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + doubts
+    worst = np.log(errors / errors.min(axis=1, keepdims=True)).max(axis=0) + margins
     first = np.exp(-(worst - worst.min()) / 0.1)
     return first / first.sum()
 
 
-def price(stretches, weights, doubts=0.0, each=0.1):
+def price(stretches, weights, margins=0.0, each=0.1):
     """Give what the weights are said to minimise."""
-    first = first_weights(stretches, doubts)
+    first = first_weights(stretches, margins)
 
     def error(s, w):
         return w @ s @ w + 1e-9
@@ -65,7 +65,7 @@ def test_a_perfect_forecast_has_no_negative_error():
     truth = np.random.default_rng(0).normal(size=N) * 1e6
     stretch, none = make_stretch([truth, truth], truth), np.zeros(2, dtype=int)
     assert (mixed_errors([stretch], np.array([0.5, 0.5]), none, 1) > 0).all()
-    assert np.isfinite(choose_weights([stretch], none, 1, doubts=np.zeros(2))).all()
+    assert np.isfinite(choose_weights([stretch], none, 1, margins=np.zeros(2))).all()
 
 
 def test_each_candidate_gets_the_strength_of_the_least_mean_error():
@@ -162,20 +162,20 @@ def test_only_the_chosen_strengths_are_read():
     used = np.array([0, 3])
     alone = [s[np.ix_(used, used)] for s in stretches]
     np.testing.assert_allclose(
-        choose_weights(stretches, chosen, 2, doubts=np.zeros(2)), weigh(alone)
+        choose_weights(stretches, chosen, 2, margins=np.zeros(2)), weigh(alone)
     )
 
 
-def check_minimum(stretches, doubts=0.0, noise=1.0, each=0.1, near=1e-4):
+def check_minimum(stretches, margins=0.0, noise=1.0, each=0.1, near=1e-4):
     """Compare the price of the weights with that of others nearby and far off."""
-    weights, first = weigh(stretches, doubts, noise), first_weights(stretches, doubts)
-    least = price(stretches, weights, doubts, each)
+    weights, first = weigh(stretches, margins, noise), first_weights(stretches, margins)
+    least = price(stretches, weights, margins, each)
     rng = np.random.default_rng(0)
     others = [first, *rng.dirichlet(np.ones(len(first)), size=200)]
     others += [np.full(len(first), 1 / len(first))]
     nearby = [weights * np.exp(0.2 * rng.normal(size=len(first))) for _ in range(100)]
     others += [w / w.sum() for w in nearby]
-    assert least <= min(price(stretches, w, doubts, each) for w in others) + near
+    assert least <= min(price(stretches, w, margins, each) for w in others) + near
 
 
 @pytest.mark.parametrize(("noise", "each"), [(0.1, 0.02), (0.2, 0.08), (0.3, 0.1)])
@@ -201,11 +201,11 @@ def test_long_stretches_are_believed():
     assert abs(sure[0] - best) < 0.01 < abs(doubtful[0] - best)
 
 
-@pytest.mark.parametrize("doubts", [0.0, (0.2, 0.0, 0.05, 0.0)])
+@pytest.mark.parametrize("margins", [0.0, (0.2, 0.0, 0.05, 0.0)])
 @pytest.mark.parametrize("signal", [0.5, 1.0, 10.0])
-def test_the_weights_minimise_what_they_are_said_to(signal, doubts):
+def test_the_weights_minimise_what_they_are_said_to(signal, margins):
     """An oracle without gradients: no other weights cost less."""
-    check_minimum(noisy([1.0, 1.05, 0.95, 1.02], signal=signal), np.asarray(doubts))
+    check_minimum(noisy([1.0, 1.05, 0.95, 1.02], signal=signal), np.asarray(margins))
 
 
 def test_a_doubtful_candidate_counts_less_until_it_is_better():
@@ -217,7 +217,7 @@ def test_a_doubtful_candidate_counts_less_until_it_is_better():
 
 
 def test_the_same_doubt_of_all_is_none():
-    """Only differences of doubt mean anything."""
+    """Only differences of margin mean anything."""
     stretches = noisy([0.5, 0.6, 0.55])
     np.testing.assert_allclose(weigh(stretches, 0.2), weigh(stretches), atol=1e-6)
 

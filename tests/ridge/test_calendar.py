@@ -176,12 +176,12 @@ def test_missing_covariates_count_as_the_mean():
     """NaN must not spread into every cell."""
     n = 10 * WEEK
     known = np.random.default_rng(0).normal(size=(n, 1))
-    holes = known.copy()
-    holes[::7] = np.nan
+    runs = known.copy()
+    runs[::7] = np.nan
     values = np.tile(week(), (10, 1)) + known
     one, two = (
         find(make_problem(np.column_stack([values, k]), n_known=1))
-        for k in (holes, np.nan_to_num(holes))
+        for k in (runs, np.nan_to_num(runs))
     )
     for a, b in zip(one[:4], two[:4], strict=True):
         np.testing.assert_array_equal(a, b)
@@ -189,7 +189,7 @@ def test_missing_covariates_count_as_the_mean():
 
 
 def test_rows_that_no_window_holds_are_not_read():
-    """Those of the tail above all; weeks are learnt from windows up to the last truth."""
+    """Those of the split above all; weeks are learnt from windows up to the last truth."""
     n = 20 * WEEK
     values = np.tile(week(), (20, 1)) + noise(n)
     known = np.random.default_rng(0).normal(size=(n, 1))

@@ -25,8 +25,8 @@ def trained(problem, origins=ORIGINS):
 
 def by_hand(candidate, past, last):
     """Lay out one window's features for a candidate of the kind "mixed"."""
-    tail = [*last, 1.0] if candidate.level else []
-    return np.array([*past[len(past) - candidate.length :].ravel(), *tail])
+    split = [*last, 1.0] if candidate.level else []
+    return np.array([*past[len(past) - candidate.length :].ravel(), *split])
 
 
 def laid_out(problem, candidate, origins):

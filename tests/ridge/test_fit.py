@@ -32,12 +32,12 @@ def origins_of(problem):
     return np.arange(problem.seq_len, len(problem.values) - problem.pred_len + 1)
 
 
-def fit(problem, *, tail=None, refit=False):
+def fit(problem, *, split=None, refit=False):
     """Fit a single series, each row at the step of its number."""
     origins = origins_of(problem)
-    if tail is not None:  # as the estimator does: no window has targets on both sides
-        origins = origins[(origins <= tail - problem.pred_len) | (origins >= tail)]
-    return fit_linear_path(problem, origins, origins, tail=tail, refit=refit)[:2]
+    if split is not None:  # as the estimator does: no window has targets on both sides
+        origins = origins[(origins <= split - problem.pred_len) | (origins >= split)]
+    return fit_linear_path(problem, origins, origins, split=split, refit=refit)[:2]
 
 
 def forecast(found, problem, origins):
@@ -174,10 +174,10 @@ def test_each_target_has_effects_of_its_own():
 def test_missing_covariates_count_as_the_mean():
     """NaN must not spread into every map."""
     values = noisy_walk(200, 3)
-    holes = values.copy()
-    holes[::7, 1] = holes[::5, 2] = np.nan
-    found, _ = fit(make_problem(holes, n_known=1))
-    same_maps(found, fit(make_problem(np.nan_to_num(holes), n_known=1))[0], rtol=0, atol=0)
+    runs = values.copy()
+    runs[::7, 1] = runs[::5, 2] = np.nan
+    found, _ = fit(make_problem(runs, n_known=1))
+    same_maps(found, fit(make_problem(np.nan_to_num(runs), n_known=1))[0], rtol=0, atol=0)
 
 
 def test_the_maps_are_the_blend_of_the_candidates_forecasts():
@@ -225,7 +225,7 @@ def fit_apart(values):
     """Fit, and without each of three times."""
     problem = make_problem(values, n_targets=2)
     origins = origins_of(problem)
-    return fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    return fit_linear_path(problem, origins, origins, split=None, refit=False, n_folds=3)
 
 
 @pytest.fixture
@@ -275,25 +275,25 @@ def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
         begin = end
 
 
-@pytest.mark.parametrize("tail", [None, 170])
-def test_each_time_judges_who_has_learnt_all_others(tail, monkeypatch):
+@pytest.mark.parametrize("split", [None, 170])
+def test_each_time_judges_who_has_learnt_all_others(split, monkeypatch):
     """Whoever has seen a time is no witness of how it would have forecast it."""
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     origins = origins_of(problem)
-    kept = origins if tail is None else origins[(origins <= tail - PRED) | (origins >= tail)]
+    kept = origins if split is None else origins[(origins <= split - PRED) | (origins >= split)]
     course = Course(monkeypatch)
-    found = fit_linear_path(problem, kept, kept, tail=tail, refit=True, n_apart=3)
+    found = fit_linear_path(problem, kept, kept, split=split, refit=True, n_folds=3)
     assert len(course.compared) == 4 + 3
-    training = kept if tail is None else kept[kept < tail]
+    training = kept if split is None else kept[kept < split]
     ends = [end for end, _ in found.apart]
-    for begin, end, (_, asked), sums in zip(
+    for begin, end, (_, requested), sums in zip(
         [0, *ends[:-1]], ends, course.compared[4:], course.sums[4:], strict=True
     ):
         inside = (training >= begin) & (training < end)
         learnt = training[~inside]
         truths = np.unique(learnt[:, None] + np.arange(PRED))
         shared = np.isin(training[:, None] + np.arange(PRED), truths).any(axis=1)
-        np.testing.assert_array_equal(asked, training[inside & ~shared])
+        np.testing.assert_array_equal(requested, training[inside & ~shared])
         others = Competition(problem)
         others.learn(learnt)
         expected = [a for s in (others.columns, others.mixed) for a in (s.gram, s.cross)]
@@ -332,8 +332,8 @@ def test_many_series_of_one_time_are_no_more_times(monkeypatch):
     one = np.arange(SEQ, 97)
     problem = make_problem(np.concatenate([noisy_walk(100, 2, seed=i) for i in range(5)]))
     many = np.concatenate([one + 100 * i for i in range(5)])
-    fit_linear_path(problem, one, one, tail=None, refit=False)
-    fit_linear_path(problem, many, np.tile(one, 5), tail=None, refit=False)
+    fit_linear_path(problem, one, one, split=None, refit=False)
+    fit_linear_path(problem, many, np.tile(one, 5), split=None, refit=False)
     assert heard[1] == pytest.approx(heard[0], rel=0.1)
     assert heard[0] == pytest.approx(0.5 * np.sqrt(PRED / (len(one) / 8)), rel=0.1)
 
@@ -348,7 +348,7 @@ def test_what_is_chance_reaches_the_weights(monkeypatch):
 
     choose_weights = fitting.choose_weights
     monkeypatch.setattr(fitting, "choose_weights", spy)
-    fit(make_problem(noisy_walk(400)), tail=360)
+    fit(make_problem(noisy_walk(400)), split=360)
     assert heard == [pytest.approx(0.5 * np.sqrt(PRED / (400 - 360 - PRED + 1)))]
 
 
@@ -366,7 +366,7 @@ def test_a_time_without_truth_does_not_vote():
     weight[110:205] = 0
     problem = make_problem(values, weight=weight)
     origins = origins_of(problem)
-    found = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3).before
+    found = fit_linear_path(problem, origins, origins, split=None, refit=False, n_folds=3).before
     assert sum(found.blend.values()) == pytest.approx(1, abs=1e-3)
 
 
@@ -382,9 +382,9 @@ def test_windows_of_one_time_stay_together():
     problem = make_problem(values, n_targets=2)
     one = np.arange(SEQ, 97)
     origins, steps = np.concatenate([one, one + 100]), np.concatenate([one, one])
-    before = fit_linear_path(problem, origins, steps, tail=None, refit=False, n_apart=3)
+    before = fit_linear_path(problem, origins, steps, split=None, refit=False, n_folds=3)
     alone = fit_linear_path(
-        problem._replace(values=values[:100]), one, one, tail=None, refit=False, n_apart=3
+        problem._replace(values=values[:100]), one, one, split=None, refit=False, n_folds=3
     )
     assert [end for end, _ in before.apart] == [end for end, _ in alone.apart]
 
@@ -413,9 +413,9 @@ class Course:
         monkeypatch.setattr(fitting, "_compare", spy_compare)
 
 
-@pytest.mark.parametrize("tail", [None, 160, 196])
+@pytest.mark.parametrize("split", [None, 160, 196])
 @pytest.mark.parametrize("n_series", [1, 3])
-def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(tail, n_series, monkeypatch):
+def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(split, n_series, monkeypatch):
     """A candidate that has seen the answers wins without being good."""
     course, n = Course(monkeypatch), 200
     problem = make_problem(np.concatenate([noisy_walk(n, seed=i) for i in range(n_series)]))
@@ -423,10 +423,10 @@ def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(tail, n_series, 
     begin = np.arange(n_series)[:, None] * 7  # the series start at different times
     steps = (first - np.arange(n_series)[:, None] * n + begin).ravel()
     origins = first.ravel()
-    if tail is not None:
-        kept = (steps <= tail - PRED) | (steps >= tail)
+    if split is not None:
+        kept = (steps <= split - PRED) | (steps >= split)
         origins, steps = origins[kept], steps[kept]
-    fit_linear_path(problem, origins, steps, tail=tail, refit=True)
+    fit_linear_path(problem, origins, steps, split=split, refit=True)
     time = dict(zip(origins.tolist(), steps.tolist(), strict=True))
     assert len(course.compared) == 4
     for learnt, compared in course.compared:
@@ -435,16 +435,16 @@ def test_no_window_is_learnt_whose_targets_reach_into_a_stretch(tail, n_series, 
         assert len(set(learnt.tolist())) == len(learnt)
     starts = [min(time[o] for o in compared.tolist()) for _, compared in course.compared]
     assert starts == sorted(set(starts))
-    if tail is not None:  # and everything before the tail is learnt when it is compared on
-        assert starts[-1] == tail
-        assert len(course.compared[-1][0]) == (steps < tail).sum()
+    if split is not None:  # and everything before the split is learnt when it is compared on
+        assert starts[-1] == split
+        assert len(course.compared[-1][0]) == (steps < split).sum()
     everything = np.concatenate(course.learnt)
     assert sorted(everything.tolist()) == sorted(origins.tolist())
 
 
 @pytest.mark.parametrize("stretch", range(4))
-@pytest.mark.parametrize("tail", [None, 160])
-def test_rows_from_a_stretch_on_do_not_reach_what_was_learnt_before_it(stretch, tail, monkeypatch):
+@pytest.mark.parametrize("split", [None, 160])
+def test_rows_from_a_stretch_on_do_not_reach_what_was_learnt_before_it(stretch, split, monkeypatch):
     """The same, seen from the numbers: sums before the stretch are equal bit by bit."""
     problem = make_problem(noisy_walk(200, 2))
     courses = []
@@ -454,7 +454,7 @@ def test_rows_from_a_stretch_on_do_not_reach_what_was_learnt_before_it(stretch, 
             values = problem.values.copy()
             if changed:
                 values[courses[0].compared[stretch][1].min() :] *= -9
-            fit(problem._replace(values=values), tail=tail, refit=True)
+            fit(problem._replace(values=values), split=split, refit=True)
             courses.append(course)
     for a, b in zip(courses[0].sums[stretch], courses[1].sums[stretch], strict=True):
         np.testing.assert_array_equal(a, b)
@@ -478,13 +478,13 @@ def test_rows_from_a_stretch_on_do_not_reach_the_effect_that_it_judges(monkeypat
 
 @pytest.mark.parametrize("n_known", [0, 1])
 def test_the_tail_does_not_reach_the_maps_that_are_fitted_before_it(n_known, monkeypatch):
-    """The network is judged on the tail, beside maps that must not have seen it."""
+    """The network is judged on the split, beside maps that must not have seen it."""
     fix_the_choice(monkeypatch)
     values = noisy_walk(200, 3)
     changed = values.copy()
     changed[160:] *= -9
     (one, same), (two, _) = (
-        fit(make_problem(v, n_known=n_known), tail=160) for v in (values, changed)
+        fit(make_problem(v, n_known=n_known), split=160) for v in (values, changed)
     )
     assert one is same
     same_maps(one, two, rtol=0, atol=0)
@@ -493,8 +493,8 @@ def test_the_tail_does_not_reach_the_maps_that_are_fitted_before_it(n_known, mon
 def test_with_refit_the_first_maps_are_those_without():
     """The network is trained beside the same path either way."""
     problem = make_problem(noisy_walk(200, 3), n_known=1)
-    before, after = fit(problem, tail=160, refit=True)
-    same_maps(before, fit(problem, tail=160)[0], rtol=0, atol=0)
+    before, after = fit(problem, split=160, refit=True)
+    same_maps(before, fit(problem, split=160)[0], rtol=0, atol=0)
     assert not np.array_equal(before.own, after.own)
     assert before.blend == after.blend
 
@@ -503,10 +503,10 @@ def test_refit_solves_on_all_windows(monkeypatch):
     """The newest rows say most about the rows to come."""
     fix_the_choice(monkeypatch)
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
-    _, after = fit(problem, tail=160, refit=True)
+    _, after = fit(problem, split=160, refit=True)
     origins = origins_of(problem)
     origins = origins[(origins <= 156) | (origins >= 160)]
-    everything, *_ = fit_linear_path(problem, origins, origins, tail=None, refit=False)
+    everything, *_ = fit_linear_path(problem, origins, origins, split=None, refit=False)
     same_maps(after, everything, rtol=1e-8, atol=1e-10)
 
 
@@ -517,10 +517,10 @@ def test_without_a_tail_both_are_the_same():
 
 
 def test_a_tail_without_windows_is_learnt_around():
-    """A tail may be shorter than a forecast in some series."""
+    """A split may be shorter than a forecast in some series."""
     problem = make_problem(noisy_walk(120))
     origins = np.arange(SEQ, 100)
-    before, after, _ = fit_linear_path(problem, origins, origins, tail=110, refit=True)
+    before, after, _ = fit_linear_path(problem, origins, origins, split=110, refit=True)
     same_maps(before, after, rtol=0, atol=0)
     assert relative_error(before, problem) < 1
 
@@ -604,11 +604,11 @@ def test_truths_missing_by_the_clock_cost_little():
 
 
 @pytest.mark.parametrize("rows", [some_missing(0.6), missing_by_the_clock()])
-@pytest.mark.parametrize("tail", [None, 500])
-def test_where_much_is_missing_the_last_value_is_repeated(tail, rows):
+@pytest.mark.parametrize("split", [None, 500])
+def test_where_much_is_missing_the_last_value_is_repeated(split, rows):
     """What a map would learn there is to continue held values, which forecasts never see."""
     wave, weight = rows
-    for found in fit(make_problem(wave, weight=weight), tail=tail, refit=True):
+    for found in fit(make_problem(wave, weight=weight), split=split, refit=True):
         assert found.blend["last"] == 1
         assert not found.own.any()
 
@@ -649,7 +649,7 @@ def test_windows_to_learn_from_are_the_whole_ones_or_all_or_none(share, n_rows):
 def test_a_constant_series_stays_constant(n_columns):
     """No distances, no errors, nothing to divide by."""
     problem = make_problem(np.full((100, n_columns), 0.5))
-    found, _ = fit(problem, tail=80, refit=True)
+    found, _ = fit(problem, split=80, refit=True)
     np.testing.assert_allclose(forecast(found, problem, origins_of(problem)), 0.5)
     assert sum(found.blend.values()) == pytest.approx(1, abs=1e-3)
 
@@ -658,7 +658,7 @@ def test_no_truth_at_all_repeats_the_last_value():
     """Nothing was compared and nothing learnt."""
     values = noisy_walk(100, 3)
     problem = make_problem(values, n_targets=2, n_known=1, weight=np.zeros((100, 2)))
-    found, _ = fit(problem, tail=80, refit=True)
+    found, _ = fit(problem, split=80, refit=True)
     assert found.blend["last"] == 1
     for part in (found.own, found.mixed, found.effect):
         assert not part.any()
@@ -668,17 +668,17 @@ def test_no_truth_before_the_tail_repeats_the_last_value():
     """There is a truth to compare with, but none to learn from."""
     weight = np.zeros((100, 1))
     weight[80:] = 1
-    found, _ = fit(make_problem(noisy_walk(100), weight=weight), tail=80)
+    found, _ = fit(make_problem(noisy_walk(100), weight=weight), split=80)
     assert not found.own.any()
 
 
 @pytest.mark.parametrize("n_windows", [0, 1, 2, 3])
-@pytest.mark.parametrize("tail", [None, SEQ + PRED, 1000])
-def test_a_few_windows_are_enough_to_fit(n_windows, tail):
+@pytest.mark.parametrize("split", [None, SEQ + PRED, 1000])
+def test_a_few_windows_are_enough_to_fit(n_windows, split):
     """Where nothing can be compared, the last value is repeated."""
     problem = make_problem(noisy_walk(60, 3), n_targets=2, n_known=1)
     origins = np.arange(SEQ, SEQ + n_windows)
-    for found in fit_linear_path(problem, origins, origins, tail=tail, refit=True)[:2]:
+    for found in fit_linear_path(problem, origins, origins, split=split, refit=True)[:2]:
         assert all(np.isfinite(part).all() for part in (found.own, found.mixed, found.effect))
         if n_windows <= 1:
             assert found.blend["last"] == 1
@@ -710,10 +710,10 @@ def test_series_of_different_length_are_one_problem():
     kept = (steps <= 100 - PRED) | (steps >= 100)
     origins, steps = origins[kept], steps[kept]
     problem = make_problem(values, n_targets=2)
-    one = fit_linear_path(problem, origins, steps, tail=100, refit=True)
+    one = fit_linear_path(problem, origins, steps, split=100, refit=True)
     assert relative_error(one[1], problem, origins) < 1
     order = np.argsort(steps, kind="stable")
-    two = fit_linear_path(problem, origins[order], steps[order], tail=100, refit=True)
+    two = fit_linear_path(problem, origins[order], steps[order], split=100, refit=True)
     for a, b in zip(one[:2], two[:2], strict=True):
         same_maps(a, b, rtol=0, atol=0)
 
@@ -731,7 +731,7 @@ def test_of_a_long_stretch_some_windows_are_compared_evenly(monkeypatch):
     """A million rows must not be forecast a hundred ways."""
     monkeypatch.setattr(fitting, "_WINDOWS_PER_STRETCH", 5)
     course = Course(monkeypatch)
-    fit(make_problem(noisy_walk(400)), tail=360)
+    fit(make_problem(noisy_walk(400)), split=360)
     assert [len(compared) for _, compared in course.compared] == [5] * 4
     for _, compared in course.compared:
         gaps = np.diff(compared)
@@ -744,7 +744,7 @@ def test_of_many_targets_fewer_windows_are_compared(values, n_most, monkeypatch)
     """A thousand targets make a window a thousand forecasts; but a few windows say nothing."""
     monkeypatch.setattr(fitting, "_VALUES_PER_STRETCH", values)
     course = Course(monkeypatch)
-    fit(make_problem(noisy_walk(2200, 2), n_targets=2), tail=1900)
+    fit(make_problem(noisy_walk(2200, 2), n_targets=2), split=1900)
     assert [len(compared) for _, compared in course.compared] == [n_most] * 4
     for _, compared in course.compared:
         gaps = np.diff(compared)
@@ -804,14 +804,14 @@ def test_candidates_that_were_alike_are_told_apart_by_their_doubts(noise):
     n = len(competition.candidates) * len(STRENGTHS)
     alike = [np.ones((n, n))]
     weights, _ = fitting._weigh(competition, alike, noise=noise)
-    doubts = np.array([candidate.doubt for candidate in competition.candidates])
-    doubts[1:] += noise  # the first is the last value
-    expected = np.exp(-doubts / 0.1)
+    margins = np.array([candidate.margin for candidate in competition.candidates])
+    margins[1:] += noise  # the first is the last value
+    expected = np.exp(-margins / 0.1)
     np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("tail", [None, 70, 88])
-def test_doubt_grows_as_the_shortest_stretch_shrinks(tail, monkeypatch):
+@pytest.mark.parametrize("split", [None, 70, 88])
+def test_doubt_grows_as_the_shortest_stretch_shrinks(split, monkeypatch):
     """An error on few windows that overlap is one forecast, and says as much."""
     told, weigh = [], fitting._weigh
 
@@ -821,13 +821,13 @@ def test_doubt_grows_as_the_shortest_stretch_shrinks(tail, monkeypatch):
 
     monkeypatch.setattr(fitting, "_weigh", spy)
     course = Course(monkeypatch)
-    fit(make_problem(noisy_walk(100)), tail=tail)
+    fit(make_problem(noisy_walk(100)), split=split)
     shortest = min(len(compared) for _, compared in course.compared)
     assert told == [pytest.approx(0.5 * np.sqrt(PRED / shortest))]
     sizes = [1, 2, 5, 30, 1000]
-    doubts = [fitting._noise([size, 1000, 400], PRED) for size in sizes]
-    assert doubts == sorted(doubts, reverse=True)
-    assert len(set(doubts)) >= 4
+    margins = [fitting._noise([size, 1000, 400], PRED) for size in sizes]
+    assert margins == sorted(margins, reverse=True)
+    assert len(set(margins)) >= 4
 
 
 @pytest.mark.parametrize(
@@ -846,7 +846,7 @@ def test_many_targets_are_fitted_in_bounded_memory(most, kinds, peak, monkeypatc
     problem = make_problem(values, n_targets=150, seq_len=24, pred_len=12)
     tracemalloc.start()
     try:
-        _, found = fit(problem, tail=160, refit=True)
+        _, found = fit(problem, split=160, refit=True)
         used = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -879,7 +879,7 @@ def test_a_series_that_explodes_in_the_tail_does_not_spoil_the_maps_of_all():
     places = np.arange(24, n - 5)
     origins = (np.arange(n_series)[:, None] * n + places).ravel()
     before, after, _ = fit_linear_path(
-        problem, origins, np.tile(places, n_series), tail=100, refit=True
+        problem, origins, np.tile(places, n_series), split=100, refit=True
     )
     assert not np.array_equal(before.own, after.own)
     np.testing.assert_allclose(after.own, before.own, atol=0.2)
@@ -897,7 +897,7 @@ def test_what_only_has_the_same_cycle_has_no_effect_beside_ridges(cycle, true_ef
     problem = Problem(np.column_stack([load, temperature]), None, None, 1, 48, 12, np.zeros((1, 1)))
     origins = np.arange(48, len(t) - 11)
     assert abs(known_effect(problem, origins)[0, 0]) > 0.5
-    fit, *_ = fit_linear_path(problem, origins, origins, tail=1300, refit=False)
+    fit, *_ = fit_linear_path(problem, origins, origins, split=1300, refit=False)
     assert fit.effect[0, 0] == pytest.approx(true_effect, abs=0.03)
 
 
@@ -932,8 +932,8 @@ def kind_of(found):
     ("case", "kind"),
     [("walk", "nothing"), ("line", "columns"), ("day", "calendar"), ("day and column", "both")],
 )
-@pytest.mark.parametrize("tail", [None, 400])
-def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, tail):
+@pytest.mark.parametrize("split", [None, 400])
+def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, split):
     """The simplest that explains later rows: each more is one more thing to get wrong."""
     if case in ("walk", "line"):
         rng = np.random.default_rng(1)
@@ -942,7 +942,7 @@ def test_of_four_kinds_of_effects_the_one_that_is_there_is_taken(case, kind, tai
         values = np.column_stack([load, known])
     else:
         values = daily(known_effect=6.0 * (case == "day and column"))
-    before, after = fit(with_hours(make_problem(values, n_known=1)), tail=tail, refit=True)
+    before, after = fit(with_hours(make_problem(values, n_known=1)), split=split, refit=True)
     assert kind_of(before) == kind_of(after) == kind
 
 
@@ -951,7 +951,7 @@ def test_a_cycle_has_to_be_worth_its_gain(gain, monkeypatch):
     """A hundredth of the error is what it has to bring."""
     kinds = [(kind, gain * (i > 1)) for i, (kind, _) in enumerate(fitting._EFFECTS)]
     monkeypatch.setattr(fitting, "_EFFECTS", tuple(kinds))
-    assert [doubt for _, doubt in fitting._EFFECTS] == [0.0, 0.0, gain, gain]
+    assert [margin for _, margin in fitting._EFFECTS] == [0.0, 0.0, gain, gain]
     found, _ = fit(with_hours(make_problem(daily())))
     assert (kind_of(found) == "calendar") == (gain == 0)
 
@@ -1012,13 +1012,14 @@ def same_calendars(one, two):
 
 @pytest.mark.parametrize("kind", ["calendar", "both"])
 def test_the_tail_does_not_reach_the_effect_that_is_found_before_it(kind, monkeypatch):
-    """The network is judged on the tail, beside tables that must not have seen it."""
+    """The network is judged on the split, beside tables that must not have seen it."""
     only(monkeypatch, kind)
     values = daily(known_effect=6.0)
     changed = values.copy()
     changed[400:] *= -9
     (one, new), (two, other) = (
-        fit(with_hours(make_problem(v, n_known=1)), tail=400, refit=True) for v in (values, changed)
+        fit(with_hours(make_problem(v, n_known=1)), split=400, refit=True)
+        for v in (values, changed)
     )
     assert kind_of(one) == kind
     assert same_calendars(one, two)
@@ -1041,11 +1042,11 @@ def test_rows_from_the_first_stretch_on_do_not_reach_a_calendar_that_is_judged(m
     with monkeypatch.context() as patch:
         course = Course(patch)
         seen.append([])
-        fit(with_hours(make_problem(values, n_known=1)), tail=400)
+        fit(with_hours(make_problem(values, n_known=1)), split=400)
     first = min(compared.min() for _, compared in course.compared)
     values[first:] *= -9
     seen.append([])
-    fit(with_hours(make_problem(values, n_known=1)), tail=400)
+    fit(with_hours(make_problem(values, n_known=1)), split=400)
     assert len(seen[0]) >= 2
     for (one, origins), (two, _) in zip(seen[0][:2], seen[1][:2], strict=True):
         assert origins.max() + PRED <= first
@@ -1058,13 +1059,13 @@ def test_the_newest_rows_reach_the_effect_that_forecasts(monkeypatch):
     """The last holiday, too: with a refit it is found on all windows."""
     only(monkeypatch, "both")
     problem = with_hours(make_problem(daily(known_effect=6.0), n_known=1))
-    before, after = fit(problem, tail=400, refit=True)
+    before, after = fit(problem, split=400, refit=True)
     origins = origins_of(problem)
     origins = origins[(origins <= 400 - PRED) | (origins >= 400)]
     expected = calendar.calendar_effect(problem, origins, with_known=True)
     assert same_calendars(after, dataclasses.replace(after, calendar=expected))
     assert not same_calendars(before, after)
-    before, after = fit(problem, tail=400)
+    before, after = fit(problem, split=400)
     assert before.calendar is after.calendar
 
 
@@ -1090,7 +1091,9 @@ def test_fits_apart_have_the_effect_of_the_whole(n_known):
     values = daily(known_effect=6.0)[:, : 1 + n_known]
     problem = with_hours(make_problem(values, n_known=n_known))
     origins = origins_of(problem)
-    before, _, apart = fit_linear_path(problem, origins, origins, tail=None, refit=False, n_apart=3)
+    before, _, apart = fit_linear_path(
+        problem, origins, origins, split=None, refit=False, n_folds=3
+    )
     assert before.calendar is not None
     assert len(apart) == 3
     assert all(found.calendar is before.calendar for _, found in apart)

@@ -50,9 +50,9 @@ def test_sums_of_runs_equal_those_of_windows(per_column, n_known):
 def test_weighted_and_enormous_values_are_left_to_windows():
     """Each window has a weight of its own; and of 1e8 less 1e8 digits are left that are none."""
     problem = make_problem(weight=np.ones((N, TARGETS)))
-    wild = make_problem()
-    wild.values[100, 1] = 1e8
-    for each, n_left in ((problem, N - SEQ - PRED), (wild, N - SEQ - PRED)):
+    outliers = make_problem()
+    outliers.values[100, 1] = 1e8
+    for each, n_left in ((problem, N - SEQ - PRED), (outliers, N - SEQ - PRED)):
         sums = ColumnSums(each, per_column=True)
         assert len(add_runs(sums, each, np.arange(SEQ, N - PRED))) == n_left
         assert not sums.gram.any()

@@ -49,10 +49,10 @@ def turning(n=4000, *, freq="h", n_columns=2, seed=0, period=24, loud=None):
     return values, index
 
 
-def fit(problem, *, tail=None, n_apart=3, refit=False):
+def fit(problem, *, split=None, n_folds=3, refit=False):
     origins = np.arange(problem.seq_len, len(problem.values) - PRED + 1)
-    tail = 9 * len(problem.values) // 10 if tail is None else tail
-    options = {"tail": tail, "refit": refit, "n_apart": n_apart}
+    split = 9 * len(problem.values) // 10 if split is None else split
+    options = {"split": split, "refit": refit, "n_apart": n_folds}
     return fit_linear_path(problem, origins, origins, **options)
 
 
@@ -141,7 +141,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     monkeypatch.setattr(phases, "_N_NEAR", 5)
     monkeypatch.setattr(phases, "_N_PARTS", 4)
-    n, tail = 900, 810
+    n, split = 900, 810
     values, index = turning(n, n_columns=3)
     weight = None
     if weighted:
@@ -149,13 +149,13 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
         weight[200:500] = 0.0
     problem = make_problem(values, index, weight=weight, n_known=0)
     before, after, others = fit(problem, refit=True)
-    training = np.arange(SEQ, tail - PRED + 1)
+    training = np.arange(SEQ, split - PRED + 1)
     ends = np.array([end for end, _ in others])
     place = np.searchsorted(ends[:-1], training, side="right")
     sums = []
     for number, (_, apart) in enumerate([*others, (0, before)]):
         origins = (
-            training[place == number] if number < 3 else np.arange(tail - PRED + 1, n - PRED + 1)
+            training[place == number] if number < 3 else np.arange(split - PRED + 1, n - PRED + 1)
         )
         [windows] = gather(problem, origins)
         rest = windows.future - apart.blended(windows)
@@ -181,7 +181,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
 
 
 def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_learnt(monkeypatch):
-    """By the tail and by each of three times, all stretches alike."""
+    """By the split and by each of three times, all stretches alike."""
     seen = []
     real = phases.surest_share
     monkeypatch.setattr(phases, "surest_share", lambda losses: seen.append(losses) or real(losses))
@@ -213,7 +213,7 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
 
 
 def test_one_season_alone_proves_nothing():
-    """What turned in the tail alone, or in one of the times alone, may turn again."""
+    """What turned in the split alone, or in one of the times alone, may turn again."""
     values, index = turning()
     noise = np.random.default_rng(5).normal(size=values.shape) * values.std()
     tail_alone, no_tail = values.copy(), values.copy()
@@ -224,7 +224,7 @@ def test_one_season_alone_proves_nothing():
 
 
 def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
-    """What is judged by the tail must not have seen it."""
+    """What is judged by the split must not have seen it."""
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 1.0))
     monkeypatch.setattr(
         "skinformer.ridge.fit._weigh", lambda c, *_, **__: (first_alone(c), weakest(c))
@@ -255,15 +255,15 @@ def test_columns_known_ahead_are_not_read_and_many_columns_are_not_shared(monkey
     assert phases._layout(problem) is None
 
 
-@pytest.mark.parametrize("lacking", ["cycle", "tail", "apart"])
+@pytest.mark.parametrize("lacking", ["cycle", "split", "apart"])
 def test_nothing_is_found_without_a_clock_or_anything_to_judge_by(lacking):
     problem = make_problem(*turning())
     if lacking == "cycle":
         problem = problem._replace(cycle=None)
     origins = np.arange(SEQ, len(problem.values) - PRED + 1)
-    tail = None if lacking == "tail" else 3600
-    n_apart = 0 if lacking == "apart" else 3
-    options = {"tail": tail, "refit": False, "n_apart": n_apart}
+    split = None if lacking == "split" else 3600
+    n_folds = 0 if lacking == "apart" else 3
+    options = {"split": split, "refit": False, "n_apart": n_folds}
     assert fit_linear_path(problem, origins, origins, **options)[0].phases is None
 
 
@@ -277,4 +277,4 @@ def test_a_tail_without_truths_proves_nothing():
 
 def test_a_tail_of_one_forecast_proves_nothing():
     problem = make_problem(*turning())
-    assert fit(problem, tail=len(problem.values) - 2 * PRED)[0].phases is None
+    assert fit(problem, split=len(problem.values) - 2 * PRED)[0].phases is None

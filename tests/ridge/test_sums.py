@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.ridge import sums
-from skinformer.ridge.sums import (
-    ColumnSums,
-    MixedSums,
-    Problem,
-    gather,
-    mixed_features,
-    turn_over,
-)
+from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, gather, mixed_features, turn_over
 
 SEQ, PRED, N, TARGETS = 5, 3, 40, 2
 ORIGINS = np.arange(SEQ, N - PRED + 1)
@@ -263,10 +256,7 @@ def test_the_unit_of_the_weights_does_not_matter(factor):
     """Only ratios of weights mean anything; the ridge's strength is per window."""
     problem = make_problem(weight=window_weights())
     other = problem._replace(weight=problem.weight * factor)
-    for make in (
-        lambda p: ColumnSums(p, per_column=True),
-        lambda p: MixedSums(p, length=2),
-    ):
+    for make in (lambda p: ColumnSums(p, per_column=True), lambda p: MixedSums(p, length=2)):
         one, two = (solved(added(make(p), p), 0.1) for p in (problem, other))
         np.testing.assert_allclose(two, one, rtol=1e-8, atol=1e-12)
 

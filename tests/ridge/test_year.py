@@ -123,9 +123,9 @@ def walk(index, size, seed=0):
     return size * wave(index) + noise
 
 
-def fit(problem, tail=None, refit=False):
+def fit(problem, split=None, refit=False):
     origins = origins_of(problem)
-    return fit_linear_path(problem, origins, origins, tail=tail, refit=refit)[:2]
+    return fit_linear_path(problem, origins, origins, split=split, refit=refit)[:2]
 
 
 @pytest.mark.parametrize(("size", "taken"), [(4.0, True), (0.0, False)])
@@ -169,13 +169,13 @@ def test_columns_known_ahead_keep_their_effect_beside_the_year():
 
 
 def test_the_tail_reaches_the_year_of_forecasts_alone():
-    """The network is judged on the tail, beside a year that must not have seen it."""
+    """The network is judged on the split, beside a year that must not have seen it."""
     index = days(3 * 365)
     values = walk(index, 4.0)
     changed = values.copy()
     changed[950:] += 3
     (one, new), (two, other) = (
-        fit(make_problem(v, index), tail=950, refit=True) for v in (values, changed)
+        fit(make_problem(v, index), split=950, refit=True) for v in (values, changed)
     )
     assert one.calendar is not None
     np.testing.assert_array_equal(one.calendar.year, two.calendar.year)
@@ -194,7 +194,7 @@ def test_what_was_judged_had_not_seen_the_stretches(monkeypatch):
     monkeypatch.setattr(fitting, "year_effect", spy)
     index = days(3 * 365)
     problem = make_problem(walk(index, 4.0), index)
-    fit(problem, tail=950)
+    fit(problem, split=950)
     n_training = 950 - PRED
     assert seen[0].max() + PRED <= SEQ + (n_training - SEQ) // 2 + 1
     assert seen[1].max() == n_training

@@ -87,8 +87,8 @@ class Browser:
 
     def ask(self, expression: str) -> Any:
         """Evaluate JavaScript in the page."""
-        asked = {"expression": expression, "returnByValue": True, "awaitPromise": True}
-        return self.call("Runtime.evaluate", **asked)["result"].get("value")
+        requested = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        return self.call("Runtime.evaluate", **requested)["result"].get("value")
 
     def complaints(self) -> list[str]:
         """List errors of scripts and of the console since the page was opened."""
@@ -106,8 +106,8 @@ class Browser:
     def requests(self) -> list[str]:
         """List what the page asked for since it was opened."""
         sent = "Network.requestWillBeSent"
-        asked = [event for event in self.events if event.get("method") == sent]
-        return [event["params"]["request"]["url"] for event in asked]
+        requested = [event for event in self.events if event.get("method") == sent]
+        return [event["params"]["request"]["url"] for event in requested]
 
     def photograph(self, path: Path, *, whole: bool = False) -> None:
         """Save what is seen, or the whole page, as PNG."""

@@ -179,10 +179,10 @@ def test_one_wild_value_bends_no_straight_line():
     origins = np.arange(700, 790)
     truth = timeline.values[origins[:, None] + np.arange(6), :1]
     errors = []
-    for wild in (None, 9831.0):
+    for outliers in (None, 9831.0):
         rows = timeline.values.copy()
-        if wild is not None:
-            rows[300, 1] = wild
+        if outliers is not None:
+            rows[300, 1] = outliers
         other = Timeline(rows, None, timeline.first_row, timeline.first_step, timeline.clock)
         fit = fit_tabular(other, COLUMNS, stop=stop, regressor=Ridge())
         errors.append(np.abs(forecast(fit, other, origins) - truth).mean())
@@ -220,14 +220,14 @@ def test_trends_go_on(slope, monkeypatch):
 
 def default_trees_of(monkeypatch, timeline, columns, **options):
     """Fit, and tell what trees were asked for."""
-    asked = []
+    requested = []
 
     def few(**kinds):
-        asked.append(kinds)
+        requested.append(kinds)
         return TREES, TREES
 
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
-    return fit_tabular(timeline, columns, **options), asked[0]
+    return fit_tabular(timeline, columns, **options), requested[0]
 
 
 @pytest.mark.parametrize(
@@ -239,8 +239,8 @@ def test_one_table_without_columns_known_ahead_takes_fewer_trees(
 ):
     timeline = hours(300, n_series, n_known=n_known)
     columns = Columns(1, 0, n_known, 0, 6)
-    _, asked = default_trees_of(monkeypatch, timeline, columns, quick=quick)
-    assert asked == {"quick": quick, "simple": simple}
+    _, requested = default_trees_of(monkeypatch, timeline, columns, quick=quick)
+    assert requested == {"quick": quick, "simple": simple}
 
 
 def test_fewer_trees_are_fewer():
@@ -341,8 +341,8 @@ def test_truths_beyond_all_bounds_are_not_learnt():
     timeline = hours(300, 4)
     values = timeline.values.copy()
     values[600 + 280 : 900, 0] = 3000.0  # the end of the third series
-    wild = replace(timeline, values=values)
-    fit = fit_tabular(wild, COLUMNS, regressor=TREES)
+    outliers = replace(timeline, values=values)
+    fit = fit_tabular(outliers, COLUMNS, regressor=TREES)
     origins = np.array([150, 450, 1150])
     truth = timeline.values[origins[:, None] + np.arange(6), 0]
-    assert np.abs(forecast(fit, wild, origins)[..., 0] - truth).mean() < 1
+    assert np.abs(forecast(fit, outliers, origins)[..., 0] - truth).mean() < 1

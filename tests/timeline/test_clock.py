@@ -355,7 +355,7 @@ def test_a_clock_cannot_be_changed():
     ("freq", "n"), [("h", 2000), ("15min", 6000), ("30s", 900), ("D", 400), ("2D", 200), ("B", 300)]
 )
 def test_the_step_is_found_where_rows_are_missing(freq, n, tz):
-    """Pandas infers nothing from an index with one hole, and real ones have many."""
+    """Pandas infers nothing from an index with one gap, and real ones have many."""
     full = pd.date_range("2024-01-01", periods=n, freq=freq, tz=tz)
     gone = np.random.default_rng(0).choice(np.arange(1, n - 1), size=n // 20, replace=False)
     kept = np.delete(np.arange(n), gone)
@@ -400,7 +400,7 @@ def test_the_step_is_found_without_an_option_of_pandas(monkeypatch):
 
 
 @pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
-@pytest.mark.parametrize("hole", [[], [3, 20]], ids=["whole", "holes"])
+@pytest.mark.parametrize("gap", [[], [3, 20]], ids=["whole", "gaps"])
 @pytest.mark.parametrize(
     ("start", "step"),
     [
@@ -410,10 +410,10 @@ def test_the_step_is_found_without_an_option_of_pandas(monkeypatch):
         ("2024-01-31", pd.offsets.MonthEnd()),
     ],
 )
-def test_a_place_in_the_month_is_a_step(start, step, hole, tz):
-    """Meters are read on the 15th; pandas infers no step from that, nor from months with holes."""
+def test_a_place_in_the_month_is_a_step(start, step, gap, tz):
+    """Meters are read on the 15th; pandas infers no step from that, nor from months with gaps."""
     full = pd.date_range(start, periods=40, freq=step, tz=tz)
-    kept = np.delete(np.arange(40), hole)
+    kept = np.delete(np.arange(40), gap)
     clock = clock_of(pd.DatetimeIndex(full[kept], freq=None))
     assert clock.freq == step
     np.testing.assert_array_equal(clock.steps(full[kept]), kept)

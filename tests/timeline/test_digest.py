@@ -50,7 +50,7 @@ def test_rows_beyond_the_first_chunk_count(row):
 
 
 def test_missing_values_are_values():
-    """A training array with holes is recognised too."""
+    """A training array with gaps is recognised too."""
     values = np.array([[1.0, np.nan]])
     assert content_digest(values) == content_digest(values.copy())
     assert content_digest(values) != content_digest(values[:, ::-1])

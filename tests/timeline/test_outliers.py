@@ -88,7 +88,7 @@ def spikes():
         (np.random.default_rng(0).standard_t(2, size=300), 100),
         (np.arange(9) == 4.0, 4),
     ],
-    ids=["price", "valve", "rare", "growth", "step", "unit", "wave", "heavy tails", "few"],
+    ids=["price", "valve", "rare", "growth", "step", "unit", "wave", "heavy splits", "few"],
 )
 def test_what_may_be_right_is_believed(values, n_later):
     """A forecaster that forgets what it does not like is worse than a typing error."""
@@ -108,11 +108,11 @@ def test_a_new_level_is_believed_at_its_third_row_however_it_comes():
     given = later(values, 300)
     at_once, _, found = usual.judge(given, history, scaler)
     assert rows_of(found) == [0, 1]
-    np.testing.assert_array_equal(at_once.wild[:, 0], np.arange(60) < 2)
+    np.testing.assert_array_equal(at_once.outliers[:, 0], np.arange(60) < 2)
     for i in range(60):
         row, usual, found = usual.judge(given.take(slice(i, i + 1)), history, scaler)
         assert bool(found) == (i < 2), i
-        new = build_timeline(row.without_wild(), scaler, fill_covariates=True)
+        new = build_timeline(row.without_outliers(), scaler, fill_covariates=True)
         history = history.appended(new)
 
 
@@ -146,7 +146,7 @@ def test_leaps_are_judged_alike_row_by_row_and_at_once():
     for i in range(len(values) - n):
         row, usual, found = usual.judge(given.take(slice(i, i + 1)), history, scaler)
         one_by_one += [i] * bool(found)
-        new = build_timeline(row.without_wild(), scaler, fill_covariates=True)
+        new = build_timeline(row.without_outliers(), scaler, fill_covariates=True)
         history = history.appended(new)
     assert one_by_one == at_once
 
@@ -209,12 +209,12 @@ def test_judgements_depend_on_earlier_rows_alone():
     values = wave(100, seed=1)
     values[[10, 11, 40, 41, 42, 70]] *= [1e3, 0, 50, 60, 50, -1]
     given = later(values, 300)
-    whole = usual.judge(given, history, scaler)[0].wild[:, 0]
+    whole = usual.judge(given, history, scaler)[0].outliers[:, 0]
     for stop in range(1, 100):
-        part = usual.judge(given.take(slice(stop)), history, scaler)[0].wild
+        part = usual.judge(given.take(slice(stop)), history, scaler)[0].outliers
         np.testing.assert_array_equal(np.zeros(stop) if part is None else part[:, 0], whole[:stop])
     order = np.random.default_rng(0).permutation(100)
-    mixed = usual.judge(given.take(order), history, scaler)[0].wild[:, 0]
+    mixed = usual.judge(given.take(order), history, scaler)[0].outliers[:, 0]
     np.testing.assert_array_equal(mixed, whole[order])
 
 

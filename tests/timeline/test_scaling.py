@@ -90,7 +90,7 @@ def test_a_column_with_no_or_one_value_has_a_scale(column, mean, scale):
 
 
 def test_missing_values_are_ignored_and_stay_missing():
-    """A hole is not a zero."""
+    """A gap is not a zero."""
     column = np.array([1.0, np.nan, 3.0, np.nan, 8.0])
     scaler = one(column)
     np.testing.assert_allclose(scaler.mean, np.nanmean(column))
@@ -134,16 +134,16 @@ LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
 @settings(max_examples=60, deadline=None)
-@given(lengths=LENGTHS, chunk=st.integers(1, 9), tail=st.integers(0, 4), seed=st.integers(0, 99))
-def test_series_are_scaled_as_by_groupby_whatever_the_chunk(lengths, chunk, tail, seed):
-    """Sums run over chunks that end within series; rows of the validation tail stay outside."""
+@given(lengths=LENGTHS, chunk=st.integers(1, 9), split=st.integers(0, 4), seed=st.integers(0, 99))
+def test_series_are_scaled_as_by_groupby_whatever_the_chunk(lengths, chunk, split, seed):
+    """Sums run over chunks that end within series; rows of the validation split stay outside."""
     rng = np.random.default_rng(seed)
     series = np.repeat(np.arange(len(lengths)), lengths)
     columns = [rng.normal(1e3, 5, len(series)), rng.integers(0, 9, len(series))]
     columns[0][rng.random(len(series)) < 0.2] = np.nan
     stop = np.cumsum(lengths)
     start = stop - lengths
-    stop = np.maximum(stop - tail, start)
+    stop = np.maximum(stop - split, start)
     inside = np.concatenate([np.arange(a, b) for a, b in zip(start, stop, strict=True)])
     frame = pd.DataFrame({"a": columns[0], "b": columns[1]}).iloc[inside]
     groups = frame.groupby(series[inside])
@@ -165,7 +165,7 @@ def test_series_are_scaled_as_by_groupby_whatever_the_chunk(lengths, chunk, tail
 
 
 def test_rows_after_the_training_rows_change_nothing():
-    """Standardisation is fitted without the validation tail, else its level leaks."""
+    """Standardisation is fitted without the validation split, else its level leaks."""
     column = np.arange(10.0)
     changed = np.where(np.arange(10) < 7, column, 1e6)
     a = fit_scaler([column], np.array([0]), np.array([7]), static=[])
@@ -223,7 +223,7 @@ def test_a_static_column_is_standardised_across_the_series():
 
 
 def test_series_without_training_rows_do_not_pull_the_mean_of_a_static_column():
-    """A shop that opened within the validation tail has no value yet, which is not zero."""
+    """A shop that opened within the validation split has no value yet, which is not zero."""
     space = np.repeat([100.0, 400.0, 100.0], [5, 2, 9])
     scaler = fit_scaler([space], np.array([0, 5, 7]), np.array([5, 7, 7]), static=[0])
     np.testing.assert_allclose(scaler.mean[:2, 0], 250)
@@ -250,7 +250,7 @@ def test_a_link_maps_scaled_values_to_raw_ones(slope, intercept, source):
 
 
 def test_rows_where_either_is_missing_are_left_out():
-    """A hole in the history says nothing about the units."""
+    """A gap in the history says nothing about the units."""
     source = np.array([0.0, 1, np.nan, 3, 4])
     truth = np.array([5.0, np.nan, 9, 11, 13])
     np.testing.assert_allclose(affine_link(source, truth), (2, 5))

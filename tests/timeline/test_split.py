@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit
 
 from skinformer.timeline.clock import RowClock
-from skinformer.timeline.split import PanelTimeSeriesSplit, series_with_truth, tail_rows
+from skinformer.timeline.split import PanelTimeSeriesSplit, series_with_truth, split_rows
 from skinformer.timeline.timeline import Table
 
 
@@ -33,13 +33,13 @@ def test_both_sides_of_the_split_hold_a_window(series, seq_len, pred_len, fracti
     assume(max(length for _, length in series) >= seq_len + 2 * pred_len)
     options = {"seq_len": seq_len, "pred_len": pred_len, "fraction": fraction}
     table = rows(series)
-    tail = tail_rows(table, **options, n_forecasts=n_forecasts)
-    for row, start, end in zip(tail, table.first_row[:-1], table.first_row[1:], strict=True):
+    split = split_rows(table, **options, n_forecasts=n_forecasts)
+    for row, start, end in zip(split, table.first_row[:-1], table.first_row[1:], strict=True):
         if end - start >= seq_len + 2 * pred_len:
             assert start + seq_len + pred_len <= row <= end - pred_len
         else:
             assert row == end  # all of it is trained on
-    trained, watched = series_with_truth(table, tail, seq_len=seq_len, pred_len=pred_len)
+    trained, watched = series_with_truth(table, split, seq_len=seq_len, pred_len=pred_len)
     assert trained.any()
     assert watched.any()
 
@@ -47,7 +47,7 @@ def test_both_sides_of_the_split_hold_a_window(series, seq_len, pred_len, fracti
 @given(st.integers(100, 10_000), st.floats(0.05, 0.5))
 def test_the_tail_is_the_asked_share_where_nothing_limits_it(n, fraction):
     """Otherwise validation_fraction would not mean what its name says."""
-    (row,) = tail_rows(rows([(7, n)]), seq_len=10, pred_len=5, fraction=fraction)
+    (row,) = split_rows(rows([(7, n)]), seq_len=10, pred_len=5, fraction=fraction)
     assert row == n - math.ceil(fraction * n)
 
 
@@ -55,15 +55,15 @@ def test_the_share_is_of_all_rows_not_of_the_longest_series():
     """One long old series must not take the whole share."""
     series = [(0, 1100), *[(1000, 100)] * 5]
     table = rows(series)
-    tail = tail_rows(table, seq_len=24, pred_len=6, fraction=0.1)
-    held_out = (table.first_row[1:] - tail).sum()
+    split = split_rows(table, seq_len=24, pred_len=6, fraction=0.1)
+    held_out = (table.first_row[1:] - split).sum()
     assert held_out / len(table.steps) == pytest.approx(0.1, abs=0.01)
 
 
 def test_each_series_is_judged_by_its_own_last_rows():
     """Series that end apart, years or hours, all take part; those that end together, at a time."""
-    apart = tail_rows(rows([(0, 50), (300, 170), (5, 55)]), seq_len=8, pred_len=4, fraction=0.2)
-    together = tail_rows(
+    apart = split_rows(rows([(0, 50), (300, 170), (5, 55)]), seq_len=8, pred_len=4, fraction=0.2)
+    together = split_rows(
         rows([(120, 50), (0, 170), (115, 55)]), seq_len=8, pred_len=4, fraction=0.2
     )
     ends = np.array([50, 220, 275])
@@ -74,8 +74,8 @@ def test_a_longer_tail_is_made_for_several_forecasts():
     """Judging by one forecast is judging by luck."""
     options = {"seq_len": 8, "pred_len": 6, "fraction": 0.1}
     table = rows([(0, 60)])
-    assert tail_rows(table, **options).tolist() == [54]
-    assert tail_rows(table, **options, n_forecasts=2).tolist() == [48]
+    assert split_rows(table, **options).tolist() == [54]
+    assert split_rows(table, **options, n_forecasts=2).tolist() == [48]
 
 
 def test_rows_after_the_last_truth_are_no_tail():
@@ -83,12 +83,12 @@ def test_rows_after_the_last_truth_are_no_tail():
     weight = np.ones((60, 1))
     weight[40:] = 0
     table = replace(rows([(0, 60)]), weight=weight)
-    assert tail_rows(table, seq_len=8, pred_len=4, fraction=0.1).tolist() == [36]
+    assert split_rows(table, seq_len=8, pred_len=4, fraction=0.1).tolist() == [36]
 
 
 def test_series_too_short_to_be_parted_give_none():
     """There is nothing to judge by."""
-    assert tail_rows(rows([(0, 15), (3, 9)]), seq_len=8, pred_len=4, fraction=0.2) is None
+    assert split_rows(rows([(0, 15), (3, 9)]), seq_len=8, pred_len=4, fraction=0.2) is None
 
 
 # --- PanelTimeSeriesSplit -----------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_holes_are_filled_as_pandas_fills_each_series(lengths, share, seed):
 
 
 def test_filling_never_looks_ahead():
-    """A hole filled from a later row would show the model the value it must forecast."""
+    """A gap filled from a later row would show the model the value it must forecast."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 2)).astype(np.float32)
     values[rng.random(values.shape) < 0.4] = np.nan

@@ -18,11 +18,7 @@ from skinformer.training.losses import (
 
 @pytest.mark.parametrize(
     ("loss", "oracle"),
-    [
-        (squared_error, F.mse_loss),
-        (absolute_error, F.l1_loss),
-        (huber_error, F.huber_loss),
-    ],
+    [(squared_error, F.mse_loss), (absolute_error, F.l1_loss), (huber_error, F.huber_loss)],
 )
 def test_pointwise_losses_equal_torchs(loss, oracle):
     """Torch is the oracle."""

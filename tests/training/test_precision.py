@@ -3,12 +3,7 @@ import torch
 from torch import nn
 
 from skinformer.training import precision as module_under_test
-from skinformer.training.precision import (
-    autocast,
-    check_precision,
-    make_scaler,
-    resolve_precision,
-)
+from skinformer.training.precision import autocast, check_precision, make_scaler, resolve_precision
 
 CPU = torch.device("cpu")
 

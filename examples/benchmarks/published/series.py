@@ -50,10 +50,10 @@ def read_times(labels: pd.Index, name: Any) -> pd.Index:
         gaps = times[1:] - times[:-1]
         raise ValueError(f"the steps between rows differ, from {gaps.min()} to {gaps.max()}.")
     clock = clock_for(times, step)
-    holes = np.flatnonzero(np.diff(clock.steps(times)) != 1)
-    if len(holes):
+    runs = np.flatnonzero(np.diff(clock.steps(times)) != 1)
+    if len(runs):
         raise ValueError(
-            f"{times[holes[0]]} and {times[holes[0] + 1]} are more than a step ({clock.step_name}) "
+            f"{times[gaps[0]]} and {times[gaps[0] + 1]} are more than a step ({clock.step_name}) "
             "apart: put rows between them, which may be empty behind their time."
         )
     return times.rename(name)

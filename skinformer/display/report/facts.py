@@ -61,7 +61,7 @@ class TargetFacts:
         return found if len(found) > 1 else {}
 
     @property
-    def asked(self) -> float:
+    def requested(self) -> float:
         """Share of the truth that the widest range is meant to hold."""
         return max(self.levels) - min(self.levels)
 

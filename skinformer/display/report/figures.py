@@ -165,7 +165,7 @@ def _calibration(facts: TargetFacts) -> Picture:
     paired = any(abs(low + high - 1) < 1e-9 for low in levels for high in levels if low < high)
     kind = "coverage" if paired else "levels"
     inside = "lay inside ranges" if paired else "lay at or below quantiles"
-    text = f"Which share of the truth {inside}, against what was asked; below the dashed line "
+    text = f"Which share of the truth {inside}, against what was requested; below the dashed line "
     text += "ranges are too narrow." if paired else "quantiles are too low."
 
     def draw(figure: Figure) -> None:

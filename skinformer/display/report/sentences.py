@@ -16,7 +16,7 @@ _MONTHS = (
 )
 #: Below it a difference is taken for one.
 _CHANCE = 0.05
-#: So far from what was asked, a coverage is as asked; and a bias is none.
+#: So far from what was requested, a coverage is as requested; and a bias is none.
 _CLOSE, _SMALL = 0.02, 0.01
 
 
@@ -59,8 +59,10 @@ def tiles(facts: TargetFacts) -> Markup:
         word = "smaller" if row["skill"] >= 0 else "larger"
         shown.append((as_percent(abs(row["skill"])), f"{word} errors than {facts.reference}"))
     if facts.levels:
-        asked = as_percent(facts.asked)
-        shown.append((as_percent(row["coverage"]), f"of truths within the range; asked: {asked}"))
+        requested = as_percent(facts.requested)
+        shown.append(
+            (as_percent(row["coverage"]), f"of truths within the range; requested: {requested}")
+        )
     cells = [tag("li", tag("strong", number), tag("span", text)) for number, text in shown]
     return tag("ul", *cells, class_="tiles")
 
@@ -134,13 +136,13 @@ def _say_chance(p_value: Any) -> str:
 def _say_range(facts: TargetFacts) -> list[Any]:
     if not facts.levels:
         return []
-    row, asked = facts.comparison.loc[facts.name], facts.asked
-    off = row["coverage"] - asked
+    row, requested = facts.comparison.loc[facts.name], facts.requested
+    off = row["coverage"] - requested
     verdict = (
         "as promised" if abs(off) <= _CLOSE else "too narrow" if off < 0 else "wider than needed"
     )
     return [
-        f"The range that is to hold {as_percent(asked)} of the truth held "
+        f"The range that is to hold {as_percent(requested)} of the truth held "
         f"{as_percent(row['coverage'])}: it is {verdict}. It is {_with_unit(row['width'], facts)} "
         "wide on average."
     ]

@@ -63,7 +63,7 @@ def comparison_table(facts: TargetFacts) -> Markup:
     if facts.levels:
         names += ["coverage", "width"]
         note += (
-            f" In range: share of truths in the range that is to hold {as_percent(facts.asked)}; "
+            f" In range: truths in the range that is to hold {as_percent(facts.requested)}; "
             "width: of this range."
         )
     table = facts.comparison.reindex(columns=names)

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from skinformer.rolling import holes as module
-from skinformer.rolling.holes import filled_rows, find_holes
+from skinformer.rolling import missing_runs as module
+from skinformer.rolling.missing_runs import filled_rows, find_missing_runs
 
 
 def find(rows, n=40, *, seq_len=5, pred_len=3, longest=None):
     unknown = np.zeros(n, dtype=bool)
     unknown[rows] = True
-    return find_holes(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
+    return find_missing_runs(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
 
 
 def test_a_hole_is_forecast_from_its_first_step_in_parts():
-    """So a filler depends on what lies before its hole, and on no border of blocks."""
+    """So a filler depends on what lies before its gap, and on no border of blocks."""
     found = find([7, 8, 9, 10, 11, 12, 13, 30])
     assert found.origins.tolist() == [7, 10, 13, 30]
     assert found.lengths.tolist() == [3, 3, 1, 1]
@@ -22,7 +22,7 @@ def test_a_hole_is_forecast_from_its_first_step_in_parts():
 
 
 def test_holes_out_of_each_others_context_are_filled_together():
-    """One pass for thousands of holes, or a long series would take minutes."""
+    """One pass for thousands of gaps, or a long series would take minutes."""
     assert find([10, 15, 21]).turn.tolist() == [0, 1, 0]
     assert find(np.arange(0, 40, 6)).turn.tolist() == [0] * 7
 
@@ -43,7 +43,7 @@ def test_a_chain_of_holes_is_cut(monkeypatch, limit):
     monkeypatch.setattr(module, "LONGEST_CHAIN", limit)
     found = find(np.arange(1, 40, 2))
     assert found.turn.tolist() == [n % limit for n in range(20)]
-    long = find([*range(1, 20), 22, 24])  # parts of one hole are never cut apart
+    long = find([*range(1, 20), 22, 24])  # parts of one gap are never cut apart
     assert long.turn.tolist()[:7] == [0, 1, 2, 3, 4, 5, 6]
 
 
@@ -57,7 +57,7 @@ def test_only_what_is_built_on_is_kept():
 
 
 def test_the_rows_of_a_forecast_and_those_it_fills():
-    """What is observed again after the hole stays."""
+    """What is observed again after the gap stays."""
     number, step = filled_rows(find([7, 8, 9, 10, 20]))
     assert number.tolist() == [0, 0, 0, 1, 2]
     assert step.tolist() == [0, 1, 2, 0, 0]

@@ -26,13 +26,7 @@ from skinformer.intervals.calibration import Calibration
 from skinformer.intervals.forecaster import Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import Spread
-from skinformer.persistence import (
-    LABEL_KINDS,
-    Codec,
-    Kind,
-    NotPlainError,
-    record_kinds,
-)
+from skinformer.persistence import LABEL_KINDS, Codec, Kind, NotPlainError, record_kinds
 from skinformer.persistence.schema import Schema
 from skinformer.reading.labels import LabelReader, Labels, NumberReader
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
