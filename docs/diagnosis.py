@@ -83,8 +83,8 @@ def measure(name, horizon, seed, folder):
     """Fit, and forecast training windows, the split and later rows with each epoch's weights."""
     table, first, end = read_table(name, folder)
     model = InformerRegressor(
-        list(table.columns), seq_len=336, pred_len=horizon, base="linear", random_state=seed,
-        max_iter=10, n_iter_no_change=10,
+        list(table.columns), seq_len=336, pred_len=horizon, members=["ridges", "network"],
+        random_state=seed, max_iter=10, n_iter_no_change=10,
     )  # fmt: skip
     with Watched() as watched:
         model.fit(table[:first])

@@ -52,7 +52,9 @@ def measure():
 
 def of_forecasts():
     trees = HistGradientBoostingRegressor(max_iter=30)
-    model = InformerRegressor(STREET, base=trees, random_state=0, **SMALL).fit(TRAIN[[STREET]])
+    model = InformerRegressor(
+        STREET, members=["ridges", trees, "network"], random_state=0, **SMALL
+    ).fit(TRAIN[[STREET]])
     result = backtest(model, TEST[[STREET]], levels=LEVELS)
     fit = TrainingDisplay.from_estimator(model)
     shares = WeightsDisplay.from_estimator(model).weights
@@ -72,7 +74,13 @@ def of_reasons():
     counts["holiday"] = counts.index.strftime("%Y-%m-%d").isin(days.split()).astype(float)
     trees = HistGradientBoostingRegressor(max_iter=100)
     small = {"seq_len": 48, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 1000}
-    model = InformerRegressor(STREET, known_future=["holiday"], base=trees, random_state=0, **small)
+    model = InformerRegressor(
+        STREET,
+        known_future=["holiday"],
+        members=["ridges", trees, "network"],
+        random_state=0,
+        **small,
+    )
     return pack(
         "reasons", explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"])
     )
@@ -81,7 +89,7 @@ def of_reasons():
 def of_attention():
     """Fit a network alone whose encoder selects queries, on patches of two hours."""
     attention = Attention(encoder="probsparse", factor=3)
-    sizes = {"d_model": 16, "n_heads": 4, "patch_len": 2, "max_iter": 3, "base": None}
+    sizes = {"d_model": 16, "n_heads": 4, "patch_len": 2, "max_iter": 3, "members": ["network"]}
     model = InformerRegressor(STREET, attention=attention, random_state=0, **sizes)
     first = attention_maps(model.fit(TRAIN[[STREET]]), TEST[[STREET]][:24])[0]
     names = ("weights", "selected", "visible")

@@ -120,7 +120,7 @@ def _kind(value, truth, *, ahead):
 
 def fitted(rows):
     # Beside ridges, windows that are not whole would be those of classical forecasters.
-    alone = {"base": None, **SMALL}
+    alone = {"members": ["network"], **SMALL}
     return InformerRegressor("load", known_future=["holiday"], **alone).fit(DF.iloc[rows])
 
 

@@ -40,7 +40,9 @@ def write_example(path):
     train, test = counts[: -24 * 28], counts[-24 * 28 :]
     small = {"seq_len": 168, "pred_len": 24, "d_model": 8, "n_heads": 1, "max_iter": 2}
     estimators = {
-        "Informer": InformerRegressor("45 Queen Street", base="linear", random_state=0, **small),
+        "Informer": InformerRegressor(
+            "45 Queen Street", members=["ridges", "network"], random_state=0, **small
+        ),
         "last week repeated": SeasonalNaive(168, target=["45 Queen Street"]),
     }
     with warnings.catch_warnings():

@@ -34,10 +34,12 @@ def export(model_file: Path, rows_file: Path) -> None:
 
     # %%
     # Trees cannot go into a graph, and `export_onnx` refuses to leave them out silently:
-    # ``base="linear"`` forecasts by ridges and network, ``base=None`` by the network alone.
+    # ``["ridges", "network"]`` forecasts by these two, ``["network"]`` by the network alone.
     # One layer of the encoder and two epochs: it is an example.
     small = {"n_encoder_layers": 1, "max_iter": 2, "random_state": 0}
-    model = InformerRegressor(STREET, seq_len=WEEK, pred_len=24, base="linear", **small).fit(counts)
+    model = InformerRegressor(
+        STREET, seq_len=WEEK, pred_len=24, members=["ridges", "network"], **small
+    ).fit(counts)
     model.export_onnx(model_file)
     print(f"{model_file.name}: {model_file.stat().st_size / 1e3:.0f} kB")
 

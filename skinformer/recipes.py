@@ -21,7 +21,7 @@ __all__ = ["BF16", "BF16_CLASSES", "NOTE"]
 #: decoder's self-attention is dense: masked ProbSparse is not causal in its choice of queries.
 NOTE: dict[str, Any] = {
     "target_transform": None,
-    "base": None,
+    "members": ["network"],
     "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],
     "embeddings": (),
@@ -49,7 +49,7 @@ NOTE: dict[str, Any] = {
 #: does not speak of (calendar, position, distilling) is the note's.
 BF16: dict[str, Any] = {
     "target_transform": None,
-    "base": None,
+    "members": ["network"],
     "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],
     "embeddings": ("mask",),

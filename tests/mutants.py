@@ -785,7 +785,7 @@ COSTS = [
 #: Another value of each recipe's parameter; the second where the first is the recipe's.
 OTHER = {
     "target_transform": ['"log"'],
-    "base": ['"linear"'],
+    "members": ['["ridges", "network"]'],
     "patch_len": ["4"],
     "calendar": ['"auto"'],
     "embeddings": ['("mask",)', "()"],

@@ -31,7 +31,7 @@ SIZE_A = {
     "dropout": 0.05,
     "batch_size": 32,
     "attention": "probsparse",
-    "base": None,
+    "members": ["network"],
     "patch_len": 1,
     "calendar": None,
     "precision": "fp32",
@@ -156,7 +156,13 @@ def test_operations_of_probsparse_grow_as_l_ln_l(causal):
 def test_a_step_of_a_recursion_by_the_path_alone_is_one_product(wave):
     """10,000 single steps take half a second; they took seven, nearly all of it around torch."""
     model = InformerRegressor(
-        seq_len=24, pred_len=1, d_model=8, n_heads=1, max_iter=1, base="linear", random_state=0
+        seq_len=24,
+        pred_len=1,
+        d_model=8,
+        n_heads=1,
+        max_iter=1,
+        members=["classical", "ridges", "network"],
+        random_state=0,
     ).fit(wave)
     model.ensemble_ = model.ensemble_.trusting(0.0)
     operations = []

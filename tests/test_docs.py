@@ -130,8 +130,9 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
     def quick(*args, **options):
         quick = {"max_iter": 1, "max_windows": 64}
-        base = options.get("base") and HistGradientBoostingRegressor(max_iter=1)
-        return InformerRegressor(*args, **options | quick | {"base": base})
+        if len(options.get("members", "auto")) > 1:
+            quick["members"] = ["ridges", HistGradientBoostingRegressor(max_iter=1), "network"]
+        return InformerRegressor(*args, **options | quick)
 
     monkeypatch.setattr(gallery, "InformerRegressor", quick)
     monkeypatch.setattr(gallery, "explain", partial(explain, method="occlusion"))

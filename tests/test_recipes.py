@@ -83,7 +83,7 @@ def test_the_recipes_are_what_the_documents_say():
         "optimizer": "adamw",  # N 9.2
         "block": "note",
         "window_norm": False,
-        "base": None,
+        "members": ["network"],
         "patch_len": 1,
     }
     assert note.items() <= recipes.NOTE.items()
@@ -102,7 +102,7 @@ def test_the_recipes_are_what_the_documents_say():
 
 #: Every value, as it is written: what both recipes of the training configuration share.
 BF16_NETWORK = {
-    "base": None,
+    "members": ["network"],
     "patch_len": 1,
     "calendar": ["hour", "weekday", "month"],
     "embeddings": ("mask",),

@@ -36,7 +36,13 @@ N_STEPS = int(os.environ.get("SKINFORMER_FUZZ_STEPS", "150"))
 STEPS_A_RUN = 25
 
 SMALL = {"seq_len": 8, "pred_len": 3, "d_model": 4, "n_heads": 1, "n_encoder_layers": 1}
-SMALL |= {"d_ff": 4, "max_iter": 1, "max_windows": 32, "random_state": 0, "base": Ridge()}
+SMALL |= {
+    "d_ff": 4,
+    "max_iter": 1,
+    "max_windows": 32,
+    "random_state": 0,
+    "members": ["classical", "ridges", Ridge(), "network"],
+}
 N_ROWS, N_LATER = 40, 24
 
 
@@ -111,7 +117,7 @@ SPOILED = {
     "no columns": lambda X: X[[]],
 }
 BAD_PARAMETERS = [{"n_heads": 3}, {"label_len": 99}, {"target": "no such"}, {"seq_len": 0}]
-BAD_PARAMETERS += [{"learning_rate": 1e38, "base": None}, {"early_stopping": "always"}]
+BAD_PARAMETERS += [{"learning_rate": 1e38, "members": ["network"]}, {"early_stopping": "always"}]
 LEVELS = [0.1, 0.5, 0.9]
 
 

@@ -211,6 +211,7 @@ def fit_and_forecast(seed):
     """Draw weights, dropout, keys, windows and trees, each from a generator of the fit's own."""
     from skinformer import InformerRegressor
 
+    trees = HistGradientBoostingRegressor(max_iter=4, max_features=0.5)
     y = np.sin(np.arange(400.0) / 4)[:, None] + np.random.default_rng(seed).normal(size=(400, 1))
     model = InformerRegressor(
         seq_len=24,
@@ -221,7 +222,7 @@ def fit_and_forecast(seed):
         max_windows=64,
         dropout=0.2,
         attention="probsparse",
-        base=HistGradientBoostingRegressor(max_iter=4, max_features=0.5) if seed % 2 else "linear",
+        members=["ridges", "network", *([trees] if seed % 2 else [])],
         random_state=seed,
     ).fit(y)
     model.ensemble_ = model.ensemble_.trusting(1.0)
@@ -246,7 +247,13 @@ def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
 
     y = np.sin(np.arange(200.0) / 4)[:, None] + np.random.default_rng(0).normal(size=(200, 1))
     small = InformerRegressor(
-        seq_len=12, pred_len=4, d_model=8, n_heads=2, max_iter=1, base=None, random_state=0
+        seq_len=12,
+        pred_len=4,
+        d_model=8,
+        n_heads=2,
+        max_iter=1,
+        members=["network"],
+        random_state=0,
     )
     rates = {"learning_rate": [1e-4, 1e-3, 1e-2]}
 

@@ -25,7 +25,7 @@ COMMON: dict[str, Any] = {
     "dropout": 0.05,
     "batch_size": 32,
     "attention": "probsparse",
-    "base": None,
+    "members": ["network"],
     "patch_len": 1,
     "calendar": None,
     "early_stopping": False,

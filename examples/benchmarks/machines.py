@@ -96,7 +96,9 @@ def measure_series(n=2000, months=60):
 def measure_step(**changes):
     """Time the gradient of a batch, of one window of it, and count what ranks exchange."""
     rows = load_auckland_pedestrians().iloc[:2000, :1]
-    model = InformerRegressor(rows.columns[0], random_state=0, max_iter=1, base=None, **changes)
+    model = InformerRegressor(
+        rows.columns[0], random_state=0, max_iter=1, members=["network"], **changes
+    )
     model.set_params(max_windows=model.batch_size).fit(rows)
     settings = read_settings(model, model.head_)
     module = build_module(settings, model.sizes_, path=None, seed=0).train()

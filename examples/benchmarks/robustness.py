@@ -136,14 +136,14 @@ def spoil(values: np.ndarray, kind: str, rows: slice, *, n: int = 1) -> np.ndarr
 
 
 class Ours:
-    """The estimator with its defaults, but for the sizes and what `--base` says."""
+    """The estimator with its defaults, but for the sizes and what `--members` says."""
 
-    base = "auto"
+    members: str | list[str] = "auto"
 
     def __init__(self, table: Table, values: np.ndarray, known: np.ndarray) -> None:
         self.table = table
         sizes = {"seq_len": table.seq_len, "pred_len": table.pred_len, "max_iter": 1}
-        sizes |= {"base": self.base, "random_state": 0}
+        sizes |= {"members": self.members, "random_state": 0}
         model = InformerRegressor("y", known_future=["known"], **sizes)
         self.model = model.fit(table.frame(values, known, table.n_train))
 
@@ -247,9 +247,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="*", help="of tables; all by default")
     parser.add_argument("--ours-only", action="store_true", help="no reference")
-    parser.add_argument("--base", default="auto", help="of the estimator; 'linear' is quicker")
+    parser.add_argument("--members", nargs="*", help="of the estimator; ridges network is quicker")
     options = parser.parse_args()
-    Ours.base = options.base
+    Ours.members = options.members or "auto"
     warnings.simplefilter("ignore")
     places = (*PLACES[:4], "known, training", "known ahead")
     for table in tables():

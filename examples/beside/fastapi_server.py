@@ -29,7 +29,7 @@ def train():
         TimeIndex("time", tz="Pacific/Auckland"),
         InformerRegressor(
             "count", seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
-            base="linear", random_state=0,
+            members=["ridges", "network"], random_state=0,
         ),
     ).fit(rows)  # fmt: skip
 

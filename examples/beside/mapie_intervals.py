@@ -39,7 +39,7 @@ counts = load_auckland_pedestrians()[[target]][2000:4000]
 train, later = counts[:1328], counts[1328:]
 model = InformerRegressor(
     target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
-    base="linear", random_state=0,
+    members=["ridges", "network"], random_state=0,
 ).fit(train)  # fmt: skip
 
 numbers = np.arange(len(later))[:, None]

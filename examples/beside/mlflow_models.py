@@ -60,7 +60,7 @@ counts = load_auckland_pedestrians()[[target]][2000:3200]
 train, later = counts[:-24], counts[-24:]
 model = InformerRegressor(
     target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=2, max_windows=300,
-    base="linear", random_state=0,
+    members=["ridges", "network"], random_state=0,
 )  # fmt: skip
 
 # %% Parameters, losses and the model in one run. Callbacks belong to the fit: take them off after.

@@ -54,7 +54,7 @@ def objective(trial):
         learning_rate=trial.suggest_float("learning_rate", 1e-5, 3e-2, log=True),
         max_iter=6,
         max_windows=500,
-        base="linear",
+        members=["ridges", "network"],
         random_state=0,
     )
     model.set_callbacks(PruneEpochs(trial)).fit(train)
@@ -74,7 +74,7 @@ for trial in study.trials:
 
 # %% Fit once more with what was found, now without the trial.
 best = InformerRegressor(
-    target, seq_len=168, pred_len=24, n_heads=2, max_iter=6, max_windows=500, base="linear",
-    random_state=0, **study.best_params,
+    target, seq_len=168, pred_len=24, n_heads=2, max_iter=6, max_windows=500,
+    members=["ridges", "network"],    random_state=0, **study.best_params,
 ).fit(train)  # fmt: skip
 print(f"R² of the last week: {best.score(test):.2f}")

@@ -45,7 +45,7 @@ def trial(config, train, target):
         n_heads=2,
         max_iter=4,
         max_windows=300,
-        base="linear",
+        members=["ridges", "network"],
         random_state=0,
         **config,
     )

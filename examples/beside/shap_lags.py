@@ -21,7 +21,7 @@ df = pd.DataFrame({"price": price, "load": day - 0.5 * price + noise}, index=hou
 
 model = InformerRegressor(
     "load", known_future=["price"], seq_len=24, pred_len=1, d_model=8, n_heads=2, max_iter=1,
-    base="linear", random_state=0,
+    members=["ridges", "network"], random_state=0,
 ).fit(df[:500])  # fmt: skip
 
 # %% One window: the eight hours before the origin, the price of the hour to come.

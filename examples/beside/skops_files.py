@@ -18,7 +18,7 @@ target = "45 Queen Street"
 counts = load_auckland_pedestrians()[[target]][2000:3200]
 model = InformerRegressor(
     target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
-    base="linear", random_state=0,
+    members=["ridges", "network"], random_state=0,
 ).fit(counts)  # fmt: skip
 
 with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ street.index = street.index.tz_localize(None).to_period("h")  # no change of clo
 informer = InformerForecaster(
     InformerRegressor(
         seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
-        base="linear", random_state=0,
+        members=["ridges", "network"], random_state=0,
     )
 )  # fmt: skip
 

@@ -182,7 +182,7 @@ class InformerForecaster(BaseForecaster):
         }
         return [
             {"regressor": InformerRegressor(seq_len=4, **small)},
-            {"regressor": InformerRegressor(seq_len=8, base="linear", **small)},
+            {"regressor": InformerRegressor(seq_len=8, members=["ridges", "network"], **small)},
         ]
 
 

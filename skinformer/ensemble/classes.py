@@ -123,7 +123,8 @@ def weigh_classes(
         each = Classes(fit, np.empty((0, 0))).each(at)
         n_truths = float(np.unique(window_rows(at.origins, pred_len)).size * (weight > 0).mean())
         base = Classes(fit, _mixture(fit, each, truth, weight, n_truths, head))
-        mixed = [(1 - share) * base.logs(each) + share * found for share in _SHARES]
+        shares = _SHARES if settings.train_network else _SHARES[:1]
+        mixed = [(1 - share) * base.logs(each) + share * found for share in shares]
         place = 0 if stretches is None else _surest(mixed, truth, weight, stretches, head)
         share, found = _SHARES[place], mixed[place]
         if settings.early_stopping is not True:

@@ -234,7 +234,8 @@ class EnsembleFit:
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
-        trust = self._judged(network_share, self.batches.validation)
+        trained = self.settings.train_network
+        trust = self._judged(network_share, self.batches.validation) if trained else 0.0
         weights, left = {}, np.ones((1, 1))
         for member, share in reversed(self.rivals):
             weights[member.name] = left * share[:, None]

@@ -66,8 +66,8 @@ class FitSettings:
     """Whether their forecasts start from frequencies, transitions and a logistic map."""
     regressor: Any
     """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
-    train_network: bool = True
-    """Whether there are rows enough for a network to prove anything."""
+    train_network: bool
+    """Whether a network is wanted, and rows are enough for one to prove anything."""
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
     batch_size: int

@@ -470,7 +470,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
                 missing=missing,
                 split=split,
                 refit=settings.early_stopping == "auto",
-                n_folds=N_FOLDS if settings.train_network else 0,
+                n_folds=N_FOLDS,
             )
 
     @timed("network")

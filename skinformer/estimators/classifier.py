@@ -63,13 +63,13 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         other classes, in [0, 1).
     z_loss : float, default=1e-4
         Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
-    base : {"auto", "linear"}, classifier or None, default="auto"
-        What is fitted beside the Informer and shares the forecast by the log loss that it proves
-        on validation rows. "linear": how often each class is, at each phase of the season and
-        after each class, by step ahead, and a multinomial logistic map of lags, calendar and
-        columns known ahead. "auto": these, and from 1500 truths on boosted trees
-        (`HistGradientBoostingClassifier`) on the same features. A classifier of scikit-learn
-        takes the trees' place, and is cloned. None: the Informer alone.
+    members : "auto" or list, default="auto"
+        Who may take part in the forecast, each by the log loss that it proves on validation rows:
+        "classes" are how often each class is, at each phase of the season and after each class, by
+        step ahead, and a multinomial logistic map of lags, calendar and columns known ahead;
+        "trees", from 1500 truths on, boosted ones (`HistGradientBoostingClassifier`) on the same
+        features, in whose place a classifier of scikit-learn may stand, which is cloned; "network"
+        is the Informer. "auto" is all three; a list holds "classes", or is ``["network"]``.
     window_norm : bool, default=False
         Normalise each window by its own mean and deviation. A window's share of a class is what
         forecasts start from, so that classes lose by it.
@@ -175,12 +175,12 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         What "auto" came to: "bf16" on CUDA that computes in it and, from a width of 256 on, on a
         CPU that does; else "fp32".
     base_blend_ : dict of str to float
-        Mean weight of what is forecast without the network; empty with ``base=None``.
+        Mean weight of what is forecast without the network; empty with ``members=["network"]``.
     ensemble_ : Ensemble
         Who forecasts ("classes", a blend of forecasters of classes, and the "network"), and with
         what weights.
     trust_ : float
-        Share of the Informer in the logits that proved itself, 0 to 1; 1 with ``base=None``.
+        Share of the Informer in the logits that proved itself, 0 to 1; 1 where it is alone.
     temperature_ : float
         What logits are divided by, found on validation rows: above 1 forecasts become less sure.
     fit_times_ : DataFrame
@@ -247,7 +247,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         embeddings: Any = (),
         label_smoothing: float = 0.0,
         z_loss: float = 1e-4,
-        base: Any = "auto",
+        members: str | list[Any] = "auto",
         window_norm: bool = False,
         label_len: int | None = None,
         patch_len: int | None = None,
@@ -288,7 +288,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         self.embeddings = embeddings
         self.label_smoothing = label_smoothing
         self.z_loss = z_loss
-        self.base = base
+        self.members = members
         self.window_norm = window_norm
         self.label_len = label_len
         self.patch_len = patch_len

@@ -52,7 +52,7 @@ class ExportMixin(FittedState):
         >>> from skinformer.serving import window_inputs
         >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
         >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-        >>> model = InformerRegressor("load", base=None, **sizes, random_state=0).fit(df)
+        >>> model = InformerRegressor("load", members=["network"], **sizes, random_state=0).fit(df)
         >>> inputs, labels = window_inputs(df, model.signature_)
         >>> tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
         >>> forecast, _ = model.export_program().module()(**tensors)

@@ -26,7 +26,7 @@ class Parameters:
     calendar: Literal["auto"] | list[str] | None
     embeddings: Sequence[str]
     target_transform: Any
-    base: Any
+    members: str | list[Any]
     window_norm: bool
     label_len: int | None
     patch_len: int | None

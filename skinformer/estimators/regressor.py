@@ -62,25 +62,30 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         What targets become before they are standardised; forecasts are back in their units. "auto"
         takes logarithms of those series and targets that are above zero throughout, where ridges
         on them forecast the validation rows better; never without such rows or without
-        ``base``. "log" takes them of all, which have to be above zero in training; a later
+        ridges. "log" takes them of all, which have to be above zero in training; a later
         value below a hundredth of the least one counts as that. A transformer of scikit-learn,
         such as ``PowerTransformer()``, is cloned and fitted to each target's training rows, all
         series together. With ``loss="mse"`` forecasts of logarithms are made means by Duan's
         smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
-    base : {"auto", "linear"}, regressor or None, default="auto"
-        What is fitted beside the Informer and shares the forecast by what it proves on validation
-        rows. "linear": a blend of ridges in closed form, which compete on stretches of time in
-        `fit` and which the Informer corrects. "auto": these, and from 1500 truths on boosted trees
-        (`HistGradientBoostingRegressor`) on features of each step ahead: lags, the same phase of
-        four seasons of each length whatever `seq_len` is, means, the calendar, columns known ahead
-        around the step; one table without these last needs twelve whole forecasts in its validation
-        split. A regressor of scikit-learn takes the trees' place, and is cloned. None:
-        the Informer alone, as its authors had it. Quantiles have no trees. Panels whose median
-        series holds fewer rows than 20 windows (``seq_len + pred_len``), and one series of fewer
-        than 8, are forecast together with classical forecasters (smoothing, drift, Theta, seasons,
-        small ridges); panels below 2.5 windows and one series without a whole one by these alone.
+    members : "auto" or list, default="auto"
+        Who may take part in the forecast, each as far as it proves itself on validation rows:
+
+        - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
+        - "network": the Informer, as a correction of the ridges;
+        - "trees": from 1500 truths on boosted trees (`HistGradientBoostingRegressor`) on features
+          of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
+          is, means, the calendar, columns known ahead around the step; one table without these
+          last needs twelve whole forecasts in its validation split. Quantiles have no trees;
+        - a regressor of scikit-learn in place of "trees", which is cloned;
+        - "classical": smoothing, drift, Theta, seasons and small ridges, where the median series of
+          a panel holds fewer rows than 20 windows (``seq_len + pred_len``), or one series fewer
+          than 8; panels below 2.5 windows and one series without a whole one have these alone.
+
+        "auto" is all four names. Others are weighed beside the ridges, so that a list holds
+        "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
+        as its authors had it.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts.
@@ -174,7 +179,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     series_ : Index or None
         Names of the series of a panel.
     module_ : torch.nn.Module
-        The trained network; with a base the sum of the ridges' map (``module_.path``) and the
+        The trained network; with ridges the sum of the ridges' map (``module_.path``) and the
         network's correction (``module_.network``).
     head_ : Head
         What its outputs mean.
@@ -188,7 +193,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         CPU that does; else "fp32".
     base_blend_ : dict of str to float
         Mean weight of each ridge, of each classical forecaster that counts, and of the trees, in
-        what is forecast without the network; empty with ``base=None``.
+        what is forecast without the network; empty with ``members=["network"]``.
     series_blend_ : DataFrame
         Weights of classical forecasters, "trees" (or the regressor's class), "ridges", and
         "network", which corrects these, for each series of a panel, else for each target; rows have
@@ -203,7 +208,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     trust_ : float
         Share of the Informer's correction that proved itself, 0 to 1, of a panel the mean one; 0 is
         the linear path alone. 1 without validation rows, for quantiles, and with
-        ``base=None``; 0 where series are too short for the Informer.
+        ``members=["network"]``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
         "other", for short series "classical"): part, seconds by the clock, which add up to the
@@ -272,7 +277,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         calendar: Any = "auto",
         embeddings: Any = (),
         target_transform: Any = "auto",
-        base: Any = "auto",
+        members: str | list[Any] = "auto",
         window_norm: bool = True,
         label_len: int | None = None,
         patch_len: int | None = None,
@@ -312,7 +317,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         self.calendar = calendar
         self.embeddings = embeddings
         self.target_transform = target_transform
-        self.base = base
+        self.members = members
         self.window_norm = window_norm
         self.label_len = label_len
         self.patch_len = patch_len

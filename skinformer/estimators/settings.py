@@ -6,6 +6,7 @@ import inspect
 from typing import Any, Literal
 
 import torch
+from sklearn.base import is_classifier
 
 from skinformer.ensemble.head import ClassHead, Head
 from skinformer.ensemble.settings import FitSettings, NetworkSettings
@@ -16,17 +17,18 @@ from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation.parameters import (
-    check_base,
     check_calendar,
     check_device,
     check_dropout,
     check_embeddings,
     check_heads,
     check_label_len,
+    check_members,
     check_micro_batches,
     check_resumable,
     check_target,
     check_target_transform,
+    raise_no_network,
 )
 
 #: Both sources clip gradients at this norm.
@@ -55,6 +57,10 @@ _OF_NETWORK = (
     *("optimizer", "learning_rate", "weight_decay"),
 )
 
+#: Who may forecast numbers, and classes; the first is there but for a network alone.
+_MEMBERS = "ridges", "classical", "trees", "network"
+_CLASS_MEMBERS = "classes", "trees", "network"
+
 #: Tokens that "auto" patches leave, and the longest patch.
 _TOKENS, _LONGEST_PATCH = 24, 12
 
@@ -77,9 +83,11 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     micro = int(memory.micro_batch_size or estimator.batch_size)
     check_micro_batches(micro, estimator.batch_size)
     classifies = isinstance(head, ClassHead)
-    check_base(estimator.base, classifies=classifies)
-    linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs
+    members = members_of(estimator.members, classifies=classifies)
+    linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
     joins = linear_path and head.on_path
+    if not (joins or classifies or "network" in members):
+        raise_no_network(estimator.members)
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     return FitSettings(
@@ -101,10 +109,11 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         embeddings=tuple(estimator.embeddings),
         target_transform=estimator.target_transform,
         linear_path=linear_path,
-        classical=joins,
+        classical=joins and "classical" in members,
         classifies=classifies,
-        class_base=classifies and estimator.base is not None,
-        regressor=_regressor(estimator.base) if joins or classifies else None,
+        class_base="classes" in members,
+        regressor=members.get("trees") if joins or classifies else None,
+        train_network="network" in members,
         early_stopping=as_stopping(estimator.early_stopping),
         validation_fraction=estimator.validation_fraction,
         batch_size=micro,
@@ -115,15 +124,21 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
 
 def changed_network(model: Parameters) -> list[str]:
-    """Name the parameters of the network, and of how it learns, that the user has changed."""
+    """Name the parameters of a wanted network, and of how it learns, that the user has changed."""
+    if "network" not in members_of(model.members, classifies=is_classifier(model)):
+        return []
     known = inspect.signature(type(model)).parameters.items()
     values = model.get_params(deep=False)
     return [name for name, own in known if name in _OF_NETWORK and values[name] != own.default]
 
 
-def _regressor(base: Any) -> Any:
-    """Give what is fitted on features; a regressor may compare with a string as it likes."""
-    return None if isinstance(base, str) and base == "linear" else base
+def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
+    """Give members by name; an estimator of the user's, in place of "auto", is that of trees."""
+    names = _CLASS_MEMBERS if classifies else _MEMBERS
+    check_members(members, names=names, classifies=classifies)
+    if isinstance(members, str):
+        return dict.fromkeys(names, "auto")
+    return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in members)
 
 
 def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"]:

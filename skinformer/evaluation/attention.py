@@ -146,7 +146,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
     >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
     >>> model = InformerRegressor(
-    ...     base=None, seq_len=24, pred_len=8, patch_len=4, d_model=16, n_heads=2, max_iter=1
+    ...     members=["network"], seq_len=24, pred_len=8, patch_len=4, d_model=16, max_iter=1
     ... )
     >>> maps = attention_maps(model.fit(df))
     >>> maps[-1]
@@ -172,7 +172,7 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
         warn_user(
             f"the network has no share in {silent} of {len(window)} forecasts{but}: others make "
             "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
-            "it; with base=None it forecasts alone."
+            "it; with members=['network'] it forecasts alone."
         )
     series = labels_of(model, X, steps).get("series")
     first = np.unique(window, return_index=True)[1]

@@ -77,7 +77,7 @@ def dropout_samples(
     >>> from skinformer.evaluation import dropout_samples
     >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(200)})
     >>> model = InformerRegressor(
-    ...     base=None, seq_len=24, pred_len=6, d_model=8, n_heads=2, max_iter=1, random_state=0
+    ...     members=["network"], seq_len=24, pred_len=6, d_model=8, max_iter=1, random_state=0
     ... )
     >>> samples = dropout_samples(model.fit(df), n_samples=50)
     >>> samples.shape, bool((samples.std(axis=1) > 0).all())
@@ -102,8 +102,8 @@ def dropout_samples(
     if not shares.any():
         raise ValueError(
             f"the network has no share in these forecasts (trust_={model.trust_:.3g}): all samples "
-            "would be the forecast. predict_interval tells how far it is off; with base=None the "
-            "network forecasts alone."
+            "would be the forecast. predict_interval tells how far it is off; with "
+            "members=['network'] the network forecasts alone."
         )
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()

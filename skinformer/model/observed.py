@@ -49,7 +49,8 @@ class AttentionRecorder:
 
     >>> from skinformer import InformerRegressor
     >>> sizes = {"seq_len": 16, "pred_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    >>> model = InformerRegressor(base=None, patch_len=4, **sizes).fit(torch.rand(90, 1).numpy())
+    >>> model = InformerRegressor(members=["network"], patch_len=4, **sizes)
+    >>> model = model.fit(torch.rand(90, 1).numpy())
     >>> recorder = AttentionRecorder(model.module_, n_kept=1)
     >>> _ = recorder(torch.zeros(3, 16, 1), torch.zeros(3, 4, 1))
     >>> [(each.where, *each.weights.shape[1:]) for each in recorder.kept()]

@@ -74,8 +74,8 @@ def check_exported_forecasters(names: list[str]) -> None:
         raise ValueError(
             f"what {' and '.join(names)} forecast cannot be exported, and would be missing: it has "
             "a share in the forecasts (base_blend_), and a graph holds the network and ridges "
-            'alone. Fit with base="linear", on series much longer than windows (seq_len + '
-            "pred_len), or with base=None for the network alone."
+            "alone. Fit with members=['ridges', 'network'], on series much longer than windows "
+            "(seq_len + pred_len), or with members=['network'] for the network alone."
         )
 
 

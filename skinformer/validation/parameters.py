@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
@@ -38,7 +38,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
         StrOptions({"auto", "log"}),
         HasMethods(["fit", "transform", "inverse_transform"]),
     ],
-    "base": [None, StrOptions({"auto", "linear"}), HasMethods(["fit", "predict", "get_params"])],
+    "members": [StrOptions({"auto"}), list],
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
@@ -80,11 +80,6 @@ CONSTRAINTS: dict[str, list[Any]] = {
 #: Those of a classifier: labels have no scale, and one loss.
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
-    "base": [
-        None,
-        StrOptions({"auto", "linear"}),
-        HasMethods(["fit", "predict_proba", "get_params"]),
-    ],
     "class_weight": [None, StrOptions({"balanced"}), dict, list],
     "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     "z_loss": [Interval(Real, 0, None, closed="left")],
@@ -239,18 +234,50 @@ def check_target(target: Any) -> None:
                 )
 
 
-def check_base(base: Any, *, classifies: bool) -> None:
-    """Raise if what is to be fitted on features is a class, or forecasts something else."""
-    if isinstance(base, type):
-        raise ValueError(f"base={base.__name__} is a class: pass an instance, {base.__name__}().")
-    fits, what, kind = (is_regressor, "numbers", "regressor")
-    if classifies:
-        fits, what, kind = (is_classifier, "classes", "classifier")
-    if not (base is None or isinstance(base, str) or fits(base)):
+def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
+    """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
+
+    names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
+    others, and the network may stand alone.
+    """
+    if isinstance(members, str):
+        return
+    fits, kind = (is_classifier, "classifier") if classifies else (is_regressor, "regressor")
+    given = f"members={members!r}"
+    others = [each for each in members if not isinstance(each, str)]
+    for each in others:
+        if isinstance(each, type):
+            name = each.__name__
+            raise ValueError(f"members holds the class {name}: pass an instance, {name}().")
+        if not fits(each):
+            raise ValueError(
+                f"members holds {each!r}, which is no {kind}: pass one such as "
+                f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."
+            )
+    known = [each for each in members if isinstance(each, str)]
+    unknown = [each for each in known if each not in names]
+    if unknown:
         raise ValueError(
-            f"base={base!r} forecasts no {what}: pass a {kind} such as "
-            f"HistGradientBoosting{kind.title()}(), 'auto', 'linear' or None."
+            f"{given} holds {unknown[0]!r}, which is no member: choose from {list(names)}, and "
+            f"pass at most one {kind} in place of 'trees'."
         )
+    if len(set(known)) < len(known) or len(others) + ("trees" in known) > 1:
+        raise ValueError(
+            f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
+        )
+    if names[0] not in known and (others or known != ["network"]):
+        raise ValueError(
+            f"{given} lacks {names[0]!r}, beside which all others are weighed: add it, or pass "
+            "['network'] for the network alone."
+        )
+
+
+def raise_no_network(members: Any) -> NoReturn:
+    """Raise for a loss that the network alone learns, without it."""
+    raise ValueError(
+        f"members={members!r} lacks 'network', which alone learns this loss: add it, or take "
+        "another loss, 'mse', 'mae' or 'huber'."
+    )
 
 
 def check_target_transform(target_transform: Any) -> None:
@@ -335,8 +362,8 @@ def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:
     warn_user(
         f"parameters of the network ({', '.join(names)}) change no forecast of this fit: {why}, "
         "and others make forecasts without it (trust_=0, see base_blend_). Set or search what "
-        "they go by, such as seq_len, base and known_future; with base=None the network forecasts "
-        "alone."
+        "they go by, such as seq_len, members and known_future; with members=['network'] the "
+        "network forecasts alone."
     )
 
 

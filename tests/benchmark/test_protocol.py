@@ -69,7 +69,15 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
         monkeypatch.setattr(phases, number, 1)  # fewer features than there are windows
     split = split_rows("any", len(frame))
     small = {**SMALL, "random_state": 0}
-    trees = {**small, "base": DecisionTreeRegressor(max_depth=3, random_state=0)}
+    trees = {
+        **small,
+        "members": [
+            "classical",
+            "ridges",
+            DecisionTreeRegressor(max_depth=3, random_state=0),
+            "network",
+        ],
+    }
 
     def measured(parameters, **options):
         table = measure(frame, split, horizon=6, parameters=parameters, references=False, **options)
@@ -78,18 +86,24 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     parts = measured(trees, parts=True)
     assert len(parts) == len(set(parts)) == 6
     assert parts["InformerRegressor"] == measured(trees).item()
-    assert parts["network alone"] == measured({**small, "base": None}).item()
+    assert parts["network alone"] == measured({**small, "members": ["network"]}).item()
     monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.0)
     assert parts["ridges and trees"] == measured(trees).item()
-    assert parts["ridges by the hour"] == measured({**small, "base": "linear"}).item()
+    assert (
+        parts["ridges by the hour"]
+        == measured({**small, "members": ["classical", "ridges", "network"]}).item()
+    )
     monkeypatch.setattr(phases, "_choose", lambda *_: None)
-    assert parts["ridges alone"] == measured({**small, "base": "linear"}).item()
+    assert (
+        parts["ridges alone"]
+        == measured({**small, "members": ["classical", "ridges", "network"]}).item()
+    )
     requested = []
     monkeypatch.setattr(
         "protocol.forecast_windows",
         lambda *given: requested.append(given) or forecast_windows(*given),
     )
-    parts = measured({**small, "base": "linear"}, parts=True)
+    parts = measured({**small, "members": ["classical", "ridges", "network"]}, parts=True)
     assert len(requested) == 2  # the fit and the network alone: all parts say the same
     assert parts["ridges alone"] == parts["InformerRegressor"] != parts["network alone"]
 

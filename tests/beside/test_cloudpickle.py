@@ -34,6 +34,8 @@ def test_a_regressor_of_ones_own_goes_along():
 
     hours = pd.date_range("2024-01-01", periods=120, freq="h")
     rows = pd.DataFrame({"load": np.sin(np.arange(120) / 4)}, hours)
-    model = InformerRegressor("load", base=Mine(), **SMALL).fit(rows)
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", Mine(), "network"], **SMALL
+    ).fit(rows)
     loaded = pickle.loads(cloudpickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))

@@ -66,14 +66,14 @@ CASES = {
     "ridges and probsparse": (
         make_frame,
         {
-            "base": "linear",
+            "members": ["classical", "ridges", "network"],
             "attention": Attention(encoder="probsparse", decoder="probsparse", factor=2),
         },
     ),
     "panel of logarithms, bf16, continuous time": (
         make_panel,
         {
-            "base": None,
+            "members": ["network"],
             "block": "bf16",
             "precision": "bf16",
             "position": "continuous",

@@ -19,7 +19,7 @@ SIZES = {"seq_len": 24, "pred_len": 6, "patch_len": 2, "d_model": 8, "n_heads": 
 @pytest.fixture(scope="module")
 def maps(hours):
     attention = Attention(encoder="probsparse", factor=1)
-    model = InformerRegressor(base=None, random_state=0, attention=attention, **SIZES)
+    model = InformerRegressor(members=["network"], random_state=0, attention=attention, **SIZES)
     return attention_maps(model.fit(hours[:300]), hours[300:312])
 
 
@@ -89,7 +89,7 @@ def test_keys_that_may_not_be_seen_are_left_out(maps, pyplot):
 def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
     """A list of axes, one for each head, or one for a head alone."""
     index = hours.index.tz_localize("Pacific/Auckland")
-    model = InformerRegressor(base=None, random_state=0, **SIZES).fit(
+    model = InformerRegressor(members=["network"], random_state=0, **SIZES).fit(
         hours[:300].set_axis(index[:300])
     )
     figure, axes = pyplot.subplots(1, 3)
@@ -107,7 +107,7 @@ def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
 def test_one_head_and_eight(n_heads, hours):
     """Eight take two rows."""
     sizes = SIZES | {"n_heads": n_heads}
-    model = InformerRegressor(base=None, random_state=0, **sizes).fit(hours.to_numpy())
+    model = InformerRegressor(members=["network"], random_state=0, **sizes).fit(hours.to_numpy())
     display = AttentionDisplay.from_estimator(model)
     assert len(display.axes_) == n_heads
     rows = {round(ax.get_position().y0, 3) for ax in display.axes_}

@@ -26,9 +26,11 @@ SMALL = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 1, "random_state
 
 @pytest.fixture(scope="module")
 def with_trees(hours):
-    return InformerRegressor(base=DecisionTreeRegressor(max_depth=4), max_iter=1, **SMALL).fit(
-        hours[:300].assign(load=lambda df: df["load"] * (1 + (df.index.hour == 5)))
-    )
+    return InformerRegressor(
+        members=["classical", "ridges", DecisionTreeRegressor(max_depth=4), "network"],
+        max_iter=1,
+        **SMALL,
+    ).fit(hours[:300].assign(load=lambda df: df["load"] * (1 + (df.index.hour == 5))))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def test_trust_is_told(fitted):
 
 def test_without_held_out_rows_there_is_one_loss(hours, texts):
     """A line of NaN would be a name in the legend, and nothing else."""
-    model = InformerRegressor(base=None, early_stopping=False, max_iter=2, **SMALL)
+    model = InformerRegressor(members=["network"], early_stopping=False, max_iter=2, **SMALL)
     display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
     assert texts(display.ax_) == ["training", "kept: epoch 2", "learning rate"]
     assert display.ax_.get_xlabel() == "epoch"
@@ -171,7 +173,7 @@ def test_candidates_are_those_of_the_blend(fitted):
 
 def test_the_network_alone_says_all(hours):
     """As its authors had it."""
-    model = InformerRegressor(base=None, max_iter=1, **SMALL).fit(hours[:100])
+    model = InformerRegressor(members=["network"], max_iter=1, **SMALL).fit(hours[:100])
     for by in ("ahead", "series", "candidate"):
         assert WeightsDisplay.from_estimator(model, by=by).weights.to_numpy().min() == 1
     with pytest.raises(ValueError, match=r"^by='x' must be one of \['ahead', 'candidate', 'series"):

@@ -202,7 +202,9 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
 
 def test_settings_make_it_again(tmp_path, hours):
     """Numbers that nobody can make again prove nothing."""
-    model = InformerRegressor("load", base="linear", seq_len=24, pred_len=6, max_iter=1)
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], seq_len=24, pred_len=6, max_iter=1
+    )
     naive = SeasonalNaive(24, target=["load"])
     result = halves(**{"q0.1": 9.0, "q0.9": 11.0})
     path = write_report(

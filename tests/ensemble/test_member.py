@@ -33,7 +33,7 @@ class Constant(Member):
 
     @classmethod
     def of_rows(cls, rows, settings, *, before_split, earlier=None):
-        end = rows.tail if before_split else rows.timeline.first_row[1:]
+        end = rows.split if before_split else rows.timeline.first_row[1:]
         values = rows.timeline.head(end).values[:, : rows.sizes.n_targets]
         mean = values.mean(axis=0, dtype=np.float64)  # of one series
         return cls(mean[None], settings.pred_len)
@@ -55,7 +55,8 @@ for n_rows in (600, 110):
     noise = pd.DataFrame({"y": rng.normal(size=n_rows)})
     noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
     sizes = {"seq_len": 12, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = skinformer.InformerRegressor("y", base="linear", random_state=0, **sizes).fit(noise)
+    sizes |= {"members": ["classical", "ridges", "network"], "random_state": 0}
+    model = skinformer.InformerRegressor("y", **sizes).fit(noise)
     held_out = model.ensemble_.held_out["constant"].level, model.ensemble_.members["constant"].level
     assert held_out[0] != held_out[1], "it is fitted before the validation split, and then to all"
     parts, forecast = forecast_parts(model), model.forecast()

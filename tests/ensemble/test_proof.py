@@ -18,7 +18,11 @@ SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows"
         (14, {}, False),  # 157: 11
         (24, {}, False),
         (24, {"known_future": ["plan"]}, True),
-        (24, {"base": DecisionTreeRegressor(max_depth=3)}, True),
+        (
+            24,
+            {"members": ["classical", "ridges", DecisionTreeRegressor(max_depth=3), "network"]},
+            True,
+        ),
     ],
     ids=["twelve", "fewer", "six", "drivers", "own"],
 )

@@ -114,8 +114,9 @@ def alone(model, name):
 @pytest.fixture(scope="module", params=["panel", "one", "panel and regressor"])
 def short(request, panel):
     rows = panel.loc[1] if request.param == "one" else panel
-    base = Ridge() if request.param == "panel and regressor" else "auto"
-    return InformerRegressor("y", base=base, **P).fit(rows)
+    members = ["classical", "ridges", Ridge(), "network"]
+    chosen = members if request.param == "panel and regressor" else "auto"
+    return InformerRegressor("y", members=chosen, **P).fit(rows)
 
 
 def test_the_forecast_is_the_mean_by_the_shares(short):
@@ -170,7 +171,11 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
 
 def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
     """These know no values but those that they have seen; others have their weight."""
-    ensemble = InformerRegressor("y", base=Ridge(), **P).fit(panel).ensemble_
+    ensemble = (
+        InformerRegressor("y", members=["classical", "ridges", Ridge(), "network"], **P)
+        .fit(panel)
+        .ensemble_
+    )
     assert (ensemble.weights_of("Ridge")[:-1] > 0).all()
     assert ensemble.weights_of("Ridge")[-1] == 0
     np.testing.assert_allclose(ensemble.weights.sum(axis=-1), 1)
@@ -263,5 +268,7 @@ def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, m
     monkeypatch.setattr(weighing, "mean_share", lambda _, **how: requested.append(how) or 0)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
-    InformerRegressor("y", known_future=known, base=Ridge(), **P).fit(rows)
+    InformerRegressor(
+        "y", known_future=known, members=["classical", "ridges", Ridge(), "network"], **P
+    ).fit(rows)
     assert requested[0] == {"margin": margin}

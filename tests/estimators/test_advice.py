@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: what is advised is no matter of who forecasts."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 def raises(error, sentence):

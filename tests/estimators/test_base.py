@@ -1,12 +1,13 @@
 """`base`: what is fitted without the network, and that a regressor on features joins in."""
 
 import pickle
+import re
+import warnings
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
@@ -48,7 +49,9 @@ def error(model, df):
 
 def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     """And see a cycle that is longer than the window."""
-    linear = InformerRegressor("load", base="linear", calendar=None, **P).fit(df[:1560])
+    linear = InformerRegressor(
+        "load", members=["classical", "ridges", "network"], calendar=None, **P
+    ).fit(df[:1560])
     assert "trees" not in linear.base_blend_
     assert list(linear.ensemble_.members) == ["ridges", "network"]
     assert fitted.base_blend_["trees"] > 0.2  # the ridges know the week, too
@@ -67,7 +70,12 @@ def test_the_share_of_trees_is_told(fitted):
 
 @pytest.mark.parametrize(
     ("n", "parameters"),
-    [(1400, {}), (1560, {"loss": 0.9}), (1560, {"base": "linear"}), (1560, {"base": None})],
+    [
+        (1400, {}),
+        (1560, {"loss": 0.9}),
+        (1560, {"members": ["classical", "ridges", "network"]}),
+        (1560, {"members": ["network"]}),
+    ],
     ids=str,
 )
 def test_trees_take_no_part(df, n, parameters):
@@ -87,7 +95,9 @@ def test_without_rows_to_judge_by_there_are_no_trees(df):
 def test_any_regressor_is_fitted_as_a_clone_and_named(df):
     """However few the rows: it was asked for."""
     base = make_pipeline(StandardScaler(), Ridge(alpha=5.0))
-    model = InformerRegressor("load", base=base, **P).fit(df[:900])
+    model = InformerRegressor("load", members=["classical", "ridges", base, "network"], **P).fit(
+        df[:900]
+    )
     assert not hasattr(base[-1], "coef_")
     assert model.base_blend_["Ridge"] > 0.3
     assert model.ensemble_.members["Ridge"].fit.members[0].regressor.regressor[-1].alpha == 5.0
@@ -96,7 +106,7 @@ def test_any_regressor_is_fitted_as_a_clone_and_named(df):
 def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
     """Two fits are equal, another seed is another forest."""
     base = RandomForestRegressor(n_estimators=3, max_depth=4)
-    parameters = P | {"base": base}
+    parameters = P | {"members": ["classical", "ridges", base, "network"]}
     one, two = (InformerRegressor("load", **parameters).fit(df[:900]) for _ in range(2))
     np.testing.assert_array_equal(one.predict(df[:900]), two.predict(df[:900]))
     other = InformerRegressor("load", **parameters | {"random_state": 1}).fit(df[:900])
@@ -108,27 +118,50 @@ def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
 
 
 def test_a_search_finds_the_regressor_and_its_parameters(df):
-    """`base` is an estimator within an estimator, as scikit-learn knows them."""
-    model = InformerRegressor("load", base=Ridge(), **P)
-    assert clone(model).get_params()["base__alpha"] == 1.0
-    grid = {"base__alpha": [1.0, 100.0]}
+    """Lists of members are values of a grid; their estimators are cloned."""
+    grid = {"members": [["ridges"], ["ridges", Ridge(), "network"], ["ridges", Ridge(1e6)]]}
+    model = InformerRegressor("load", **P)
     search = GridSearchCV(model, grid, cv=TimeSeriesSplit(2, test_size=48)).fit(df[:700])
-    assert search.best_params_["base__alpha"] in grid["base__alpha"]
+    assert any(search.best_params_["members"] is each for each in grid["members"])
+    assert not hasattr(grid["members"][1][1], "coef_")
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize(
-    ("base", "message"),
+    ("members", "message"),
     [
-        (Ridge, r"base=Ridge is a class: pass an instance, Ridge\(\)."),
-        (LogisticRegression(), r"base=LogisticRegression\(\) forecasts no numbers: pass a regr"),
-        ("trees", "The 'base' parameter of InformerRegressor must be"),
+        (["ridges", Ridge], "members holds the class Ridge: pass an instance, Ridge()."),
+        (["ridges", LogisticRegression()], "members holds LogisticRegression(), which is no regr"),
+        ("trees", "The 'members' parameter of InformerRegressor must be"),
+        (["ridge"], "members=['ridge'] holds 'ridge', which is no member: choose from ['ridges', "),
+        (["ridges", "trees", Ridge()], "has a member twice: each name once, and one regressor or"),
+        (["ridges", "ridges"], "members=['ridges', 'ridges'] has a member twice"),
+        (["trees", "network"], "members=['trees', 'network'] lacks 'ridges', beside which all"),
+        ([], "members=[] lacks 'ridges', beside which all others are weighed: add it, or pass"),
     ],
 )
-def test_what_is_no_regressor_is_refused(df, base, message):
+def test_members_that_cannot_be_are_refused(df, members, message):
     """Before anything is fitted."""
-    with pytest.raises(ValueError, match=message):
-        InformerRegressor("load", base=base, **P).fit(df)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        InformerRegressor("load", members=members, **P).fit(df)
+
+
+def test_a_loss_of_the_networks_needs_it(df):
+    """Quantiles are learnt by nobody else."""
+    with pytest.raises(ValueError, match=r"lacks 'network', which alone learns this loss"):
+        InformerRegressor("load", members=["ridges"], loss=[0.1, 0.5], **P).fit(df)
+
+
+@pytest.mark.parametrize("n_rows", [40, 150, 1560])
+def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, n_rows):
+    """Quickly, quietly, and with all that ridges know, such as the hour's maps."""
+    model = InformerRegressor("load", members=["ridges"], **P | {"d_model": 12})
+    with warnings.catch_warnings(action="error"):
+        model.fit(df[:n_rows])
+    assert (model.trust_, len(model.history_)) == (0.0, 0)
+    beside = InformerRegressor("load", members=["ridges", "network"], **P).fit(df[:n_rows])
+    beside.ensemble_ = beside.ensemble_.trusting(0.0)
+    np.testing.assert_allclose(model.forecast(), beside.forecast(), rtol=1e-6)
 
 
 # --- what it is judged by, and fitted to -------------------------------------------------------
@@ -145,7 +178,9 @@ def spied_fits(df, **parameters):
         return fit(timeline, columns, **options)
 
     with mock.patch.object(tabular, "fit_tabular", spy):
-        InformerRegressor("load", base=Ridge(), **P, **parameters).fit(df)
+        InformerRegressor(
+            "load", members=["classical", "ridges", Ridge(), "network"], **P, **parameters
+        ).fit(df)
     return fits
 
 
@@ -179,7 +214,9 @@ def test_truths_that_were_missing_are_not_learnt(df):
     with mock.patch.object(
         tabular, "fit_tabular", lambda *a, **k: seen.append(k["missing"]) or fit(*a, **k)
     ):
-        InformerRegressor("load", base=Ridge(), **P).fit(runs)
+        InformerRegressor("load", members=["classical", "ridges", Ridge(), "network"], **P).fit(
+            runs
+        )
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
 
 
@@ -205,7 +242,9 @@ def test_a_regressor_that_errs_has_no_share(df):
         def predict(self, X):
             return 100 - super().predict(X)
 
-    model = InformerRegressor("load", base=Wrong(), **P).fit(df[:1560])
+    model = InformerRegressor("load", members=["classical", "ridges", Wrong(), "network"], **P).fit(
+        df[:1560]
+    )
     assert "Wrong" not in model.ensemble_.members
     assert model.base_blend_.get("Wrong", 0) == 0
 
@@ -276,7 +315,9 @@ def test_a_panel_shares_one_regressor(df):
     parts = {name: weekly(400, seed) * 10.0**name for name, seed in ((0, 1), (1, 2), (2, 3))}
     panel = pd.concat(parts, names=["site", "time"])
     base = HistGradientBoostingRegressor(max_iter=20)
-    model = InformerRegressor("load", base=base, **P).fit(panel)
+    model = InformerRegressor("load", members=["classical", "ridges", base, "network"], **P).fit(
+        panel
+    )
     assert model.series_blend_["HistGradientBoostingRegressor"].max() > 0.2
     new = pd.concat({9: weekly(400, 9)[:300]}, names=["site", "time"])
     truth = weekly(400, 9)["load"][300:306]
@@ -295,7 +336,9 @@ def test_covariates_gaps_and_a_wild_value(df):
     messy.iloc[300:330, 0] = np.nan
     errors = []
     for rows in (frame, messy):
-        model = InformerRegressor("load", known_future=["rain"], base=base, **P).fit(rows[:1560])
+        model = InformerRegressor(
+            "load", known_future=["rain"], members=["classical", "ridges", base, "network"], **P
+        ).fit(rows[:1560])
         errors.append(np.abs(model.predict(frame)[1560:] - frame["load"][1560:]).mean())
     assert errors[0] < 1.5  # the rain alone moves the load by 3
     assert errors[1] < 1.1 * errors[0] + 0.05
@@ -307,9 +350,19 @@ def test_columns_that_tell_nothing_are_named(df):
     rain, noise = rng.exponential(size=(2, len(long)))
     frame = long.assign(load=long["load"] + 3 * rain, noise=noise, rain=rain)
     base = HistGradientBoostingRegressor(max_iter=30)
-    model = InformerRegressor("load", known_future=["noise", "rain"], base=base, **P).fit(frame)
+    model = InformerRegressor(
+        "load",
+        known_future=["noise", "rain"],
+        members=["classical", "ridges", base, "network"],
+        **P,
+    ).fit(frame)
     assert model.weak_covariates_ == ["noise"]
-    assert InformerRegressor("load", base="linear", **P).fit(df[:300]).weak_covariates_ == []
+    assert (
+        InformerRegressor("load", members=["classical", "ridges", "network"], **P)
+        .fit(df[:300])
+        .weak_covariates_
+        == []
+    )
 
 
 def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
@@ -318,7 +371,9 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     price = rng.normal(size=len(long))
     frame = long.assign(load=long["load"] + 3 * price, price=price)
     base = HistGradientBoostingRegressor(max_iter=20)
-    model = InformerRegressor("load", known_future=["price"], base=base, **P).fit(frame[:990])
+    model = InformerRegressor(
+        "load", known_future=["price"], members=["classical", "ridges", base, "network"], **P
+    ).fit(frame[:990])
     assert model.ensemble_.weights_of("HistGradientBoostingRegressor").max() > 0.5
     later = frame[990:].assign(load=np.nan)
     whole = model.predict(later)

@@ -168,8 +168,10 @@ def test_predictions_are_made_in_chunks_of_one_shape(n):
     np.testing.assert_allclose(out[:, 0, 0], expected)
 
 
-@pytest.mark.parametrize("base", [None, "linear"])
-def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, monkeypatch, base):
+@pytest.mark.parametrize("members", [["network"], ["ridges", "network"]])
+def test_fit_and_predict_mask_the_future_alike_and_after_scaling(
+    modes, frame, monkeypatch, members
+):
     """A raw 0 is 25 deviations from the mean; another mask in predict is another model.
 
     What ridges forecast stands where the target would be, the truth nowhere.
@@ -184,15 +186,15 @@ def test_fit_and_predict_mask_the_future_alike_and_after_scaling(modes, frame, m
 
     monkeypatch.setattr(Informer, "forward", recorded)
     df = frame(60)  # the load is about 1000, 25 deviations from 0
-    modes.fit("frame", df, early_stopping=False, base=base).predict(df)
+    modes.fit("frame", df, early_stopping=False, members=members).predict(df)
     both = seen[True].keys() & seen[False].keys()
     assert len(both) == 12  # one in four of the origins from row 12 to row 56
     for window in both:
         np.testing.assert_array_equal(seen[True][window], seen[False][window])
     futures = np.stack(list(seen[True].values()))
     assert not futures[..., 1].any()  # the flow
-    assert futures[..., 0].any() == (base is not None)  # the load
-    if base is not None:
+    assert futures[..., 0].any() == ("ridges" in members)  # the load
+    if "ridges" in members:
         loads = np.concatenate([np.frombuffer(each, np.float32)[::3] for each in both])
         assert not np.isin(futures[..., 0], loads).any()
     assert futures[..., 2].all()  # the price, which is known ahead

@@ -27,7 +27,7 @@ SIZES = {
     "n_heads": 2,
     "max_iter": 1,
     "max_windows": 64,
-    "base": "linear",
+    "members": ["classical", "ridges", "network"],
     "device": "cpu",
     "random_state": 0,
 }
@@ -378,7 +378,7 @@ def test_holes_in_truths_and_holidays_leave_forecasts_finite(df):
         {"early_stopping": True},
         {"position": "continuous"},
         {"target": ["load", "holiday"]},
-        {"base": "auto"},
+        {"members": "auto"},
     ],
     ids=str,
 )
@@ -419,7 +419,15 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
 
 def test_trees_see_what_the_ridges_are_fitted_beside(df):
     """Who is judged knows nothing of the split, who forecasts has seen its holidays."""
-    model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
+    model = known(
+        df,
+        members=[
+            "classical",
+            "ridges",
+            DecisionTreeRegressor(max_depth=4, random_state=0),
+            "network",
+        ],
+    )
     earlier, final = (
         each["DecisionTreeRegressor"].fit.maker.calendar
         for each in (model.ensemble_.held_out, model.ensemble_.members)
@@ -427,13 +435,22 @@ def test_trees_see_what_the_ridges_are_fitted_beside(df):
     np.testing.assert_allclose(final.level, effect(model).level, rtol=1e-6)
     np.testing.assert_allclose(final.known, effect(model).known, rtol=1e-6)
     assert not np.allclose(earlier.level, final.level)
-    plain = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0), calendar=None)
+    plain = known(
+        df,
+        members=[
+            "classical",
+            "ridges",
+            DecisionTreeRegressor(max_depth=4, random_state=0),
+            "network",
+        ],
+        calendar=None,
+    )
     assert plain.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar is None
 
 
 def test_a_file_holds_what_the_trees_see(df, tmp_path):
     """Their features are made anew from it."""
-    model = known(df[:1700], base="auto")
+    model = known(df[:1700], members="auto")
     assert model.ensemble_.members["trees"].fit.maker.calendar is not None
     model.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model")
@@ -443,7 +460,15 @@ def test_a_file_holds_what_the_trees_see(df, tmp_path):
 
 def test_a_forged_calendar_of_trees_is_refused(df):
     """They read it row by row, long after the file was opened."""
-    model = known(df, base=DecisionTreeRegressor(max_depth=4, random_state=0))
+    model = known(
+        df,
+        members=[
+            "classical",
+            "ridges",
+            DecisionTreeRegressor(max_depth=4, random_state=0),
+            "network",
+        ],
+    )
     effect = model.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar
     SCHEMA.check(*FILES.encode(effect), CalendarEffect)
     with pytest.raises(ModelFileError, match="its CalendarEffect does not agree"):

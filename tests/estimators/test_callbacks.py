@@ -11,7 +11,14 @@ from sklearn.preprocessing import StandardScaler
 import skinformer
 from skinformer import InformerRegressor
 
-SMALL = {"seq_len": 12, "pred_len": 4, "d_model": 8, "n_heads": 2, "random_state": 0, "base": None}
+SMALL = {
+    "seq_len": 12,
+    "pred_len": 4,
+    "d_model": 8,
+    "n_heads": 2,
+    "random_state": 0,
+    "members": ["network"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -215,22 +222,22 @@ def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys)
     assert "GridSearchCV" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("base", [None, "linear"])
-def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, base):
+@pytest.mark.parametrize("members", [["network"], ["ridges", "network"]])
+def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members):
     """Progress without extra packages; silence by default."""
-    options = SMALL | {"max_iter": 2, "base": base}
+    options = SMALL | {"max_iter": 2, "members": members}
     InformerRegressor("load", **options).fit(df)
     assert capsys.readouterr().out == ""
     InformerRegressor("load", verbose=1, **options).fit(df)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
         "[InformerRegressor] reading",
-        *["[InformerRegressor] linear path"] * (base is not None),
+        *["[InformerRegressor] linear path"] * ("ridges" in members),
         "[InformerRegressor] network",
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
         "[InformerRegressor] weights",
-        *["[InformerRegressor] classical"] * (base is not None),
+        *["[InformerRegressor] classical"] * ("ridges" in members),
     ]
 
 

@@ -65,8 +65,9 @@ def case(request, kind, frame, modes, truths):
     with pytest.MonkeyPatch.context() as patch:  # all forecasters speak, one on features among them
         patch.setattr(members, "weigh_series", equally)
         patch.setattr(classes, "_surest", lambda *_: 2)  # a half
-        base = Ridge() if truths == "numbers" else trees
-        estimator = modes.fit(mode, df[:N_TRAIN], base=base)
+        classes_ = ["classes", trees, "network"]
+        chosen = ["classical", "ridges", Ridge(), "network"] if truths == "numbers" else classes_
+        estimator = modes.fit(mode, df[:N_TRAIN], members=chosen)
     return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
 
 
@@ -185,7 +186,7 @@ def test_no_filler_looks_ahead(frame, small):
     # The same weights, mean and deviation: the later rows are shuffled, training hardly moves.
     changed = df.copy()
     changed.iloc[51:60] = df.iloc[51:60].to_numpy()[::-1]
-    still = {"learning_rate": 1e-30, "base": None, "early_stopping": False}
+    still = {"learning_rate": 1e-30, "members": ["network"], "early_stopping": False}
     one, two = (small(**still).fit(part[:60]) for part in (df, changed))
     np.testing.assert_array_equal(one.timeline_.values[:51], two.timeline_.values[:51])
     assert (one.timeline_.values[51:] != two.timeline_.values[51:]).any()
@@ -218,7 +219,7 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
     patch_len=st.integers(2, 9),
     label_len=st.sampled_from([None, 0, 3, 6]),
     random_state=st.integers(0, 100),
-    base=st.sampled_from([None, "linear"]),
+    members=["classical", "ridges", st.sampled_from([None, "linear"]), "network"],
     window_norm=st.booleans(),
     embeddings=st.sampled_from([(), ("mask",), ("mask", "missing")]),
     position=st.sampled_from(["sinusoidal", "learned", "continuous"]),
@@ -246,7 +247,7 @@ def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
     changed = df.copy()
     changed.iloc[54:] = changed.iloc[54:].to_numpy() * 7
     one, two = (
-        small(target="load", early_stopping=True, max_iter=1, base=None).fit(part)
+        small(target="load", early_stopping=True, max_iter=1, members=["network"]).fit(part)
         for part in (df, changed)
     )
     np.testing.assert_array_equal(one.scaler_.mean, two.scaler_.mean)

@@ -36,7 +36,7 @@ def test_a_killed_fit_ends_with_the_weights_of_one_never_killed(tmp_path):
 
 
 #: What is kept of a fit is the training of its network.
-network = partial(model, base=None)
+network = partial(model, members=["network"])
 
 
 def test_a_finished_fit_is_read_not_repeated(tmp_path):

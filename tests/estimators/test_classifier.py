@@ -131,8 +131,10 @@ def test_missing_labels_are_left_out_and_filled(df, missing, given):
     rows.iloc[[40, 41, 200, 280], 1] = missing
     X = rows[["price"]] if given == "features" else rows
     y = None if given == "frame" else rows["level"]
-    base = "auto" if missing is np.nan else None  # a label is missing before anyone forecasts
-    model = InformerClassifier(None if given == "features" else "level", base=base, **P)
+    members = (
+        "auto" if missing is np.nan else ["network"]
+    )  # a label is missing before anyone forecasts
+    model = InformerClassifier(None if given == "features" else "level", members=members, **P)
     model.fit(X[:270], None if y is None else y[:270])
     assert len(model.classes_) == 3
     assert np.isnan(model.predict_proba(X)).sum() == 0
@@ -221,10 +223,12 @@ def test_a_target_of_x_that_went_through_a_scaler_is_refused(df):
 
 def test_a_regressor_is_no_base_of_classes(df):
     """It has no probabilities."""
-    model = InformerClassifier("level", base=RandomForestClassifier(n_estimators=3), **P).fit(df)
+    model = InformerClassifier(
+        "level", members=["classes", RandomForestClassifier(n_estimators=3), "network"], **P
+    ).fit(df)
     assert list(model.base_blend_)[-1] == "RandomForestClassifier"
     with pytest.raises(ValueError, match="'base' parameter"):
-        InformerClassifier("level", base=Ridge(), **P).fit(df)
+        InformerClassifier("level", members=["classes", Ridge()], **P).fit(df)
 
 
 def test_class_weights_move_probabilities_to_rare_classes(df):
@@ -256,7 +260,7 @@ def test_simple_forecasters_and_the_network_share_the_forecast(df):
     assert list(model.base_blend_) == ["season", "transitions", "logistic"]
     assert sum(model.base_blend_.values()) == pytest.approx(1, abs=1e-3)
     assert model.base_blend_["transitions"] < 0.2
-    alone = InformerClassifier("level", base=None, **P).fit(df)
+    alone = InformerClassifier("level", members=["network"], **P).fit(df)
     assert (alone.base_blend_, alone.trust_) == ({}, 1.0)
 
 
@@ -346,7 +350,7 @@ def test_smoothing_and_z_loss_reach_the_training(df):
 def test_searches_take_the_scores_of_classes(df, scoring):
     """By their names, on frames."""
     rows = df.assign(level=df["level"] == "busy")
-    model = InformerClassifier("level", known_future=["price"], base=None, **P)
+    model = InformerClassifier("level", known_future=["price"], members=["network"], **P)
     search = GridSearchCV(
         model, {"label_smoothing": [0.0, 0.1]}, scoring=scoring, cv=TimeSeriesSplit(2)
     )

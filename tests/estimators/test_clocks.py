@@ -12,7 +12,7 @@ N = 60
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: labels are no matter of who forecasts."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 def target_only(frame, labels, n):
@@ -66,15 +66,17 @@ def test_a_subset_in_any_order_gets_the_same_forecasts(small, frame, labels):
     np.testing.assert_array_equal(estimator.predict(df.iloc[order]), whole[order])
 
 
-def values_on(index, small, frame, base):
+def values_on(index, small, frame, members):
     df = frame(index)[["load"]]
-    return small(base=base, calendar=None).fit(df[:N]).predict(df)
+    return small(members=members, calendar=None).fit(df[:N]).predict(df)
 
 
 def test_the_values_do_not_depend_on_the_clock_without_a_calendar(small, frame, labels):
     """Steps are steps: only the calendar may tell one clock from another."""
     one, numbered = labels(N + 10), pd.RangeIndex(N + 10)
-    np.testing.assert_array_equal(*[values_on(x, small, frame, None) for x in (one, numbered)])
+    np.testing.assert_array_equal(
+        *[values_on(x, small, frame, ["network"]) for x in (one, numbered)]
+    )
 
 
 FEW = [

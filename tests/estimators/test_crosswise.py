@@ -91,7 +91,9 @@ P = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "r
 
 def test_training_is_honest_and_validation_is_as_it_was(shown):
     """The split was not learnt by anyone: there the network corrects the path itself."""
-    model = InformerRegressor(base="linear", early_stopping=True, **P).fit(noise())
+    model = InformerRegressor(
+        members=["classical", "ridges", "network"], early_stopping=True, **P
+    ).fit(noise())
     assert shown["validation"].out_of_fold is None
     batches = shown["training"]
     batches.generator = None  # the same windows each time
@@ -114,7 +116,9 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
     """The path leaves windows with missing truths out; the network is shown them."""
     values = noise()
     values[230:250] = np.nan  # no training window behind it is whole
-    model = InformerRegressor(base="linear", early_stopping=True, **P).fit(values)
+    model = InformerRegressor(
+        members=["classical", "ridges", "network"], early_stopping=True, **P
+    ).fit(values)
     batches = shown["training"]
     assert int(batches.out_of_fold.borders[-1]) < 0
     batches.max_windows, batches.n_drawn, batches.generator = None, batches.origins.count, None
@@ -126,11 +130,11 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
 
 def test_without_a_path_there_is_nothing_to_correct(shown):
     """A network that forecasts alone learns the truth."""
-    InformerRegressor(base=None, **P).fit(noise())
+    InformerRegressor(members=["network"], **P).fit(noise())
     assert shown["training"].out_of_fold is None
 
 
 def test_short_series_are_fitted_as_they_are(shown):
     """A third of their windows would be next to nothing."""
-    InformerRegressor(base="linear", **P).fit(noise(110))
+    InformerRegressor(members=["classical", "ridges", "network"], **P).fit(noise(110))
     assert shown["training"].out_of_fold is None

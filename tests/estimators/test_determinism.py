@@ -53,7 +53,7 @@ def noisy(modes):
 @pytest.fixture(scope="module")
 def alone(noisy):
     """Fit the network alone: where only what is drawn is looked at."""
-    return partial(noisy, base=None)
+    return partial(noisy, members=["network"])
 
 
 @pytest.fixture(scope="module")

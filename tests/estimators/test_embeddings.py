@@ -64,7 +64,7 @@ def test_a_fitted_series_keeps_its_static_value(panel):
 
 def test_a_column_named_in_known_future_is_never_static(panel):
     """A price that has not changed yet is a price all the same."""
-    model = InformerRegressor(known_future=["size"], base=None, **SMALL).fit(panel)
+    model = InformerRegressor(known_future=["size"], members=["network"], **SMALL).fit(panel)
     assert (model.roles_.static, model.roles_.known) == ((), ("size",))
     future = model.make_future_frame()
     with pytest.warns(UserWarning, match=r"^columns \['size'\] are known ahead but never changed"):
@@ -93,7 +93,7 @@ def test_static_columns_need_no_value_ahead(panel):
 def test_a_learnt_series_vector_tells_series_apart(panel):
     """The same context under another name gives another forecast."""
     panel = panel.drop(columns="size")
-    alone = {"base": None, **SMALL}  # the linear path knows no series
+    alone = {"members": ["network"], **SMALL}  # the linear path knows no series
     model = InformerRegressor(embeddings=["series"], **alone).fit(panel)
     plain = InformerRegressor(**alone).fit(panel)
     a = panel.loc[["a"]]

@@ -19,7 +19,7 @@ from skinformer import MaskFuture
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: what is refused is no matter of who forecasts."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 @pytest.fixture(scope="module")
@@ -396,7 +396,7 @@ def test_x_and_y_with_different_indexes_are_refused(small, df):
 )
 def test_too_few_rows_are_told_how_many_are_needed(small, frame, n, early_stopping, sentence):
     """The number is what the user can act on; one row more is enough."""
-    estimator = small(early_stopping=early_stopping, base=None)
+    estimator = small(early_stopping=early_stopping, members=["network"])
     with raises(
         ValueError,
         f"n_samples={n} is too few: {sentence} consecutive rows are needed for one window. Lower "
@@ -1047,7 +1047,7 @@ def test_a_series_without_a_name_is_refused(small, panel):
 )
 def test_what_holds_no_rows_is_refused(small, df, value, advice):
     """A number of steps was to be reshaped."""
-    model = small(base=None).fit(df)
+    model = small(members=["network"]).fit(df)
     for call in (model.fit, model.predict, model.score, model.update, model.forecast):
         if value is not None or call != model.forecast:
             with raises(ValueError, f"X={value!r} holds no rows. {advice}"):
@@ -1068,7 +1068,7 @@ def test_the_name_of_a_column_is_no_truth(small, df):
 
 def test_another_name_for_the_horizon_is_told_the_right_one(small, df):
     """Python says that `steps` is unexpected, not what counts them."""
-    model = small(base=None).fit(df[["load"]])
+    model = small(members=["network"]).fit(df[["load"]])
     for method in (model.forecast, model.make_future_frame):
         with pytest.raises(TypeError, match=r"has no argument 'steps'.* pass horizon=3\.$"):
             method(steps=3)
@@ -1177,5 +1177,5 @@ def test_a_weight_is_a_finite_number(small, df):
 def test_sizes_may_be_those_of_numpy(small, df):
     """A search over np.arange died in torch."""
     sizes = {name: np.int64(value) for name, value in (("batch_size", 16), ("max_windows", 40))}
-    forecasts = [small(base=None, **each).fit(df).forecast() for each in (sizes, {})]
+    forecasts = [small(members=["network"], **each).fit(df).forecast() for each in (sizes, {})]
     assert forecasts[0].shape == forecasts[1].shape

@@ -21,7 +21,7 @@ SMALL = {
     "d_model": 8,
     "n_heads": 2,
     "max_iter": 1,
-    "base": "linear",
+    "members": ["classical", "ridges", "network"],
     "patch_len": 1,
     "random_state": 0,
     "device": "cpu",
@@ -77,17 +77,17 @@ def without_truth(X, n):
     "changes",
     [
         {},
-        {"base": None},
-        {"base": None, "attention": "probsparse"},
+        {"members": ["network"]},
+        {"members": ["network"], "attention": "probsparse"},
         {
-            "base": None,
+            "members": ["network"],
             "attention": Attention(encoder="probsparse", decoder="probsparse", factor=1),
         },
-        {"base": None, "block": "bf16", "precision": "bf16"},
-        {"base": None, "position": "continuous", "calendar": None},
-        {"base": None, "patch_len": 5, "label_len": 7, "position": "learned"},
-        {"base": None, "window_norm": False, "distil": False},
-        {"base": None, "embeddings": ["missing", "mask"]},
+        {"members": ["network"], "block": "bf16", "precision": "bf16"},
+        {"members": ["network"], "position": "continuous", "calendar": None},
+        {"members": ["network"], "patch_len": 5, "label_len": 7, "position": "learned"},
+        {"members": ["network"], "window_norm": False, "distil": False},
+        {"members": ["network"], "embeddings": ["missing", "mask"]},
         {"loss": 0.3},
         {"target_transform": "log"},
         {"known_future": None, "target": ["load", "price"]},
@@ -107,7 +107,7 @@ def test_an_exported_model_forecasts_what_forecast_does(changes):
 def test_windows_of_many_origins_are_the_blocks_of_predict():
     """The batch is any number of windows: a whole evaluation in one call."""
     X = make_frame()
-    model = fit(X[:-60], base=None, attention="probsparse")
+    model = fit(X[:-60], members=["network"], attention="probsparse")
     origins = X.index[-60::6]
     forecast, _ = served(model, X, origins)
     assert len(forecast) == 60
@@ -129,14 +129,14 @@ def test_every_clock_gives_the_graph_its_calendar(index):
     """The graph reads fields off dates by itself: of weeks and months, and of periods."""
     df = pd.DataFrame({"load": np.sin(np.arange(420.0))}, index=index)
     fields = ["weekday", "day", "week", "month"]
-    model = fit(df, known_future=None, base=None, calendar=fields)
+    model = fit(df, known_future=None, members=["network"], calendar=fields)
     assert_close(served(model, df)[0], model.forecast(), 0.7)
 
 
 def test_hours_keep_the_clock_on_the_wall_through_daylight_saving():
     """A graph is given what the wall shows, and elapsed time where positions go by it."""
     X = make_frame(start="2024-03-07 00:00", tz="Europe/Berlin")
-    model = fit(X[:-6], base=None, position="continuous")
+    model = fit(X[:-6], members=["network"], position="continuous")
     rows = without_truth(X, 6)
     expected = model.forecast(X[-6:][["price"]])
     for given in (rows, rows.tz_convert("UTC")):  # as a server reads them
@@ -186,7 +186,9 @@ def make_panel(n=240, sites=("north", "south", "east")):
     return pd.concat(parts)
 
 
-@pytest.mark.parametrize("changes", [{}, {"base": None, "embeddings": ["series"]}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{}, {"members": ["network"], "embeddings": ["series"]}], ids=str
+)
 def test_a_panel_has_scales_vectors_and_trust_of_each_series(changes):
     """Series that the fit did not hold have the panel's; static values may be left out."""
     X = make_panel(700)
@@ -213,7 +215,7 @@ def test_the_target_is_in_the_units_of_y_whatever_scales_the_rows():
     """Input and output of a graph have the same units; a scaler before the model stays outside."""
     X = make_frame()
     scaled = X.assign(load=(X["load"] - 900) / 7)
-    model = fit(scaled[:-6], X["load"][:-6], base=None)
+    model = fit(scaled[:-6], X["load"][:-6], members=["network"])
     expected = model.predict(without_truth(scaled, 6)[-6:])
     assert_close(served(model, without_truth(X, 6))[0]["load"], expected, 35)
 
@@ -222,7 +224,7 @@ def test_features_and_their_truth_are_columns_of_one_window():
     """In features mode the history is y's, and all columns are known ahead."""
     X = make_frame()
     features = X[["flow", "price"]]
-    model = fit(features[:-6], X["load"][:-6], target=None, known_future=None, base=None)
+    model = fit(features[:-6], X["load"][:-6], target=None, known_future=None, members=["network"])
     assert model.signature_.columns == ("load", "flow", "price")
     rows = X.assign(load=X["load"].where(np.arange(len(X)) < len(X) - 6))
     assert_close(served(model, rows)[0]["load"], model.predict(features[-6:]), 35)
@@ -242,7 +244,7 @@ def test_bounds_are_kept():
 def test_a_series_shorter_than_a_window_begins_where_it_begins(embeddings):
     """Rows before the first one are the training mean, as where `predict` has no more rows."""
     X = make_frame()
-    model = fit(X, base=None, embeddings=embeddings)
+    model = fit(X, members=["network"], embeddings=embeddings)
     young = make_frame(16, start="2030-01-01", seed=7)
     with pytest.warns(UserWarning, match="update"):
         expected = model.forecast(without_truth(young, 6))
@@ -252,7 +254,7 @@ def test_a_series_shorter_than_a_window_begins_where_it_begins(embeddings):
 def test_missing_covariates_are_held_and_leading_targets_are_the_mean():
     """As `predict` has it for a frame of these rows."""
     X = make_frame()
-    model = fit(X, base=None)
+    model = fit(X, members=["network"])
     later = without_truth(make_frame(30, start="2030-01-01", seed=7), 6)
     later.iloc[:5, 2] = np.nan
     later.iloc[10:13, 0] = np.nan
@@ -266,7 +268,7 @@ def test_missing_covariates_are_held_and_leading_targets_are_the_mean():
 def test_a_window_with_a_hole_has_no_forecast(gap):
     """Its filler depends on rows before the window: NaN is no number that someone believes."""
     X = make_frame()
-    model = fit(X, base=None)
+    model = fit(X, members=["network"])
     rows = without_truth(X, 6)
     rows.iloc[gap, 2] = np.nan
     forecast, fed_back = served(model, rows, rows.index[[-6]])
@@ -309,7 +311,7 @@ def test_a_program_of_torch_export_has_a_named_batch():
 def test_exporting_leaves_the_model_as_it_is():
     """Samplers are replaced in a copy: a warm start draws keys as before."""
     X = make_frame()
-    model = fit(X, base=None, attention="probsparse")
+    model = fit(X, members=["network"], attention="probsparse")
     before = model.predict(X), list(model.module_.state_dict())
     served_module(model)
     assert np.array_equal(model.predict(X), before[0])
@@ -319,7 +321,7 @@ def test_exporting_leaves_the_model_as_it_is():
 def test_the_signature_is_plain():
     """It travels as JSON, to programs that know neither pandas nor this package."""
     X = make_panel(240, sites=(3, 5))
-    model = fit(X, base=None, position="continuous")
+    model = fit(X, members=["network"], position="continuous")
     signature = json.loads(model.signature_.to_json())
     assert signature == {
         "version": 1,
@@ -365,24 +367,24 @@ def test_what_cannot_go_in_is_refused(changes, message):
 
 
 @pytest.mark.parametrize(
-    ("base", "name"),
+    ("members", "name"),
     [
-        (DecisionTreeRegressor(max_depth=4), "DecisionTreeRegressor"),
+        (["ridges", DecisionTreeRegressor(max_depth=4), "network"], "DecisionTreeRegressor"),
         pytest.param("auto", "trees", marks=pytest.mark.slow),
     ],
 )
-def test_trees_are_refused(base, name):
+def test_trees_are_refused(members, name):
     """The default of a long table: a graph without them would forecast something else, silently."""
     X = make_frame(1600)
     X["load"] += 100 * (X["price"] > 20)
-    model = fit(X, base=base)
+    model = fit(X, members=members)
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (
         f"what {name} forecast cannot be exported, and would be missing: it has a share in the "
         "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
-        'base="linear", on series much longer than windows (seq_len + pred_len), or with base=None '
-        "for the network alone."
+        "members=['ridges', 'network'], on series much longer than windows (seq_len + pred_len), "
+        "or with members=['network'] for the network alone."
     )
 
 
@@ -396,8 +398,8 @@ def test_classical_forecasters_are_refused():
     assert str(caught.value) == (
         "what classical forecast cannot be exported, and would be missing: it has a share in the "
         "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
-        'base="linear", on series much longer than windows (seq_len + pred_len), or with base=None '
-        "for the network alone."
+        "members=['ridges', 'network'], on series much longer than windows (seq_len + pred_len), "
+        "or with members=['network'] for the network alone."
     )
 
 
@@ -406,7 +408,7 @@ def test_classes_are_refused():
     X = make_frame()[["load"]]
     X["load"] = np.where(X["load"] > 1000, "high", "low")
     settings = {name: value for name, value in SMALL.items() if name != "base"}
-    model = InformerClassifier("load", base=None, **settings).fit(X)
+    model = InformerClassifier("load", members=["network"], **settings).fit(X)
     with pytest.raises(ValueError, match=r".") as caught:
         model.export_program()
     assert str(caught.value) == (

@@ -72,11 +72,11 @@ def df():
     return pd.DataFrame({"temp": wave, "price": price, "load": load + price}, index=hours)
 
 
-@pytest.mark.parametrize("base", ["linear", None])
+@pytest.mark.parametrize("members", [["classical", "ridges", "network"], ["network"]])
 @pytest.mark.parametrize("target", ["load", ["temp", "load"]])
-def test_a_head_of_three_outputs_needs_no_other_change(df, base, target):
+def test_a_head_of_three_outputs_needs_no_other_change(df, members, target):
     """Network, path, window norm, covariates, loss, recursion, units: all ask the head."""
-    model = Fan(target, known_future=["price"], base=base, **P).fit(df[:-24])
+    model = Fan(target, known_future=["price"], members=members, **P).fit(df[:-24])
     n_targets = 2 if isinstance(target, list) else 1
     table = df.assign(load=np.nan)[-24:]
     table = table.assign(temp=np.nan) if n_targets == 2 else table
@@ -97,7 +97,7 @@ def test_what_is_fed_back_is_the_point_of_the_head(df):
             return outputs[..., 0] - 1.0
 
     rows = df[["load"]]
-    model = Fan("load", base=None, **P).fit(rows[:-24])
+    model = Fan("load", members=["network"], **P).fit(rows[:-24])
     table = rows.assign(load=np.nan)[-24:]
     one = model._outputs(table)
     model.head_ = Low()
@@ -119,7 +119,7 @@ def test_missing_truths_are_filled_by_the_point_of_the_head(df):
 
     rows = df[["load"]].copy()
     rows.iloc[[200, 201, 260]] = np.nan
-    model = Threes("load", base=None, **P).fit(rows[:250])
+    model = Threes("load", members=["network"], **P).fit(rows[:250])
     assert (model.timeline_.values[[200, 201], 0] == 3).all()
     model.update(rows[250:270])
     assert model.timeline_.values[260, 0] == 3
@@ -132,7 +132,7 @@ def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
         def _make_head(self):
             return ScoresHead()
 
-    model = Scores("load", base=None, **P).fit(df[["load"]])
+    model = Scores("load", members=["network"], **P).fit(df[["load"]])
     past = torch.randn(2, 24, 1)
     future, fields = torch.zeros(2, 6, 1), torch.zeros(2, 24, 2, dtype=torch.int64)
     with torch.inference_mode():
@@ -168,7 +168,7 @@ def test_the_share_of_several_outputs_is_judged(df):
 def test_the_score_is_the_heads(df):
     """`score` of another head is no R², and is given what `predict` gives: the point."""
     rows = df[["load"]]
-    model = Fan("load", base=None, **P).fit(rows)
+    model = Fan("load", members=["network"], **P).fit(rows)
     forecast = model.predict(rows)
     np.testing.assert_array_equal(forecast, model._outputs(rows)[:, 0, 1])
     error = np.abs(rows["load"].to_numpy() - forecast).mean()

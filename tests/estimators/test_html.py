@@ -25,7 +25,7 @@ def hours():
 
 @pytest.fixture
 def fitted(hours):
-    return InformerRegressor(base="linear", **SMALL).fit(hours)
+    return InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(hours)
 
 
 def drawn(model):
@@ -63,7 +63,9 @@ def test_unknown_truths_leave_a_gap(hours):
     """What was filled was not measured."""
     runs = hours.copy()
     runs.iloc[-20:-15] = np.nan
-    svg, history, _ = drawn(InformerRegressor(base="linear", **SMALL).fit(runs))
+    svg, history, _ = drawn(
+        InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(runs)
+    )
     assert len(history) == 43
     assert re.findall(r'<path d="([^"]*)"', svg)[1].count("M") == 2
 
@@ -98,7 +100,7 @@ def test_it_is_drawn_once_and_anew_after_update(fitted, hours, monkeypatch):
 def test_the_first_series_of_a_panel_is_shown(hours):
     """A panel of thousands costs what one series costs."""
     panel = pd.concat({"north & co": hours, "south": 3 * hours}, names=["place", "hour"])
-    model = InformerRegressor(base="linear", **SMALL).fit(panel)
+    model = InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(panel)
     svg, _, ahead = drawn(model)
     assert "of north &amp; co: the last" in svg
     assert len(ahead) == 7
@@ -114,7 +116,9 @@ def test_without_a_picture_the_rest_is_shown(hours, change, monkeypatch):
     if change.pop("broken", False):
         monkeypatch.setattr(notebook, "_write", None)
     frame = hours.assign(h=np.arange(200.0) % 7)
-    model = InformerRegressor("a<b", base="linear", **SMALL | change).fit(frame)
+    model = InformerRegressor(
+        "a<b", members=["classical", "ridges", "network"], **SMALL | change
+    ).fit(frame)
     assert drawn(model) is None
     numbered = r"sk-(container|estimator)-id-\d+"
     page, plain = model._repr_html_(), estimator_html_repr(model)
@@ -124,7 +128,10 @@ def test_without_a_picture_the_rest_is_shown(hours, change, monkeypatch):
 def test_long_forecasts_are_not_drawn(hours, monkeypatch):
     """A look has to be quick."""
     monkeypatch.setattr(notebook, "_LONGEST", 5)
-    assert drawn(InformerRegressor(base="linear", **SMALL).fit(hours)) is None
+    assert (
+        drawn(InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(hours))
+        is None
+    )
 
 
 def test_nothing_is_drawn_before_fit():
@@ -147,7 +154,11 @@ class Links(HTMLParser):
 def test_links_lead_to_pages_that_exist(hours):
     """scikit-learn's own parts have a page each; a link to one of ours would lead nowhere."""
     trees = HistGradientBoostingRegressor(max_iter=2)
-    page = InformerRegressor(base=trees, **SMALL).fit(hours)._repr_html_()
+    page = (
+        InformerRegressor(members=["classical", "ridges", trees, "network"], **SMALL)
+        .fit(hours)
+        ._repr_html_()
+    )
     links = Links(page).found
     home = r"https://scikit-learn\.org/\d\.\d+/modules/generated/"
     own = home + r"sklearn\.ensemble\.HistGradientBoostingRegressor\.html(#.*)?"

@@ -114,7 +114,7 @@ def test_the_note_has_no_linear_path(small, frame):
 def test_a_fit_without_the_path_forgets_that_of_the_last_one(options, frame):
     """Attributes describe the last fit; these would describe a path that is not there."""
     estimator = options().fit(frame(80))
-    estimator.set_params(base=None).fit(frame(80))
+    estimator.set_params(members=["network"]).fit(frame(80))
     assert (estimator.trust_, estimator.base_blend_) == (1.0, {})
 
 
@@ -602,11 +602,12 @@ def test_the_path_helps_where_there_is_something_to_forecast(small, frame):
     """One epoch of a tiny network learns nothing; the path makes a good forecast of a wave."""
     df = frame(400)[["load"]]
     errors = {}
-    for start in ("linear", None):
-        forecast = small(base=start).fit(df[:300]).predict(df)
+    for start in ("ridges", None):
+        members = ["ridges", "network"] if start else ["network"]
+        forecast = small(members=members).fit(df[:300]).predict(df)
         errors[start] = np.abs(forecast - df["load"])[300:].mean()
-    assert errors["linear"] < 6  # the noise alone gives 4
-    assert errors["linear"] < 0.5 * errors[None]
+    assert errors["ridges"] < 6  # the noise alone gives 4
+    assert errors["ridges"] < 0.5 * errors[None]
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")

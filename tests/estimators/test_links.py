@@ -36,7 +36,7 @@ MARK = 7.0
 #: Everything else is the default.
 FIXED = {"random_state": 0}
 #: What parameters are changed beside, for two thirds of a fit are the ridges of the linear path.
-PLAIN = {"base": None}
+PLAIN = {"members": ["network"]}
 
 
 def hourly(n):
@@ -717,13 +717,13 @@ def test_logarithms_are_taken_where_they_are_asked_for_or_proved(build, value, t
 
 def test_none_bounds_the_length_of_patches(build):
     """A token of a long window holds 12 steps, not a twenty-fourth of it."""
-    given = {"seq_len": 480, "base": None}
+    given = {"seq_len": 480, "members": ["network"]}
     assert describe(*build(given, hourly(560)))["patches"] == (12, 12)
 
 
 def test_an_epoch_of_a_long_series_is_bounded(build):
     """10 000 of 10 681 windows, in batches of 64."""
-    given = {"base": None, "max_iter": 1}
+    given = {"members": ["network"], "max_iter": 1}
     assert describe(*build(given, hourly(12_000)))["batches"] == 157
 
 

@@ -22,7 +22,7 @@ OURS = "target=None|the target "
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: which target was meant is no matter of who forecasts."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 def messages_of(estimator, X, y=None):

@@ -20,7 +20,7 @@ CHOICES = {
     "block__output_gate": [False, True],
     "block__activation": ["gelu", "relu", "swiglu"],
     "block__norm": ["layer", "zc_rms", "post_layer"],
-    "base": [None, "auto"],
+    "members": [["network"], "auto"],
     "patch_len": [1, 5],
     "position": ["sinusoidal", "learned", "continuous"],
     "block__init": ["xavier", "normal", "scaled"],
@@ -187,7 +187,7 @@ def test_continuous_positions_see_the_length_of_months():
 
 def corrected(df):
     """Fit ridges that a network corrects."""
-    model = InformerRegressor(**SMALL | {"base": "linear"}).fit(df)
+    model = InformerRegressor(**SMALL | {"members": ["classical", "ridges", "network"]}).fit(df)
     model.ensemble_ = model.ensemble_.trusting(1.0)
     return model
 

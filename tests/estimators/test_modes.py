@@ -15,7 +15,7 @@ from skinformer import CalendarFeatures
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: roles of columns are no matter of who forecasts."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 def roles(estimator):
@@ -177,7 +177,7 @@ def test_a_leaked_truth_is_named(small, frame):
     df = frame(60)
     X = df[["flow", "price"]].assign(copy=df["load"])
     with pytest.warns(UserWarning, match="column 'copy' of X equals y") as caught:
-        small(base="auto").fit(X, df["load"])
+        small(members="auto").fit(X, df["load"])
     assert len(caught) == 1
 
 
@@ -237,7 +237,7 @@ def test_the_truth_of_a_row_without_weight_does_not_train(small, frame):
 
 def test_early_stopping_is_off_below_one_window_and_two_forecasts(small, frame):
     """Below seq_len + 2 pred_len rows there is nothing left to validate on."""
-    alone = small(base=None)  # beside ridges, a network is not trained on so few rows
+    alone = small(members=["network"])  # beside ridges, a network is not trained on so few rows
     assert np.isnan(alone.fit(frame(19)).history_["validation_loss"]).all()
     assert np.isfinite(alone.fit(frame(20)).history_["validation_loss"]).all()
 

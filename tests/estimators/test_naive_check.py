@@ -217,7 +217,7 @@ def told_of_naive(estimator, X):
 
 def test_a_network_that_has_learnt_nothing_is_told_of():
     """The user would put it to work."""
-    untrained = InformerRegressor(**P, base=None, learning_rate=1e-9)
+    untrained = InformerRegressor(**P, members=["network"], learning_rate=1e-9)
     df = daily()
     assert len(told_of_naive(untrained, df)) == 1
     df.iloc[::9] = np.nan
@@ -233,7 +233,9 @@ def test_good_fits_and_fits_without_a_tail_or_a_mean_are_not():
     assert told_of_naive(InformerRegressor(**P), df) == []
     assert told_of_naive(InformerRegressor(**P), df[:120]) == []
     assert told_of_naive(InformerRegressor(**P, loss=0.95), df) == []
-    untrained = InformerRegressor(**P, base=None, learning_rate=1e-9, early_stopping=False)
+    untrained = InformerRegressor(
+        **P, members=["network"], learning_rate=1e-9, early_stopping=False
+    )
     assert told_of_naive(untrained, df) == []
 
 
@@ -260,7 +262,7 @@ def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeyp
     """The network alone would be blamed for what it is not trusted with; final ridges know all."""
     for trust in (0.0, 1.0, 0.25):
         monkeypatch.setattr(members, "network_share", lambda *_, trust=trust, **__: trust)
-        InformerRegressor(**P, base="linear").fit(daily())
+        InformerRegressor(**P, members=["classical", "ridges", "network"]).fit(daily())
     ridges, network, mixed = (call for call in calls if isinstance(call, np.ndarray))
     assert not np.allclose(ridges, network)
     np.testing.assert_allclose(mixed, 0.75 * ridges + 0.25 * network, atol=1e-5)
@@ -272,7 +274,7 @@ def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkey
     share = np.linspace(0.1, 0.6, P["pred_len"])
     monkeypatch.setattr(members, "weigh_steps", lambda *_, **__: share)
     for value in (0.0, 5.0):
-        base = DummyRegressor(strategy="constant", constant=value)
+        regressor = DummyRegressor(strategy="constant", constant=value)
         monkeypatch.setattr(
             Tabular,
             "forecast",
@@ -280,7 +282,7 @@ def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkey
                 (len(at), P["pred_len"], 1), value, dtype=np.float32
             ),
         )
-        InformerRegressor(**P, base=base).fit(daily())
+        InformerRegressor(**P, members=["ridges", regressor, "network"]).fit(daily())
     without, beside = (call for call in calls if isinstance(call, np.ndarray))
     gained = (beside - without)[..., 0]
     np.testing.assert_allclose(gained, np.tile(5 * share, (len(gained), 1)), atol=1e-4)

@@ -97,7 +97,7 @@ def hourly(n):
     return pd.DataFrame({"y": y, "x": x}, pd.date_range("2026-01-01", periods=n, freq="h"))
 
 
-LINEAR = P | {"base": "linear", "max_iter": 1}
+LINEAR = P | {"members": ["classical", "ridges", "network"], "max_iter": 1}
 HOURS = hourly(360)
 
 

@@ -53,7 +53,7 @@ def test_a_part_is_the_estimators_own_after_clone():
 def test_a_name_and_its_values_give_the_same_forecasts(frame, name):
     """A name is short for values, and for nothing else."""
     df = frame(80)
-    models = [InformerRegressor(**P, base=None, block=b) for b in (name, Block.of(name))]
+    models = [InformerRegressor(**P, members=["network"], block=b) for b in (name, Block.of(name))]
     one, other = (model.fit(df).forecast(horizon=6) for model in models)
     assert one.equals(other)
 

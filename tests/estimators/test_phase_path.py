@@ -22,7 +22,7 @@ SIZES = {
     "n_heads": 2,
     "max_iter": 1,
     "max_windows": 64,
-    "base": "linear",
+    "members": ["classical", "ridges", "network"],
     "known_future": ["price"],
     "device": "cpu",
     "random_state": 0,

@@ -52,7 +52,9 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return InformerRegressor(loss=LEVELS, base="linear", **SIZES).fit(rows[:600])
+    return InformerRegressor(loss=LEVELS, members=["classical", "ridges", "network"], **SIZES).fit(
+        rows[:600]
+    )
 
 
 def test_one_fit_gives_all_quantiles_and_predict_the_median(model, rows):
@@ -125,13 +127,16 @@ def test_nothing_crosses_after_nonsense(model):
         assert (np.diff(quantiles, axis=1) >= 0).all()
 
 
-@pytest.mark.parametrize("base", [pytest.param("auto", marks=pytest.mark.slow), "linear"])
-def test_the_median_costs_no_accuracy(fan, base):
+@pytest.mark.parametrize(
+    "members", [pytest.param("auto", marks=pytest.mark.slow), ["ridges", "network"]]
+)
+def test_the_median_costs_no_accuracy(fan, members):
     """A user who asks for ranges must not pay with the forecast: 1 % at most."""
     data = hourly(2400, seed=3)
     errors = {
         str(loss): np.abs(
-            fan(loss=loss, base=base).fit(data[:2000]).predict(data[2000:]) - data["load"][2000:]
+            fan(loss=loss, members=members).fit(data[:2000]).predict(data[2000:])
+            - data["load"][2000:]
         ).mean()
         for loss in ("mse", LEVELS)
     }
@@ -151,7 +156,11 @@ def loud_hours(n, *, seed=0):
 def loud():
     data = loud_hours(2000)
     sizes = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 6}
-    sizes |= {"known_future": ["loud"], "base": "linear", "random_state": 0}
+    sizes |= {
+        "known_future": ["loud"],
+        "members": ["classical", "ridges", "network"],
+        "random_state": 0,
+    }
     fits = {
         str(loss): InformerRegressor("load", loss=loss, **sizes).fit(data[:1600])
         for loss in ("mae", LEVELS)
@@ -220,7 +229,9 @@ def test_trust_takes_nothing_from_the_distances(model, rows):
     apart = [each - each[:, 1:2] for each in (values, model._outputs(ahead)[:, 0])]
     np.testing.assert_allclose(*apart, atol=1e-4)
     assert np.ptp(values, axis=1).min() > 0
-    plain = InformerRegressor(loss="mae", base="linear", **SIZES).fit(rows[:600])
+    plain = InformerRegressor(loss="mae", members=["classical", "ridges", "network"], **SIZES).fit(
+        rows[:600]
+    )
     plain.ensemble_ = plain.ensemble_.trusting(0.0)
     np.testing.assert_allclose(values[:, 1], plain.predict(ahead), rtol=1e-5)
 

@@ -328,7 +328,9 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
     noise = 5 * np.random.default_rng(1).normal(size=900)
     df["load"] = 30 * (df["price"] - 20).abs() + noise  # which no ridge finds
     tree = RandomForestRegressor(10, random_state=0)
-    model = small(target="load", known_future=["price"], base=tree).fit(df[:600])
+    model = small(
+        target="load", known_future=["price"], members=["classical", "ridges", tree, "network"]
+    ).fit(df[:600])
     assert model.ensemble_.weights_of("RandomForestRegressor").max() > 0.5
     assert model.intervals_.optimism[0] > 1.3
     assert interval_coverage(df["load"][600:], model.predict_interval(df[600:], 0.8)) > 0.7
@@ -336,7 +338,7 @@ def test_trees_that_know_their_rows_by_heart_make_ranges_no_narrower(small, fram
 
 def test_a_network_alone_is_judged_by_rows_that_it_was_not_trained_on(small, rows):
     """It may know the others by heart."""
-    model = small(seq_len=24, pred_len=6, base=None).fit(rows[:600])
+    model = small(seq_len=24, pred_len=6, members=["network"]).fit(rows[:600])
     windows = len(model.intervals_.residuals.errors)
     assert windows < 100
     assert interval_coverage(rows["load"][600:], model.predict_interval(rows[600:], 0.8)) > 0.75

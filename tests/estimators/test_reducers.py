@@ -101,7 +101,7 @@ def test_honest_features_are_not_warned_of(df, case):
     X, y = _honest(df)[case]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        InformerRegressor(**SMALL, base="linear").fit(X, y)
+        InformerRegressor(**SMALL, members=["classical", "ridges", "network"]).fit(X, y)
     assert not [w for w in caught if "uncorrelated" in str(w.message)]
 
 

@@ -90,7 +90,7 @@ REFUSALS = {
     "no such target": (lambda X: X, {"target": "sales"}),
     "late: another network": (lambda X: reordered(X), {"warm_start": True, "d_model": 8}),
     "late: foreign checkpoint": (lambda X: reordered(X), {"checkpoint": "junk"}),
-    "late: diverged": (lambda X: reordered(X), {"learning_rate": 1e38, "base": None}),
+    "late: diverged": (lambda X: reordered(X), {"learning_rate": 1e38, "members": ["network"]}),
 }
 
 
@@ -168,7 +168,8 @@ def test_other_refused_calls_change_nothing_either():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "base": None}]
+    "options",
+    [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "members": ["network"]}],
 )
 def test_fits_in_threads_equal_fits_in_a_row(options):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""

@@ -69,8 +69,8 @@ def test_parameters_of_a_network_without_a_share_are_named(panel):
     assert str(caught[0].message) == (
         "parameters of the network (d_model, n_heads) change no forecast of this fit: series are "
         "too short to train it, and others make forecasts without it (trust_=0, see base_blend_). "
-        "Set or search what they go by, such as seq_len, base and known_future; with base=None "
-        "the network forecasts alone."
+        "Set or search what they go by, such as seq_len, members and known_future; with "
+        "members=['network'] the network forecasts alone."
     )
     assert caught[0].filename == __file__
 
@@ -184,7 +184,7 @@ def test_one_short_series_is_forecast_too():
     assert np.abs(forecast.to_numpy() / truth - 1).mean() < 0.1
 
 
-@pytest.mark.parametrize("options", [{"base": None}, {"loss": 0.9}])
+@pytest.mark.parametrize("options", [{"members": ["network"]}, {"loss": 0.9}])
 def test_without_the_path_whole_windows_are_needed(options, panel):
     """The network alone, and quantiles, have nothing else to speak."""
     with pytest.raises(ValueError, match=r"^n_samples=60 is too few: seq_len=96 \+ pred_len=4"):

@@ -182,7 +182,7 @@ def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"early_stopping": False}, {"base": None}, {"seq_len": 390}], ids=str
+    "parameters", [{"early_stopping": False}, {"members": ["network"]}, {"seq_len": 390}], ids=str
 )
 def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
     """Without a split, without ridges, and where classical forecasters take logarithms as it is."""
@@ -241,12 +241,12 @@ def test_a_later_zero_counts_as_a_hundredth_of_the_least_value():
     assert (told > 0).all(axis=None)
 
 
-@pytest.mark.parametrize("base", ["linear", None])
-def test_what_never_was_below_zero_is_not_forecast_there(base):
+@pytest.mark.parametrize("members", [["ridges", "network"], ["network"]])
+def test_what_never_was_below_zero_is_not_forecast_there(members):
     """Counts that die out: whichever path speaks."""
     y = np.maximum(200 - np.arange(400.0), 0) + 0.5
     df = panel(a=y, b=y - 50)
-    forecast = make(None, base=base).fit(df[:]).forecast(horizon=40)["y"]
+    forecast = make(None, members=members).fit(df[:]).forecast(horizon=40)["y"]
     assert (forecast["a"] >= 0).all()
     falling = dated(y=np.linspace(300, 3, 100))
     for level, bounded in ((0, True), (10, False)):
@@ -478,7 +478,9 @@ def test_a_long_tail_is_judged_in_four_stretches(monkeypatch):
     y = np.exp(np.random.default_rng(0).normal(size=1600))
     for n in (400, 1600):
         small = {"seq_len": 12, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1}
-        InformerRegressor("y", base="linear", **small).fit(pd.DataFrame({"y": y[:n]}))
+        InformerRegressor("y", members=["classical", "ridges", "network"], **small).fit(
+            pd.DataFrame({"y": y[:n]})
+        )
     short, long = (each[0] for each in seen)
     assert np.isnan(short.stretches).all()
     assert np.isfinite(long.stretches).all()

@@ -37,7 +37,7 @@ SPLITS = {
 @pytest.fixture(scope="session")
 def small(small):
     """Fit the network alone: scikit-learn's tools see one estimator, whoever forecasts in it."""
-    return partial(small, base=None)
+    return partial(small, members=["network"])
 
 
 @pytest.fixture(scope="module")
@@ -221,13 +221,13 @@ WITH_ALL = [grid_search, cross_validate_all, a_vote, two_processes, importance_b
 
 
 @pytest.mark.parametrize(
-    ("tool", "base"),
-    [*((tool, None) for tool in TOOLS), *((tool, "auto") for tool in WITH_ALL)],
-    ids=lambda value: getattr(value, "__name__", f"base={value}"),
+    ("tool", "members"),
+    [*((tool, ["network"]) for tool in TOOLS), *((tool, "auto") for tool in WITH_ALL)],
+    ids=lambda value: getattr(value, "__name__", f"members={value}"),
 )
-def test_a_tool_of_scikit_learn_works_in_both_mode(tool, base, both, df):
+def test_a_tool_of_scikit_learn_works_in_both_mode(tool, members, both, df):
     """Every tool that takes X and y takes a frame and its own column."""
-    result = np.asarray(tool(both(base=base), df, df["load"]), dtype=float)
+    result = np.asarray(tool(both(members=members), df, df["load"]), dtype=float)
     assert result.size
     assert np.isfinite(result).all()
 
@@ -344,7 +344,7 @@ def test_a_pipeline_without_pandas_output_takes_the_clock_of_y(small, df):
 
 def test_a_pipeline_without_pandas_output_in_frame_mode_warns_of_its_units_alone(small, df):
     """All rows are arrays from the first: no index is lost on the way."""
-    pipe = make_pipeline(StandardScaler(), small(target=1, base="auto"))
+    pipe = make_pipeline(StandardScaler(), small(target=1, members="auto"))
     with pytest.warns(UserWarning, match="^the target 1 has mean 0 and deviation 1") as caught:
         pipe.fit(df[:60])
     assert len(caught) == 1

@@ -19,7 +19,7 @@ WAVE = np.sin(np.arange(90.0) / 3)[:, None]
 
 def test_a_warm_start_begins_where_the_last_fit_ended():
     """Otherwise its first loss would be that of new weights."""
-    alone = {"base": None, "patch_len": 1}  # a ridge leaves nothing of a wave to learn
+    alone = {"members": ["network"], "patch_len": 1}  # a ridge leaves nothing of a wave to learn
     model = InformerRegressor(warm_start=True, learning_rate=1e-2, **alone, **SMALL).fit(WAVE)
     first = model.loss_curve_
     model.fit(WAVE)

@@ -17,7 +17,7 @@ from skinformer.evaluation import AttentionMap, attention_maps, attention_summar
 from skinformer.model.dense import DenseAttention
 
 SIZES = {"seq_len": 24, "pred_len": 6, "patch_len": 4, "d_model": 8, "n_heads": 2, "max_iter": 1}
-SIZES |= {"base": None, "random_state": 0}
+SIZES |= {"members": ["network"], "random_state": 0}
 TRAIN = 120
 
 
@@ -134,19 +134,23 @@ def test_probsparse_tells_which_queries_it_selected(df):
 
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
-    model = InformerRegressor(**SIZES | {"base": "linear"}).fit(df[:TRAIN])
+    model = InformerRegressor(**SIZES | {"members": ["classical", "ridges", "network"]}).fit(
+        df[:TRAIN]
+    )
     model.ensemble_ = model.ensemble_.trusting(0.5)
     assert attention_maps(model)[0].weight == 0.5
     model.ensemble_ = model.ensemble_.trusting(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "
-        "explains nothing of them. trust_ tells how far a fit trusts it; with base=None it "
-        "forecasts alone."
+        "explains nothing of them. trust_ tells how far a fit trusts it; with "
+        "members=['network'] it forecasts alone."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$"):
         maps = attention_maps(model)
     assert maps[0].weight == 0
-    several = InformerRegressor(**SIZES | {"base": "linear"}, loss=[0.1, 0.5, 0.9]).fit(df[:TRAIN])
+    several = InformerRegressor(
+        **SIZES | {"members": ["classical", "ridges", "network"]}, loss=[0.1, 0.5, 0.9]
+    ).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.trusting(0.0)
     with pytest.warns(UserWarning, match="forecasts but for how far quantiles lie apart: others"):
         attention_maps(several)
@@ -155,7 +159,7 @@ def test_a_network_without_a_share_is_told(df):
 @pytest.mark.parametrize("options", [{"calendar": None, "position": "continuous"}, {"loss": "mae"}])
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
-    model = InformerRegressor(**SIZES | {"base": "auto"} | options).fit(df[:TRAIN])
+    model = InformerRegressor(**SIZES | {"members": "auto"} | options).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.trusting(0.25)
     assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
 
@@ -183,7 +187,7 @@ def test_classes_and_pipelines_have_maps_too(df):
     model = InformerClassifier(**SIZES).fit(busy[:TRAIN])
     maps = attention_maps(model, busy[TRAIN : TRAIN + 6])
     assert (len(maps), maps[0].weight) == (4, 1)
-    with_base = InformerClassifier(**SIZES | {"base": "auto"}).fit(busy[:TRAIN])
+    with_base = InformerClassifier(**SIZES | {"members": "auto"}).fit(busy[:TRAIN])
     with_base.ensemble_ = with_base.ensemble_.without("network")
     with pytest.warns(UserWarning, match="the network has no share in 6 of 6"):
         attention_maps(with_base)
@@ -261,7 +265,9 @@ def test_what_has_no_attention_is_refused(df, model):
 @pytest.mark.filterwarnings("ignore:the network has no share")  # which is not what is asked here
 def test_a_decoder_that_corrects_ridges_looks_at_what_they_forecast():
     """As in the forecast itself; the encoder sees the window alone."""
-    model = InformerRegressor("load", **SIZES | {"base": "linear"}).fit(make_frame(400))
+    model = InformerRegressor(
+        "load", **SIZES | {"members": ["classical", "ridges", "network"]}
+    ).fit(make_frame(400))
     before = attention_maps(model)
     model.module_.path.own.add_(0.1)
     for one, other in zip(before, attention_maps(model), strict=True):

@@ -249,7 +249,9 @@ def test_the_truth_may_be_a_frame_that_holds_other_columns(frame, fitted):
     for model in (naive, fitted):
         expected = backtest(model, later, horizon=6)
         pd.testing.assert_frame_equal(backtest(model, later, later, horizon=6), expected)
-    two = informer(target=["load", "temp"], base="linear").fit(frame[:TRAIN])
+    two = informer(target=["load", "temp"], members=["classical", "ridges", "network"]).fit(
+        frame[:TRAIN]
+    )
     pd.testing.assert_frame_equal(backtest(two, later, later), backtest(two, later))
 
 
@@ -617,7 +619,9 @@ def test_a_classifier_is_sent_to_cross_validation(frame):
     """Its labels were to become columns of 0 and 1; errors of labels are no numbers."""
     rows = frame[["load"]].assign(mood=np.where(frame["load"] > 0, "hot", "cold"))
     sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    model = InformerClassifier("mood", base=None, random_state=0, **sizes).fit(rows[:TRAIN])
+    model = InformerClassifier("mood", members=["network"], random_state=0, **sizes).fit(
+        rows[:TRAIN]
+    )
     with pytest.raises(TypeError, match=r"^InformerClassifier forecasts classes, .* cross_va"):
         backtest(model, rows[TRAIN:])
 

@@ -50,16 +50,23 @@ def df():
 
 @pytest.fixture(scope="module")
 def alone(df):
-    return fit(df[:TRAIN], trust=1.0, base=None)
+    return fit(df[:TRAIN], trust=1.0, members=["network"])
 
 
 CASES = {
-    "the network alone": {"base": None, "trust": 1.0},
-    "ridges": {"base": "linear"},
-    "trees": {"base": DecisionTreeRegressor(max_depth=4, random_state=0)},
-    "two targets": {"base": "linear", "target": ["load", "temp"]},
-    "median": {"base": "linear", "loss": [0.1, 0.5, 0.9]},
-    "logarithms": {"base": "linear", "target_transform": "log"},
+    "the network alone": {"members": ["network"], "trust": 1.0},
+    "ridges": {"members": ["classical", "ridges", "network"]},
+    "trees": {
+        "members": [
+            "classical",
+            "ridges",
+            DecisionTreeRegressor(max_depth=4, random_state=0),
+            "network",
+        ]
+    },
+    "two targets": {"members": ["classical", "ridges", "network"], "target": ["load", "temp"]},
+    "median": {"members": ["classical", "ridges", "network"], "loss": [0.1, 0.5, 0.9]},
+    "logarithms": {"members": ["classical", "ridges", "network"], "target_transform": "log"},
 }
 
 
@@ -120,7 +127,7 @@ def test_a_row_has_its_samples_whatever_is_asked_with_it(alone, df):
 
 def test_samples_lie_around_the_forecast_by_the_networks_share(df):
     """Half the trust is half the spread: the rest of the forecast stays where it is."""
-    model = fit(df[:TRAIN], trust=0.5, base="linear")
+    model = fit(df[:TRAIN], trust=0.5, members=["classical", "ridges", "network"])
     half = dropout_samples(model, n_samples=200)
     forecast = model.forecast()["load"].to_numpy()
     model.ensemble_ = model.ensemble_.trusting(1.0)
@@ -133,11 +140,11 @@ def test_samples_lie_around_the_forecast_by_the_networks_share(df):
 def test_shapes_are_those_of_quantiles(df, alone):
     """One target has no axis of its own, unless it is asked for in a list."""
     assert dropout_samples(alone, n_samples=2).shape == (6, 2)
-    two = fit(df[:TRAIN], base="linear", target=["load", "temp"])
+    two = fit(df[:TRAIN], members=["classical", "ridges", "network"], target=["load", "temp"])
     assert dropout_samples(two, df[TRAIN : TRAIN + 3], n_samples=2).shape == (3, 2, 2)
     scaled = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        InformerRegressor("load", base=None, **SIZES),
+        InformerRegressor("load", members=["network"], **SIZES),
     ).fit(df[:TRAIN], df["load"][:TRAIN])
     rows = df[TRAIN : TRAIN + 3]
     got = dropout_samples(scaled, rows, n_samples=20)
@@ -146,7 +153,7 @@ def test_shapes_are_those_of_quantiles(df, alone):
 
 def test_what_would_give_the_forecast_again_is_refused(df):
     """A spread of zero would be taken for certainty."""
-    none = fit(df[:TRAIN], trust=1.0, base=None, dropout=0.0).set_params(dropout=0.5)
+    none = fit(df[:TRAIN], trust=1.0, members=["network"], dropout=0.0).set_params(dropout=0.5)
     text = (
         "the network was fitted with dropout=0 and drops nothing: all samples would be the "
         "forecast. Fit with dropout above 0, such as 0.2; predict_interval tells how far forecasts "
@@ -154,11 +161,11 @@ def test_what_would_give_the_forecast_again_is_refused(df):
     )
     with pytest.raises(ValueError, match=re.escape(text)):
         dropout_samples(none)
-    silent = fit(df[:TRAIN], trust=0.0, base="linear")
+    silent = fit(df[:TRAIN], trust=0.0, members=["classical", "ridges", "network"])
     text = (
         "the network has no share in these forecasts (trust_=0): all samples would be the "
-        "forecast. predict_interval tells how far it is off; with base=None the network forecasts "
-        "alone."
+        "forecast. predict_interval tells how far it is off; with "
+        "members=['network'] the network forecasts alone."
     )
     with pytest.raises(ValueError, match=re.escape(text)):
         dropout_samples(silent)

@@ -62,7 +62,7 @@ def df():
 @pytest.fixture(scope="module")
 def mixed(df):
     """Fit ridges, network and trees."""
-    return fit(df[:TRAIN], base=TREES)
+    return fit(df[:TRAIN], members=["classical", "ridges", TREES, "network"])
 
 
 class Oracle:
@@ -85,7 +85,7 @@ class Oracle:
 @pytest.mark.parametrize("trust", [0.0, 0.75])
 def test_four_columns_have_the_values_of_brute_force(df, trust):
     """The definition, written down with nothing but `predict`: all orders of the columns."""
-    model = fit(df[:TRAIN], trust=trust, base=TREES)
+    model = fit(df[:TRAIN], trust=trust, members=["classical", "ridges", TREES, "network"])
     speak = {"ridges", "DecisionTreeRegressor"} | ({"network"} if trust else set())
     assert set(forecast_parts(model)["part"]) == speak
     oracle, names = Oracle(model, df), list(df)
@@ -129,18 +129,33 @@ def test_a_sample_is_near_the_exact_values(mixed):
 
 CASES = {
     "default": {},
-    "a regressor": {"base": TREES},
-    "known ahead": {"base": TREES, "known_future": ["price"]},
-    "ridges": {"base": "linear"},
-    "the network alone": {"base": None},
-    "two targets": {"target": ["load", "temp"], "base": TREES},
-    "median": {"loss": [0.1, 0.5, 0.9], "base": TREES},
+    "a regressor": {"members": ["classical", "ridges", TREES, "network"]},
+    "known ahead": {
+        "members": ["classical", "ridges", TREES, "network"],
+        "known_future": ["price"],
+    },
+    "ridges": {"members": ["classical", "ridges", "network"]},
+    "the network alone": {"members": ["network"]},
+    "two targets": {
+        "target": ["load", "temp"],
+        "members": ["classical", "ridges", TREES, "network"],
+    },
+    "median": {"loss": [0.1, 0.5, 0.9], "members": ["classical", "ridges", TREES, "network"]},
     "a quantile": {"loss": 0.9},
-    "absolute errors": {"loss": "mae", "base": TREES},
-    "logarithms": {"target_transform": "log", "base": TREES},
-    "logarithms of ridges": {"target_transform": "log", "base": "linear"},
-    "a transformer": {"target_transform": PowerTransformer(), "base": "linear"},
-    "missing covariates": {"embeddings": ["missing"], "base": TREES},
+    "absolute errors": {"loss": "mae", "members": ["classical", "ridges", TREES, "network"]},
+    "logarithms": {"target_transform": "log", "members": ["classical", "ridges", TREES, "network"]},
+    "logarithms of ridges": {
+        "target_transform": "log",
+        "members": ["classical", "ridges", "network"],
+    },
+    "a transformer": {
+        "target_transform": PowerTransformer(),
+        "members": ["classical", "ridges", "network"],
+    },
+    "missing covariates": {
+        "embeddings": ["missing"],
+        "members": ["classical", "ridges", TREES, "network"],
+    },
     "no calendar": {"calendar": None, "position": "continuous"},
 }
 
@@ -179,7 +194,9 @@ def test_each_series_of_a_panel_has_its_own_reasons():
     parts = {name: make_frame(130, seed=i) * 10**i for i, name in enumerate("abc")}
     panel = pd.concat(parts, names=["site", "hour"])
     train = panel.groupby("site", group_keys=False).head(120)
-    model = InformerRegressor("load", known_future=["price"], base="linear", **SIZES).fit(train)
+    model = InformerRegressor(
+        "load", known_future=["price"], members=["classical", "ridges", "network"], **SIZES
+    ).fit(train)
     new = make_frame(40, seed=9)
     rows = pd.concat([panel.drop(train.index), pd.concat({"new": new}, names=["site", "hour"])])
     reasons = explain(model, rows, n_evaluations=32)
@@ -191,7 +208,7 @@ def test_each_series_of_a_panel_has_its_own_reasons():
 
 def test_ridges_are_read_off_exactly(df):
     """What is linear has no interactions, and one evaluation budget is as good as another."""
-    model = fit(df[:TRAIN], trust=0.0, base="linear", loss="mae")
+    model = fit(df[:TRAIN], trust=0.0, members=["classical", "ridges", "network"], loss="mae")
     exact = explain(model, n_evaluations=2)
     occluded = explain(model, method="occlusion")
     rest = occluded["source"] == "interactions"
@@ -204,7 +221,13 @@ def test_ridges_are_read_off_exactly(df):
 @pytest.mark.parametrize("transform", ["log", PowerTransformer()])
 def test_a_transformation_of_ridges_is_brute_force_in_units(df, transform):
     """Shares of a logarithm are no shares of the forecast."""
-    model = fit(df[:TRAIN], trust=0.0, base="linear", target_transform=transform, loss="mae")
+    model = fit(
+        df[:TRAIN],
+        trust=0.0,
+        members=["classical", "ridges", "network"],
+        target_transform=transform,
+        loss="mae",
+    )
     oracle, names = Oracle(model, df), list(df)
     got = explain(model, blocks=[]).pivot_table("contribution", "time", "source")
     orders = list(permutations(names))
@@ -230,7 +253,12 @@ def make_week(n=2300):
 def week(request):
     """Fit ridges beside what the calendar and a price do, and a network."""
     frame = make_week()
-    model = fit(frame[:2200], trust=request.param, base="linear", known_future=["price"])
+    model = fit(
+        frame[:2200],
+        trust=request.param,
+        members=["classical", "ridges", "network"],
+        known_future=["price"],
+    )
     assert model.module_.path.calendar.known.shape == (24, 1, 1)
     return model, frame, request.param
 
@@ -278,7 +306,9 @@ def test_contributions_beside_a_calendar_are_those_of_brute_force(week, far):
 
 def test_known_values_ahead_are_told_apart(df):
     """What a price of the forecast steps does is no matter of its past."""
-    model = fit(df[:TRAIN], base=TREES, known_future=["price"])
+    model = fit(
+        df[:TRAIN], members=["classical", "ridges", TREES, "network"], known_future=["price"]
+    )
     later = df[TRAIN : TRAIN + 6].copy()
     later["price"] = df["price"].median() - 3.0
     low = explain(model, later).query("source == 'price'").groupby("lag")["contribution"].mean()
@@ -289,7 +319,9 @@ def test_known_values_ahead_are_told_apart(df):
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_nothing_from_the_origin_on_is_read_but_what_is_known_there(df):
     """An explanation that looks ahead would explain another forecast."""
-    model = fit(df[:TRAIN], base=TREES, known_future=["price"])
+    model = fit(
+        df[:TRAIN], members=["classical", "ridges", TREES, "network"], known_future=["price"]
+    )
     later = df[TRAIN : TRAIN + 6].copy()
     expected = explain(model, later, n_evaluations=64)
     changed = later.assign(load=999.0, temp=-99.0, wind=np.nan)
@@ -314,7 +346,9 @@ def test_a_row_has_its_reasons_whatever_rows_are_asked_with_it(mixed, df):
 def test_usual_values_give_nothing(df):
     """A column that never moves explains nothing."""
     flat = df.assign(wind=5.0)
-    reasons = explain(fit(flat[:TRAIN], base=TREES), n_evaluations=64)
+    reasons = explain(
+        fit(flat[:TRAIN], members=["classical", "ridges", TREES, "network"]), n_evaluations=64
+    )
     assert (reasons.query("source == 'wind'")["contribution"] == 0).all()
 
 
@@ -335,7 +369,7 @@ def test_parts_make_the_forecast_by_their_shares(mixed, df):
     each = (parts["weight"] * parts["forecast"]).groupby(parts["time"]).sum()
     np.testing.assert_allclose(each, mixed.predict(later), rtol=1e-6)
     np.testing.assert_allclose(parts.groupby("time")["weight"].sum(), 1.0)
-    alone = forecast_parts(fit(df[:TRAIN], base=None))
+    alone = forecast_parts(fit(df[:TRAIN], members=["network"]))
     assert set(alone["part"]) == {"network"}
     assert (alone["weight"] == 1).all()
 
@@ -344,7 +378,7 @@ def test_usual_goes_by_the_clock_on_the_wall():
     """In summer people still come at eight."""
     hours = pd.date_range("2024-03-20", periods=500, freq="h", tz="Europe/Berlin")
     df = pd.DataFrame({"load": hours.hour.astype(float)}, index=hours)
-    model = InformerRegressor("load", base="linear", **SIZES).fit(df)
+    model = InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(df)
     clock, history = model.timeline_.clock, model.timeline_
     usual = UsualValues.of(history, 0)
     assert usual.season == 24
@@ -357,9 +391,14 @@ def test_blocks_follow_the_clock():
     quarters = pd.date_range("2024-01-01", periods=3, freq="15min")
     assert default_blocks(clock_for(quarters, quarters.freq), 700, 24) == [1, 4, 96, 672]
     df = pd.DataFrame({"load": np.sin(np.arange(150.0))})
-    reasons = explain(InformerRegressor("load", base="linear", **SIZES).fit(df))
+    reasons = explain(
+        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(df)
+    )
     assert reasons["lag"].unique().tolist() == ["", "1", "2-6", "7-24"]
-    reasons = explain(InformerRegressor("load", base="linear", **SIZES).fit(df), blocks=[3, 99])
+    reasons = explain(
+        InformerRegressor("load", members=["classical", "ridges", "network"], **SIZES).fit(df),
+        blocks=[3, 99],
+    )
     assert reasons["lag"].unique().tolist() == ["", "1-3", "4-24"]
 
 

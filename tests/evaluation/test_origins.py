@@ -148,8 +148,10 @@ def drawn_case(seed):
     ]
     sizes = {"seq_len": int(rng.choice([6, 12, 24])), "pred_len": int(rng.choice([1, 2, 6]))}
     known = ["price"] if "price" in columns else []
-    base = [None, "linear", LinearRegression()][rng.integers(3)]
-    model = informer(target=targets, known_future=known, base=base, **sizes).fit(frames[0])
+    members = [["network"], ["ridges", "network"], ["ridges", LinearRegression(), "network"]][
+        rng.integers(3)
+    ]
+    model = informer(target=targets, known_future=known, members=members, **sizes).fit(frames[0])
     options = {"horizon": int(rng.integers(1, 14)), "step": int(rng.integers(1, 6))}
     return model, frames[1], options
 

@@ -38,7 +38,7 @@ def default():
 
 
 def network():
-    return InformerRegressor("load", **P, base=None).fit(table(160))
+    return InformerRegressor("load", **P, members=["network"]).fit(table(160))
 
 
 def panel():
@@ -70,7 +70,9 @@ def ridge():
     from sklearn.linear_model import Ridge
 
     df = np.exp(table(420).reset_index(drop=True) / 10)
-    model = InformerRegressor("load", base=Ridge(), target_transform="log", **P).fit(df)
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", Ridge(), "network"], target_transform="log", **P
+    ).fit(df)
     assert model.intervals_
     return model
 

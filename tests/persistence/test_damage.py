@@ -181,7 +181,12 @@ def dated():
     load = rng.normal(size=24)[hours.hour] * (5 - plan) + 0.1 * rng.normal(size=900)
     df = pd.DataFrame({"plan": plan, "load": load}, index=hours)
     sizes = {"seq_len": 8, "pred_len": 3, "d_model": 8, "n_heads": 2, "max_iter": 1}
-    sizes |= {"max_windows": 32, "random_state": 0, "base": "linear", "calendar": ["hour"]}
+    sizes |= {
+        "max_windows": 32,
+        "random_state": 0,
+        "members": ["classical", "ridges", "network"],
+        "calendar": ["hour"],
+    }
     model = InformerRegressor("load", known_future=["plan"], **sizes).fit(df)
     assert model.module_.path.calendar.known.shape == (24, 1, 1)
     return model

@@ -67,10 +67,19 @@ CASES = {
         df[["load"]],
         {"block": Block(norm="zc_rms"), "attention": "probsparse", "position": "continuous"},
     ),
-    "alone": lambda df: (df, {"base": None, "loss": 0.3, "embeddings": ["missing", "mask"]}),
-    "ridge": lambda df: (df[["load"]], {"base": Ridge()}),
-    "lasso": lambda df: (df[["load"]], {"base": Lasso(0.01)}),
-    "boosted": lambda df: (df, {"base": HistGradientBoostingRegressor(max_iter=10)}),
+    "alone": lambda df: (
+        df,
+        {"members": ["network"], "loss": 0.3, "embeddings": ["missing", "mask"]},
+    ),
+    "ridge": lambda df: (df[["load"]], {"members": ["classical", "ridges", Ridge(), "network"]}),
+    "lasso": lambda df: (
+        df[["load"]],
+        {"members": ["classical", "ridges", Lasso(0.01), "network"]},
+    ),
+    "boosted": lambda df: (
+        df,
+        {"members": ["classical", "ridges", HistGradientBoostingRegressor(max_iter=10), "network"]},
+    ),
     "logs": lambda df: (df[["load"]] + 5, {"target_transform": "log"}),
 }
 
@@ -103,9 +112,9 @@ def assert_same(mine, other):
 CLASSES = {
     "texts": (np.array(["low", "mid", "high"]), {}),
     "objects": (np.array(["low", "mid", "high"], dtype=object), {}),
-    "numbers": (np.array([30, 10, 20]), {"base": "linear"}),
+    "numbers": (np.array([30, 10, 20]), {"members": ["classical", "ridges", "network"]}),
     "two": (np.array([True, False, True]), {}),
-    "network alone": (np.array(["low", "mid", "high"]), {"base": None}),
+    "network alone": (np.array(["low", "mid", "high"]), {"members": ["network"]}),
 }
 
 
@@ -238,7 +247,7 @@ def test_the_context_refuses_rows_in_words(model, frame, tmp_path):
 def test_parameters_changed_after_the_fit_change_no_forecast(frame, tmp_path):
     """The network is rebuilt from what it was built from."""
     model = InformerRegressor("load", **P).fit(frame[["load"]])
-    model.set_params(d_model=64, seq_len=5, base=None, loss="mae")
+    model.set_params(d_model=64, seq_len=5, members=["network"], loss="mae")
     model.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model")
     assert loaded.forecast().equals(model.forecast())
@@ -257,10 +266,12 @@ INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when th
 
 def test_a_regressor_that_only_code_can_stand_for_is_refused(frame, tmp_path):
     """In words that name the way."""
-    model = InformerRegressor("load", base=KNeighborsRegressor(), **P).fit(frame[["load"]])
+    model = InformerRegressor(
+        "load", members=["classical", "ridges", KNeighborsRegressor(), "network"], **P
+    ).fit(frame[["load"]])
     message = (
-        "save cannot write params.base, a KNeighborsRegressor: files hold numbers, text and this "
-        f"package's own types, so that reading them runs no code. {INSTEAD}"
+        "save cannot write params.members[1], a KNeighborsRegressor: files hold numbers, text and "
+        f"this package's own types, so that reading them runs no code. {INSTEAD}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.save(tmp_path / "model")
@@ -465,7 +476,9 @@ def test_a_pickle_of_another_version_warns(version, model):
 def test_a_model_that_would_not_load_is_not_saved(tmp_path):
     """A file that `load` takes for a forged one would be a model lost."""
     wave = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    model = InformerRegressor("load", seq_len=8, pred_len=2, base="linear").fit(wave)
+    model = InformerRegressor(
+        "load", seq_len=8, pred_len=2, members=["classical", "ridges", "network"]
+    ).fit(wave)
     model.ensemble_ = replace(model.ensemble_, temperature=0.0)
     with pytest.raises(ValueError, match=r"this model: its Ensemble\.temperature is out of"):
         model.save(tmp_path / "model")

@@ -41,7 +41,7 @@ def rows():
 def model(**changes):
     params = {
         "seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2,
-        "max_windows": 74, "random_state": 0, "base": None, "target": "load",
+        "max_windows": 74, "random_state": 0, "members": ["network"], "target": "load",
     }  # fmt: skip
     return InformerRegressor(**{**params, **changes})
 
@@ -94,7 +94,7 @@ def main(folder):
     for name, changes in FITS.items():
         for key, value in outcome(model(**changes).fit(rows())).items():
             found[f"{name}/{key}"] = value
-    found["hybrid/forecast"] = model(base="auto").fit(rows()).forecast()["load"].to_numpy()
+    found["hybrid/forecast"] = model(members="auto").fit(rows()).forecast()["load"].to_numpy()
     torch.manual_seed(rank)
     np.random.seed(rank)  # noqa: NPY002 - what random_state=None draws from
     path = Path(folder, "fit.pt")

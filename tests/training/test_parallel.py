@@ -75,7 +75,7 @@ def test_both_end_with_the_same_model(found):
 
 def test_ridges_trees_and_judging_are_the_same_on_both(found):
     """They are fitted on each: nothing but training is shared."""
-    alone = model(base="auto").fit(rows()).forecast()["load"].to_numpy()
+    alone = model(members="auto").fit(rows()).forecast()["load"].to_numpy()
     for each in found:
         np.testing.assert_allclose(each["hybrid/forecast"], alone, rtol=FLOAT32)
 

@@ -113,7 +113,7 @@ def measure(
     rows = {name: row | facts for name, row in rows.items()}
     if parts:
         rows |= _errors_of_parts(model, rows[type(model).__name__], errors_of)
-        alone = clone(model).set_params(base=None).fit(scaled.iloc[: split.validation])
+        alone = clone(model).set_params(members=["network"]).fit(scaled.iloc[: split.validation])
         rows["network alone"] = errors_of(alone)
     if not references:
         return pd.DataFrame.from_dict(rows, orient="index")
