@@ -15,19 +15,7 @@ from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
-from skinformer.validation.parameters import (
-    check_base,
-    check_calendar,
-    check_device,
-    check_dropout,
-    check_embeddings,
-    check_heads,
-    check_label_len,
-    check_micro_batches,
-    check_resumable,
-    check_target,
-    check_target_transform,
-)
+from skinformer.validation.parameters import check_base, check_each, check_together
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -64,18 +52,10 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
     head: what the outputs of the network mean.
     """
-    check_label_len(estimator.label_len, estimator.seq_len)
-    check_heads(estimator.d_model, estimator.n_heads)
-    check_dropout(estimator.dropout)
-    check_target(estimator.target)
-    check_target_transform(estimator.target_transform)
-    check_device(estimator.device)
-    check_calendar("calendar", estimator.calendar, list(FIELDS))
-    check_embeddings(estimator.embeddings)
-    check_resumable(estimator.checkpoint, estimator.random_state)
+    check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    check_micro_batches(micro, estimator.batch_size)
+    check_together(estimator, micro)
     classifies = isinstance(head, ClassHead)
     check_base(estimator.base, classifies=classifies)
     linear_path = estimator.base is not None and head.in_units  # ridges know no other outputs

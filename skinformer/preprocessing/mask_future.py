@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from skinformer.reading.targets import find_known, find_targets
 from skinformer.timeline.mask_future import mask_future
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_ahead, feature_names_in
-from skinformer.validation.parameters import MASK_FUTURE_CONSTRAINTS
+from skinformer.validation.parameters import CONSTRAINTS
 
 
 class MaskFuture(RowTransformer):
@@ -59,7 +60,10 @@ class MaskFuture(RowTransformer):
            [ 1., nan]])
     """
 
-    _parameter_constraints = MASK_FUTURE_CONSTRAINTS
+    _parameter_constraints: ClassVar = {
+        **{name: CONSTRAINTS[name] for name in ("target", "pred_len", "known_future")},
+        "fill_value": [Real],
+    }
 
     def __init__(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Hashable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
 from skinformer.validation.index import check_index_columns, more, read_times
-from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
 
 
 class TimeIndex(TransformerMixin, BaseEstimator):
@@ -57,7 +57,12 @@ class TimeIndex(TransformerMixin, BaseEstimator):
     2024-01-02   4.0
     """
 
-    _parameter_constraints = TIME_INDEX_CONSTRAINTS
+    _parameter_constraints: ClassVar = {
+        "time": [Hashable],
+        "series": [Hashable, None],
+        "format": [str],
+        "tz": [str, None],
+    }
 
     def __init__(
         self,

@@ -12,7 +12,6 @@ from sklearn.utils import check_consistent_length
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.targets import read_truth
-from skinformer.reading.training import COVARIATE_NAN
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
@@ -56,8 +55,8 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     roles, places = fitted.roles, fitted.places
     columns = _read_fitted_columns(estimator, X, roles)
     for name in roles.known:
-        advice = None if fitted.may_miss or name in roles.static else COVARIATE_NAN
-        check_finite(columns.values[name], name, nan=advice)
+        may_miss = fitted.may_miss or name in roles.static
+        check_finite(columns.values[name], name, may_miss=may_miss)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
         check_finite(columns.values[name], name)
     ordered = _histories(columns, roles)
@@ -88,10 +87,9 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
         check_update_truth(y)
     if (table.series >= places.n_series).any():
         raise_unseen_series(places.names)
-    advice = None if fitted.may_miss else COVARIATE_NAN
     covariates = (*roles.past, *roles.known)
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
-        check_finite(column, name, nan=advice)
+        check_finite(column, name, may_miss=fitted.may_miss)
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values

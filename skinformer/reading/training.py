@@ -31,13 +31,6 @@ from skinformer.validation.truth import (
     warn_of_scaled_targets,
 )
 
-#: What to do about a covariate's NaN.
-COVARIATE_NAN = (
-    "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "
-    "panel X.groupby(level=0).ffill()), which "
-    "uses the past alone."
-)
-
 
 @dataclass(frozen=True)
 class ReadingSettings:
@@ -94,9 +87,8 @@ def read_training(
         _check_truth(X, y, truth, columns, roles, settings)
     roles, targets, observed = _read_targets(columns.values, truth, roles)
     names = (*roles.past, *roles.known)
-    advice = None if settings.may_miss else COVARIATE_NAN
     for name in names:
-        check_finite(columns.values[name], name, nan=advice)
+        check_finite(columns.values[name], name, may_miss=settings.may_miss)
     check_same_index(X, sample_weight, "sample_weight")
     weight = truth_weight(sample_weight, observed)
     index = truth.index if columns.index is None and truth is not None else columns.index

@@ -67,18 +67,17 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     if rows.is_unique:
         return
     again = rows.duplicated()
-    found = f"X.index holds {int(again.sum())} duplicated timestamps, the first {rows[again][0]}: "
-    if advice.repeats_an_hour(time[again]):
-        raise ValueError(
-            f"{found}naive local time repeats an hour in autumn, so name its zone, "
-            f"{advice.name_zone(panel=series is not None, repeated=True)}. Otherwise keep one row "
-            "a step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, "
-            "time)."
-        )
+    call = "tz_localize(zone, ambiguous='infer')"
+    fix = "keep one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
+    fix += "(series, time)."
+    if advice.in_a_night_of_change(time[again]):
+        zone = advice.on_each(call, panel=series is not None)
+        hour = "naive local time repeats an hour in autumn, so name its zone"
+        fix = f"{hour}, {zone}. Otherwise {fix}"
+    else:
+        fix += f" Naive local time repeats an hour in autumn: X.index.{call}."
     raise ValueError(
-        f"{found}keep one row a step, X[~X.index.duplicated()], or label several series by a "
-        "MultiIndex (series, time). Naive local time repeats an hour in autumn: "
-        "X.index.tz_localize(zone, ambiguous='infer')."
+        f"X.index holds {again.sum()} duplicated timestamps, the first {rows[again][0]}: {fix}"
     )
 
 
@@ -112,9 +111,9 @@ def check_no_missing_steps(
     found = f"{where} lacks {int(missing.sum())} timestamps, the first {first[0]}: "
     misread = advice.read_again(time, panel=panel)
     if misread:
-        raise ValueError(f"{found.removesuffix(': ')}. {misread.rstrip()}")
+        raise ValueError(f"{found.removesuffix(': ')}. {misread}")
     if advice.skips_an_hour(first, missing, clock):
-        zone = advice.name_zone(panel=panel, repeated=False)
+        zone = advice.on_each("tz_localize(zone)", panel=panel)
         found += f"naive local time skips an hour in spring, so name its zone, {zone}. Otherwise "
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
@@ -184,7 +183,7 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     found = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
     misread = advice.read_again(time, panel=panel)
     if misread:
-        raise ValueError(f"{found}. {misread.rstrip()}")
+        raise ValueError(f"{found}. {misread}")
     fits = "if they follow a calendar" if is_dated(time) else "that divides them all"
     raise ValueError(f"{found}: pass freq= {fits}, or {advice.regrid(time, panel=panel)}.")
 
@@ -195,19 +194,15 @@ def check_on_grid(
     """Raise if labels, of training rows of a panel in `series`, lie between two steps."""
     if not (steps == OFF_GRID).any():
         return
-    panel = series is not None
-    found = (
-        f"X.index does not lie on freq={advice.written(clock.freq)}: "
-        f"{time[steps == OFF_GRID][0]} is between two steps. "
-    )
-    regrid = advice.regrid(time, panel=panel)
     shared = None if series is None else advice.share_grid(time, series, clock.freq)
+    fix = "Pass the freq that fits, or"
     if shared is not None:
-        raise ValueError(
-            f"{found}All series share one grid: where theirs begin at other times, {shared} puts "
-            f"them onto it. Otherwise {regrid}."
-        )
-    raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
+        fix = "All series share one grid: where theirs begin at other times, "
+        fix += f"{shared} puts them onto it. Otherwise"
+    raise ValueError(
+        f"X.index does not lie on freq={advice.written(clock.freq)}: {time[steps == OFF_GRID][0]} "
+        f"is between two steps. {fix} {advice.regrid(time, panel=series is not None)}."
+    )
 
 
 def check_series_named(labels: pd.Index) -> None:
@@ -235,8 +230,8 @@ _UTC = ("Z", "UTC", "+00:00", "+0000", "+00")
 
 def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | None) -> None:
     """Raise if a column that is to become the index is not there, or nothing is left beside it."""
-    wanted = {"time": time} | ({} if series is None else {"series": series})
-    for parameter, name in wanted.items():
+    wanted = [("time", time), *([] if series is None else [("series", series)])]
+    for parameter, name in wanted:
         if name not in frame.columns:
             raise ValueError(
                 f"{parameter}={name!r} is no column of X, which has {list(frame.columns)}: name "

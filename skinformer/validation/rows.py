@@ -17,26 +17,21 @@ from skinformer.validation.warning import warn_user
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
     own = clock.labels(np.zeros(1, dtype=np.int64))
-    if isinstance(own, pd.DatetimeIndex) and isinstance(time, pd.DatetimeIndex):
-        if (own.tz is None) != (time.tz is None):
-            fit, now = ("naive", "time-zone aware") if own.tz is None else (str(own.tz), "naive")
-            fix = "X.index.tz_convert(zone).tz_localize(None)"
-            if own.tz is not None:
-                fix = f"X.index.tz_localize({str(own.tz)!r})"
-            raise TypeError(
-                f"X.index is {now}, but the training rows were {fit}: the hours cannot be "
-                f"matched. Use {fix} with the zone of the training rows."
-            )
-        return
-    if isinstance(own, pd.PeriodIndex) and isinstance(time, pd.PeriodIndex):
-        if own.dtype == time.dtype:
-            return
-    elif type(own).__name__.replace("Range", "") == type(time).__name__.replace("Range", ""):
-        return
-    raise TypeError(
-        f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
-        f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
-    )
+    zones = [getattr(index, "tz", None) for index in (own, time)]
+    kinds = [type(index).__name__.removeprefix("Range") for index in (own, time)]
+    if kinds[0] != kinds[1] or (isinstance(own, pd.PeriodIndex) and own.dtype != time.dtype):
+        raise TypeError(
+            f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
+            f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
+        )
+    if (zones[0] is None) != (zones[1] is None):
+        fit, now, fix = "naive", "time-zone aware", "tz_convert(zone).tz_localize(None)"
+        if zones[0] is not None:
+            fit, now, fix = str(zones[0]), "naive", f"tz_localize({str(zones[0])!r})"
+        raise TypeError(
+            f"X.index is {now}, but the training rows were {fit}: the hours cannot be matched. Use "
+            f"X.index.{fix} with the zone of the training rows."
+        )
 
 
 def check_panel(fitted: bool, given: bool) -> None:
@@ -102,13 +97,11 @@ def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> N
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
-        numbers = f"range({end}, {end} + len(X))"
-        if step != 1:
-            numbers = f"range({end}, {end} + {step} * len(X), {step})"
+        numbers = f"{end} + len(X)" if step == 1 else f"{end} + {step} * len(X), {step}"
         raise ValueError(
             f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
-            "values: the index was reset. Let new rows count on, X.index = "
-            f"{numbers}, or keep the time index."
+            f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
+            "), or keep the time index."
         )
 
 
@@ -171,13 +164,18 @@ def check_placement(
     row by itself from the second step of a block on.
     reach: steps that nobody asked for are forecast up to so many.
     """
-    if features:
-        _check_after_history(not place.stored.all())
+    if features and not place.stored.all():
+        raise ValueError(
+            "X holds rows outside the training data's time (before its first row or off its "
+            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
+            "rows."
+        )
     seen = np.bincount(track, weights=has_target, minlength=len(place.series)) > 0
     new = place.series >= timeline.n_series
     owner = np.where(new, 0, place.series)
-    off = np.full(len(new), table.clock != timeline.clock) & ~new
-    first, last = _ends(track, table.steps, len(new))
+    off = ~new & (table.clock != timeline.clock)
+    steps = pd.Series(table.steps).groupby(track)  # no track is without rows
+    first, last = steps.min().to_numpy(), steps.max().to_numpy()
     early = ~(new | off) & (first < timeline.first_step[owner])
     begins = timeline.clock.labels(timeline.first_step[owner])
     if (new & ~seen).any():
@@ -193,7 +191,11 @@ def check_placement(
     _check_gaps(place.begin, last, track, table, reach)
     for flags, text in where.values():
         if flags.any():
-            _warn_of_own_context(int(flags[track].sum()), text)
+            warn_user(
+                f"X holds {int(flags[track].sum())} rows {text}: they are their own timeline, "
+                "forecast from one another alone, the first of them from the training mean. Rows "
+                "that follow the history directly are joined to it by update."
+            )
     ahead = first - timeline.end_step[owner]
     # With the rows before it, one row would have been forecast from these.
     alone = np.bincount(track, minlength=len(new)) == 1
@@ -221,24 +223,6 @@ def check_after_context(table: Table, timeline: Timeline, since: IntArray | None
         )
 
 
-def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
-    first = np.full(n_tracks, np.iinfo(np.int64).max)
-    last = np.full(n_tracks, np.iinfo(np.int64).min)
-    np.minimum.at(first, track, steps)
-    np.maximum.at(last, track, steps)
-    return first, last
-
-
-def _check_after_history(before: bool) -> None:
-    """Raise if rows lie where features alone cannot be forecast."""
-    if before:
-        raise ValueError(
-            "X holds rows outside the training data's time (before its first row or off its "
-            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
-            "rows."
-        )
-
-
 def _raise_unknown(where: str, fix: str) -> None:
     raise ValueError(
         f"X holds rows {where}, and no observed target there: nothing is known from which they "
@@ -252,26 +236,13 @@ def _check_gaps(begin: IntArray, last: IntArray, track: IntArray, table: Table, 
     given = np.bincount(track[later], minlength=len(begin))
     lacking = last - begin + 1 - given
     if lacking.max(initial=0) > reach:
-        worst = int(lacking.argmax())
-        _raise_gap(int(lacking[worst]), table.clock, int(last[worst]), reach)
-
-
-def _raise_gap(n_steps: int, clock: Clock, step: int, reach: int) -> None:
-    """Raise because the steps up to a row are too many to be forecast."""
-    label = clock.labels(np.array([step]))[0]
-    raise ValueError(
-        f"X holds a row at {label}, and {n_steps:,} of the steps before it are not known: each "
-        f"would have to be forecast, and that is done for {reach:,} at most. Check the labels of "
-        "X.index, or call update with the rows between."
-    )
-
-
-def _warn_of_own_context(n_rows: int, where: str) -> None:
-    warn_user(
-        f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one another "
-        "alone, the first of them from the training mean. Rows that follow the history directly "
-        "are joined to it by update."
-    )
+        worst = lacking.argmax()
+        label = table.clock.labels(last[[worst]])[0]
+        raise ValueError(
+            f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are not "
+            f"known: each would have to be forecast, and that is done for {reach:,} at most. Check "
+            "the labels of X.index, or call update with the rows between."
+        )
 
 
 def _warn_of_far_rows(n_steps: int, reached: bool) -> None:
