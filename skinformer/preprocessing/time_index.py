@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.index import check_index_columns, more, read_times
+from skinformer.validation.index import check_complete, check_index_columns, read_times
 
 
 class TimeIndex(TransformerMixin, BaseEstimator):
@@ -139,12 +139,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         frame.index.name = self.time
         if self.series is None:
             return frame
-        missing = np.flatnonzero(frame[self.series].isna())
-        if len(missing):
-            raise ValueError(
-                f"column {self.series!r} names no series in row {missing[0]}"
-                f"{more(len(missing))}: every row needs its series. Fill it, or drop those rows."
-            )
+        check_complete(frame[self.series], "names no", "series")
         return frame.set_index(self.series, append=True).swaplevel()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:

@@ -72,19 +72,16 @@ class Labels:
     dtype: Any
     weight: Float64Array | None = None
 
-    def codes(self, values: pd.Series, unseen: float) -> Float64Array:
-        """Give labels their places among the classes; NaN where one is missing.
+    def codes(self, values: pd.Series) -> Float64Array:
+        """Give labels their places among the classes; NaN is missing, -1 none of the classes.
 
-        unseen: what stands for a label that is none of the classes.
-
-        >>> labels = Labels(np.array(["high", "low"]), None)
-        >>> labels.codes(pd.Series(["low", None, "odd"]), unseen=-1.0)
+        >>> Labels(np.array(["high", "low"]), None).codes(pd.Series(["low", None, "odd"]))
         array([ 1., nan, -1.])
         """
         missing = values.isna().to_numpy()
         codes = np.full(len(values), np.nan)
-        place = pd.Index(self.classes).get_indexer(pd.Index(_plain(values[~missing])))
-        codes[~missing] = np.where(place < 0, unseen, place)
+        observed = pd.Index(_plain(values[~missing]))
+        codes[~missing] = pd.Index(self.classes).get_indexer(observed)
         return codes
 
     def given(self, codes: Float64Array) -> AnyArray:
@@ -147,7 +144,7 @@ class LabelReader(NumberReader):
         return pd.Series(values, y.index, name=y.name) if isinstance(y, pd.Series) else values
 
     def _coded(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
-        codes = target.codes(column, -1.0)
+        codes = target.codes(column)
         other = codes == -1
         if other.any() and np.isnan(unseen):
             warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
@@ -239,7 +236,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     reader = LabelReader(tuple(targets), names, by_name)
     if y is not None:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
-            other = labels.codes(column, -1.0) == -1
+            other = labels.codes(column) == -1
             if other.any():
                 raise_other_labels(name, column[other].iloc[0])
     return reader

@@ -46,19 +46,27 @@ def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> N
         )
 
 
-def check_update_columns(X: Any, roles: Roles, *, has_truth: bool) -> None:
-    """Raise if an update leaves out a column; the target may come as y."""
-    optional = set(roles.targets) if has_truth else set()
+def check_update(X: Any, y: Any, roles: Roles) -> None:
+    """Raise if an update leaves out a column, or what it has no column of; a target may be y."""
+    optional = () if y is None else roles.targets
     missing = _left_out(X, roles, [name for name in roles.columns if name not in optional])
     if missing:
         raise ValueError(
             f"X lacks {_listed(missing)}: update takes in what was observed, so every column must "
             "be there. Add it, with NaN where a target was not observed."
         )
+    if y is None and roles.mode == "features":
+        raise ValueError(
+            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+        )
 
 
-def check_score_columns(X: Any, roles: Roles) -> None:
-    """Raise if rows to score leave out the target."""
+def check_score(X: Any, roles: Roles) -> None:
+    """Raise if rows to score hold no target."""
+    if roles.mode == "features":
+        raise ValueError(
+            "score(X) without y has no truth: X holds features only. Pass score(X, y)."
+        )
     missing = _left_out(X, roles, roles.targets)
     if missing:
         raise ValueError(

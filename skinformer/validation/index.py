@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import date
 from numbers import Integral
 from typing import Any, NoReturn
 
@@ -92,13 +91,7 @@ def check_order(time: pd.Index, series: IntArray) -> None:
 
 
 def check_no_missing_steps(
-    time: pd.Index,
-    series: IntArray,
-    steps: IntArray,
-    clock: Clock,
-    freq: Any,
-    *,
-    names: pd.Index | None,
+    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, names: pd.Index | None
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     runs = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
@@ -118,14 +111,13 @@ def check_no_missing_steps(
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no gaps.{_working_days(time, clock, freq)}"
+        f"have no gaps.{_working_days(time, clock)}"
     )
 
 
-def _working_days(time: pd.Index, clock: Clock, freq: Any) -> str:
-    """Offer business days where days were inferred and no row lies on a weekend."""
-    days = isinstance(clock.freq, pd.offsets.Day) and freq is None
-    if not days or not bool((wall_times(time).day_of_week < 5).all()):
+def _working_days(time: pd.Index, clock: Clock) -> str:
+    """Offer business days where steps are days and no row lies on a weekend."""
+    if not isinstance(clock.freq, pd.offsets.Day) or (wall_times(time).day_of_week > 4).any():
         return ""
     step = "B" if clock.freq.n == 1 else f"{clock.freq.n}B"
     return f" Where only working days count, pass freq={step!r} instead."
@@ -209,15 +201,14 @@ def check_series_named(labels: pd.Index) -> None:
     """Raise if a row of a panel lacks its series, or if names of series have no order."""
     if labels.hasnans:
         raise ValueError("X.index holds a missing series name: every row needs its series.")
-    if labels.dtype == object:
-        kinds = {type(name).__name__: name for name in labels.unique()}
-        try:
-            sorted(kinds.values())
-        except TypeError as error:
-            raise TypeError(
-                f"X.index names series by {' and '.join(sorted(kinds))}, which have no order: name "
-                "all alike, X = X.rename(index=str, level=0)."
-            ) from error
+    kinds = {type(name).__name__: name for name in labels.unique()}
+    try:
+        sorted(kinds.values())
+    except TypeError as error:
+        raise TypeError(
+            f"X.index names series by {' and '.join(sorted(kinds))}, which have no order: name "
+            "all alike, X = X.rename(index=str, level=0)."
+        ) from error
 
 
 #: At the end of a time of day.
@@ -251,12 +242,7 @@ def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | 
 
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if told."""
-    missing = column.isna().to_numpy().nonzero()[0]
-    if len(missing):
-        raise ValueError(
-            f"column {column.name!r} has no time in row {missing[0]}{more(len(missing))}: every "
-            "row needs its time. Fill it, or drop those rows."
-        )
+    check_complete(column, "has no", "time")
     times: pd.Index = pd.Index(column)
     if isinstance(times.dtype, pd.ArrowDtype) and times.dtype.kind == "M":
         times = pd.DatetimeIndex(times)
@@ -291,7 +277,7 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     if len(bad):
         raise ValueError(
             f"column {name!r} holds {bad[0]!r}, which format={format!r} cannot read"
-            f"{more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
+            f"{_more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
         )
     # Text with offsets from UTC is taken as it says; that without them is read off a clock.
     offsets = np.asarray(times.str.extract(_OFFSET, expand=False), dtype=object)
@@ -313,21 +299,26 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     return read
 
 
-def more(count: int) -> str:
+def check_complete(column: pd.Series, lacks: str, what: str) -> None:
+    """Raise if a column that becomes the index has missing values."""
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise ValueError(
+            f"column {column.name!r} {lacks} {what} in row {missing[0]}{_more(len(missing))}: "
+            f"every row needs its {what}. Fill it, or drop those rows."
+        )
+
+
+def _more(count: int) -> str:
     """Say how many there are beside the first."""
     return f" and {count - 1} more" if count > 1 else ""
 
 
 def find_start(times: pd.Index, start: Any) -> Any:
     """Give the label of the first origin in X's own kind, or raise if no row has it."""
-    label = start
     try:
-        if isinstance(times, pd.DatetimeIndex) and isinstance(start, (str, date, np.datetime64)):
-            label = pd.Timestamp(start)
-            if isinstance(start, str) and label.tz is None:
-                label = label.tz_localize(times.tz)
-        elif isinstance(times, pd.PeriodIndex):
-            label = pd.Period(start, freq=times.freqstr)
+        whole = pd.api.types.is_integer_dtype(times.dtype)
+        label = start if whole else pd.Index([start]).astype(times.dtype)[0]
         known = label in times
     except (TypeError, ValueError):  # what cannot be a label
         known = False

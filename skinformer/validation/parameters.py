@@ -267,22 +267,16 @@ def check_enough_rows(
     n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
 ) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    if not (whole or validated):
-        if n_rows < _FEWEST_ROWS:
-            raise ValueError(
-                f"n_samples={n_rows} is too few: a series has to hold {_FEWEST_ROWS} consecutive "
-                "rows, one to forecast from and one to forecast. Pass more rows."
-            )
-        return
-    needed, why = seq_len + pred_len, f"seq_len={seq_len} + pred_len={pred_len}"
-    if validated:
-        needed += pred_len
-        why += f" + pred_len={pred_len} for early_stopping=True"
+    needed = _FEWEST_ROWS
+    why = "one to forecast from and one to forecast. Pass"
+    why = f"a series has to hold {needed} consecutive rows, {why}"
+    if whole or validated:
+        needed = seq_len + pred_len * (1 + validated)
+        also = f" + pred_len={pred_len} for early_stopping=True" if validated else ""
+        why = f"seq_len={seq_len} + pred_len={pred_len}{also} = {needed} consecutive rows are "
+        why += "needed for one window. Lower seq_len or pred_len, or pass"
     if n_rows < needed:
-        raise ValueError(
-            f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "
-            "one window. Lower seq_len or pred_len, or pass more rows."
-        )
+        raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
 
 
 def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:

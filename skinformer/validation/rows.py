@@ -10,6 +10,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import warn_user
 
@@ -48,24 +49,21 @@ def check_panel(fitted: bool, given: bool) -> None:
         )
 
 
-def warn_of_lost_index(clock: Clock, end_step: int) -> None:
-    """Warn that rows without an index are taken to follow the training data."""
-    start = clock.labels(np.array([end_step]))[0]
-    warn_user(
-        "the training rows had a time index and X has none: its rows are taken to follow the "
-        f"training data from {start}. Keep the index, for example by "
-        "set_output(transform='pandas') in a Pipeline."
-    )
-
-
-def warn_of_single_row(clock: Clock, end_step: int) -> None:
-    """Warn that one row without an index is always the step after the history."""
-    step = clock.labels(np.array([end_step]))[0]
-    warn_user(
-        "rows without an index are taken to follow the training data directly, in each call anew: "
-        f"this one row is forecast as row {step}. Pass the rows of later steps together with it, "
-        "call update(X, y) after each, or give X an index."
-    )
+def warn_of_assumed_steps(clock: Clock, end_step: int, n_rows: int) -> None:
+    """Warn that rows without an index are taken to follow the training data, in every call."""
+    label = clock.labels(np.array([end_step]))[0]
+    if clock.dated:
+        warn_user(
+            "the training rows had a time index and X has none: its rows are taken to follow the "
+            f"training data from {label}. Keep the index, for example by "
+            "set_output(transform='pandas') in a Pipeline."
+        )
+    elif n_rows == 1:
+        warn_user(
+            "rows without an index are taken to follow the training data directly, in each call "
+            f"anew: this one row is forecast as row {label}. Pass the rows of later steps together "
+            "with it, call update(X, y) after each, or give X an index."
+        )
 
 
 def warn_of_other_static(names: Sequence[Hashable]) -> None:
@@ -86,12 +84,15 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
     )
 
 
-def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> None:
-    """Warn that columns without values ahead were held at their last ones."""
-    warn_user(
-        f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds on: "
-        "their last value is held there."
-    )
+def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
+    """Warn that columns without values ahead, at so many steps, were held at their last ones."""
+    past_only = ("past-only columns", roles.past, past)
+    for what, names, n_steps in (past_only, ("columns known ahead", roles.known, known)):
+        if n_steps:
+            warn_user(
+                f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
+                "on: their last value is held there."
+            )
 
 
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
@@ -135,14 +136,6 @@ def raise_unseen_series(known: pd.Index | None) -> None:
     )
 
 
-def check_update_truth(y: Any) -> None:
-    """Raise if an update of the features mode brings no truth."""
-    if y is None:
-        raise ValueError(
-            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
-        )
-
-
 def check_placement(
     place: Any,
     track: IntArray,
@@ -181,15 +174,13 @@ def check_placement(
     if (new & ~seen).any():
         name = None if table.names is None else table.names[place.series[new & ~seen][0]]
         _raise_unknown(f"of the series {name!r}, which fit did not see", "Give its history.")
-    where = {
-        "off": (off, f"between the steps of the training data ({timeline.clock.step_name!r})"),
-        "early": (early, f"before the training data, which begin at {begins[early.argmax()]}"),
-    }
-    for flags, text in where.values():
+    _check_gaps(place.begin, last, track, table, reach)
+    for flags, text in (
+        (off, f"between the steps of the training data ({timeline.clock.step_name!r})"),
+        (early, f"before the training data, which begin at {begins[early.argmax()]}"),
+    ):
         if (flags & ~seen).any():
             _raise_unknown(text, "Drop these rows, or give their targets.")
-    _check_gaps(place.begin, last, track, table, reach)
-    for flags, text in where.values():
         if flags.any():
             warn_user(
                 f"X holds {int(flags[track].sum())} rows {text}: they are their own timeline, "
