@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,8 +104,8 @@ def _number_series(
         return np.zeros(n_rows, dtype=np.int64), None
     check_series_named(labels)
     codes, keys = pd.factorize(labels)
-    if by_name:
-        order = np.argsort(np.asarray(keys))
+    with suppress(TypeError):  # names that have no order among themselves stay as they came
+        order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
         codes, keys = np.argsort(order)[codes], keys[order]
     return codes.astype(np.int64), pd.Index(keys, name=labels.name)
 

@@ -201,14 +201,15 @@ def check_series_named(labels: pd.Index) -> None:
     """Raise if a row of a panel lacks its series, or if names of series have no order."""
     if labels.hasnans:
         raise ValueError("X.index holds a missing series name: every row needs its series.")
-    kinds = {type(name).__name__: name for name in labels.unique()}
-    try:
-        sorted(kinds.values())
-    except TypeError as error:
-        raise TypeError(
-            f"X.index names series by {' and '.join(sorted(kinds))}, which have no order: name "
-            "all alike, X = X.rename(index=str, level=0)."
-        ) from error
+    if labels.dtype == object:
+        kinds = {type(name).__name__: name for name in labels.unique()}
+        try:
+            sorted(kinds.values())
+        except TypeError as error:
+            raise TypeError(
+                f"X.index names series by {' and '.join(sorted(kinds))}, which have no order: name "
+                "all alike, X = X.rename(index=str, level=0)."
+            ) from error
 
 
 #: At the end of a time of day.
