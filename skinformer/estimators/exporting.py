@@ -21,12 +21,7 @@ from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.scaling import Scaler
-from skinformer.validation.files import (
-    check_exported_forecasters,
-    check_exported_head,
-    check_exported_scale,
-    check_exporter,
-)
+from skinformer.validation.files import check_exportable, check_exporter
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -102,10 +97,8 @@ def served_module(model: FittedState) -> ServedForecast:
 
 
 def _check(model: FittedState) -> None:
-    check_exported_head(model, model.head_)
-    members = model.ensemble_.members.values()
-    check_exported_forecasters([m.name for m in members if not m.exportable])
-    check_exported_scale(model.scaler_.targets)
+    others = [m.name for m in model.ensemble_.members.values() if not m.exportable]
+    check_exportable(model, model.head_, others, model.scaler_.targets)
 
 
 def _units(scaler: Scaler, n_targets: int) -> Units:

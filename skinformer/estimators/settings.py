@@ -17,17 +17,9 @@ from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
 from skinformer.validation.parameters import (
-    check_calendar,
-    check_device,
-    check_dropout,
-    check_embeddings,
-    check_heads,
-    check_label_len,
+    check_each,
     check_members,
-    check_micro_batches,
-    check_resumable,
-    check_target,
-    check_target_transform,
+    check_together,
     raise_no_network,
 )
 
@@ -70,18 +62,10 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
     head: what the outputs of the network mean.
     """
-    check_label_len(estimator.label_len, estimator.seq_len)
-    check_heads(estimator.d_model, estimator.n_heads)
-    check_dropout(estimator.dropout)
-    check_target(estimator.target)
-    check_target_transform(estimator.target_transform)
-    check_device(estimator.device)
-    check_calendar("calendar", estimator.calendar, list(FIELDS))
-    check_embeddings(estimator.embeddings)
-    check_resumable(estimator.checkpoint, estimator.random_state)
+    check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    check_micro_batches(micro, estimator.batch_size)
+    check_together(estimator, micro)
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs

@@ -39,12 +39,7 @@ from skinformer.timeline.target_scale import (
 )
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between, window_rows
-from skinformer.validation.truth import (
-    check_increasing,
-    check_inverse,
-    check_positive,
-    raise_unfit_transform,
-)
+from skinformer.validation.truth import check_positive, check_transformer, raise_unfit_transform
 
 #: Windows that the two ridges learn from, and that they forecast, at most, and the rows that they
 #: look back: the question is which of two is better, not how good it can be.
@@ -129,9 +124,8 @@ def _fit_transformer(
         raise_unfit_transform(transformer, target, distinct, error)
     lost = float(np.abs(back - distinct).max())
     reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
-    check_inverse(transformer, target, lost, reach)
-    if not head.on_path:
-        check_increasing(transformer, target, bool((np.diff(out) >= 0).all()))
+    falls = not head.on_path and not (np.diff(out) >= 0).all()
+    check_transformer(transformer, target, lost=lost, reach=reach, falls=falls)
     return FittedTransformer(fitted, float(out.min()), float(out.max()))
 
 

@@ -44,10 +44,7 @@ class OriginsModel:
             given = nothing_observed(forecaster.history)
             forecaster = IntervalForecaster.of(forecaster, found, given)
         values, held = forecast_origins(forecaster, starts, horizon)
-        if held.past:
-            warn_of_held_values("past-only columns", roles.past, held.past)
-        if held.known:
-            warn_of_held_values("columns known ahead", roles.known, held.known)
+        warn_of_held_values(roles, past=held.past, known=held.known)
         if found is None:
             return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from skinformer.reading.pickling import PlainPickles
 
 
-class RowTransformer(PlainPickles, TransformerMixin, BaseEstimator):
+class RowTransformer(TransformerMixin, PlainPickles):
     """
     A transformer that keeps one row per row and the index of frames.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import OneToOneFeatureMixin
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
@@ -13,11 +14,11 @@ from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, find_targets
 from skinformer.timeline.mask_future import mask_future
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.columns import check_ahead, feature_names_in
-from skinformer.validation.parameters import MASK_FUTURE_CONSTRAINTS
+from skinformer.validation.columns import check_ahead
+from skinformer.validation.parameters import CONSTRAINTS
 
 
-class MaskFuture(RowTransformer):
+class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     """
     Hide the target and the past-only columns in the last `pred_len` rows of each series.
 
@@ -59,7 +60,10 @@ class MaskFuture(RowTransformer):
            [ 1., nan]])
     """
 
-    _parameter_constraints = MASK_FUTURE_CONSTRAINTS
+    _parameter_constraints: ClassVar = {
+        **{name: CONSTRAINTS[name] for name in ("target", "pred_len", "known_future")},
+        "fill_value": [Real],
+    }
 
     def __init__(
         self,
@@ -128,19 +132,3 @@ class MaskFuture(RowTransformer):
             values[last], n_future=len(last), hidden=self.hidden_, fill=self.fill_value
         )
         return self._wrap(out, X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """
-        Name the columns of the output.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the input columns, if it had none when fitted.
-
-        Returns
-        -------
-        ndarray of str
-            X's columns.
-        """
-        return np.asarray(feature_names_in(self, input_features), dtype=object)

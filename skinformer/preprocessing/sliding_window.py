@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,8 @@ from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
 from skinformer.reading.places import group_rows
 from skinformer.timeline.arrays import IntArray
-from skinformer.validation.arguments import check_fitted
+from skinformer.validation.arguments import MOST, Whole, check_fitted
 from skinformer.validation.columns import feature_names_in
-from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
 
 class SlidingWindow(RowTransformer):
@@ -67,7 +66,7 @@ class SlidingWindow(RowTransformer):
            [1., 2.]])
     """
 
-    _parameter_constraints = SLIDING_WINDOW_CONSTRAINTS
+    _parameter_constraints: ClassVar = {"seq_len": [Whole(1, MOST)], "lag": [Whole(0, MOST)]}
 
     def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
         self.seq_len = seq_len

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Hashable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.index import check_index_columns, more, read_times
-from skinformer.validation.parameters import TIME_INDEX_CONSTRAINTS
+from skinformer.validation.index import check_complete, check_index_columns, read_times
 
 
 class TimeIndex(TransformerMixin, BaseEstimator):
@@ -57,7 +57,12 @@ class TimeIndex(TransformerMixin, BaseEstimator):
     2024-01-02   4.0
     """
 
-    _parameter_constraints = TIME_INDEX_CONSTRAINTS
+    _parameter_constraints: ClassVar = {
+        "time": [Hashable],
+        "series": [Hashable, None],
+        "format": [str],
+        "tz": [str, None],
+    }
 
     def __init__(
         self,
@@ -134,12 +139,7 @@ class TimeIndex(TransformerMixin, BaseEstimator):
         frame.index.name = self.time
         if self.series is None:
             return frame
-        missing = np.flatnonzero(frame[self.series].isna())
-        if len(missing):
-            raise ValueError(
-                f"column {self.series!r} names no series in row {missing[0]}"
-                f"{more(len(missing))}: every row needs its series. Fill it, or drop those rows."
-            )
+        check_complete(frame[self.series], "names no", "series")
         return frame.set_index(self.series, append=True).swaplevel()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:

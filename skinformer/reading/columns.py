@@ -41,18 +41,19 @@ class Columns:
 
 
 class LabelledRows(NamedTuple):
-    """X as one block of numbers, and what labels it."""
+    """X as one block of numbers, and what labels it.
+
+    values: (n, n_features).
+    names, named: of the columns, numbers for an array; whether they are X's own.
+    time: labels of time; None where X brings none.
+    series: labels of series; None where X is one.
+    """
 
     values: AnyArray
-    """Shape (n, n_features)."""
     names: list[Hashable]
-    """Of the columns; numbers for an array."""
     named: bool
-    """Whether the names are X's own."""
     time: pd.Index | None
-    """Labels of time; None where X brings none."""
     series: pd.Index | None
-    """Labels of series; None where X is one."""
 
 
 def as_frame(X: Any) -> Any:

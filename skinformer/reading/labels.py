@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.reading.columns import as_frame
-from skinformer.reading.targets import Truth, find_targets
+from skinformer.reading.targets import Truth, find_targets, name_columns
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
@@ -72,29 +72,23 @@ class Labels:
     dtype: Any
     weight: Float64Array | None = None
 
-    def codes(self, values: pd.Series, unseen: float) -> Float64Array:
-        """Give labels their places among the classes; NaN where one is missing.
+    def codes(self, values: pd.Series) -> Float64Array:
+        """Give labels their places among the classes; NaN is missing, -1 none of the classes.
 
-        unseen: what stands for a label that is none of the classes.
-
-        >>> labels = Labels(np.array(["high", "low"]), None)
-        >>> labels.codes(pd.Series(["low", None, "odd"]), unseen=-1.0)
+        >>> Labels(np.array(["high", "low"]), None).codes(pd.Series(["low", None, "odd"]))
         array([ 1., nan, -1.])
         """
         missing = values.isna().to_numpy()
         codes = np.full(len(values), np.nan)
-        place = pd.Index(self.classes).get_indexer(pd.Index(_plain(values[~missing])))
-        codes[~missing] = np.where(place < 0, unseen, place)
+        observed = pd.Index(_plain(values[~missing]))
+        codes[~missing] = pd.Index(self.classes).get_indexer(observed)
         return codes
 
     def given(self, codes: Float64Array) -> AnyArray:
         """Give labels of codes; None where a code is NaN."""
         known = ~np.isnan(codes)
-        if known.all():
-            return np.asarray(self.classes[codes.astype(np.int64)])
-        out = np.full(len(codes), None, dtype=object)
-        out[known] = self.classes[codes[known].astype(np.int64)]
-        return out
+        labels = self.classes[np.where(known, codes, 0).astype(np.int64)]
+        return labels if known.all() else np.where(known, labels.astype(object), np.array(None))
 
 
 @dataclass(frozen=True)
@@ -123,13 +117,15 @@ class LabelReader(NumberReader):
         What is no table is given as it is, to be refused by its reader.
         """
         X = as_frame(X)
-        places = _places(X, self.names, by_name=self.by_name)
-        coded = {
-            j: self._coded(_column(X, j), target, f"X (column {name!r})", unseen)
-            for j, target, name in zip(places, self.targets, self.names, strict=False)
-            if j is not None
-        }
-        return _with_columns(X, coded)
+        table = _table(X)
+        found = _places(X, table, self.names, by_name=self.by_name)
+        if not found:
+            return X
+        for target, name in zip(self.targets, self.names, strict=False):
+            if name in found:
+                column, where = table.iloc[:, found[name]], f"X (column {name!r})"
+                table.isetitem(found[name], self._coded(column, target, where, unseen))
+        return table if isinstance(X, pd.DataFrame) else table.to_numpy(dtype=object)
 
     def truth(self, y: Any, unseen: float = np.nan) -> Any:
         """Give codes in y's place; y of other columns as it is, to be refused by its reader."""
@@ -141,15 +137,14 @@ class LabelReader(NumberReader):
             self._coded(column, target, "y", unseen)
             for column, target in zip(columns, self.targets, strict=True)
         ]
-        if isinstance(y, pd.Series):
-            return pd.Series(coded[0], index=y.index, name=y.name)
         values = np.column_stack(coded)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        return values[:, 0] if label_array(y).ndim < 2 else values
+        values = values if np.ndim(y) == 2 else values[:, 0]
+        return pd.Series(values, y.index, name=y.name) if isinstance(y, pd.Series) else values
 
     def _coded(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
-        codes = target.codes(column, -1.0)
+        codes = target.codes(column)
         other = codes == -1
         if other.any() and np.isnan(unseen):
             warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
@@ -165,16 +160,15 @@ class LabelReader(NumberReader):
         weights = []
         for j, (target, codes) in enumerate(zip(self.targets, table.columns, strict=False)):
             n_classes = len(target.classes)
-            weight = None if table.weight is None else table.weight[:, j]
+            weight = np.ones(len(table.series)) if table.weight is None else table.weight[:, j]
             if codes is None:
                 columns += [None] * n_classes
             else:
                 missing = np.isnan(codes)
                 columns += [np.where(missing, np.nan, codes == k) for k in range(n_classes)]
-                if target.weight is not None:
-                    own = target.weight[np.where(missing, 0, codes).astype(np.int64)]
-                    weight = np.where(missing, 0.0, own) * (1.0 if weight is None else weight)
-            weight = np.ones(len(table.series)) if weight is None else weight
+                if target.weight is not None:  # of a missing label it is 0
+                    place = np.where(missing, n_classes, codes).astype(np.int64)
+                    weight = np.append(target.weight, 0.0)[place] * weight
             weights += [weight] * n_classes
         plain = table.weight is None and all(target.weight is None for target in self.targets)
         return replace(
@@ -196,7 +190,8 @@ class LabelReader(NumberReader):
 
         one_dimensional: whether there is no axis for targets.
         """
-        columns = [target.given(codes) for target, codes in self._pairs(values)]
+        pairs = zip(self.targets, values.T, strict=True)
+        columns = [target.given(codes) for target, codes in pairs]
         if one_dimensional:
             return columns[0]
         kinds = {column.dtype.kind for column in columns}
@@ -208,12 +203,9 @@ class LabelReader(NumberReader):
         """Give labels of codes as a frame; categoricals where they came as such, in their order."""
         columns = {
             j: pd.Series(target.given(codes), index=index, dtype=target.dtype)
-            for j, (target, codes) in enumerate(self._pairs(values))
+            for j, (target, codes) in enumerate(zip(self.targets, values.T, strict=True))
         }
         return pd.DataFrame(columns, index=index).set_axis(names, axis=1)
-
-    def _pairs(self, values: Float64Array) -> list[tuple[Labels, Float64Array]]:
-        return list(zip(self.targets, values.T, strict=True))
 
 
 def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
@@ -228,76 +220,45 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     [0.0]
     """
     X = as_frame(X)
-    names = _targets_in(X, y, target)
-    by_name = isinstance(X, pd.DataFrame)
-    places = _places(X, names, by_name=by_name)
-    own = [(_column(X, j), f"X (column {name!r})") for j, name in zip(places, names, strict=True)]
-    columns = own if y is None else [(column, "y") for column in _truth_columns(y)]
+    table, by_name = _table(X), isinstance(X, pd.DataFrame)
+    truth, given = None, []
+    if y is not None:
+        given = [(column, "y") for column in _truth_columns(y)]
+        truth = Truth(np.empty((0, 0)), *name_columns(y, np.shape(y)), None, True)
+    names: tuple[Hashable, ...] = ()  # of no columns, which their reader refuses
+    if len(table.columns):
+        names = find_targets(target, list(table.columns), named=by_name, truth=truth)
+    found = _places(X, table, names, by_name=by_name)
+    own = [(table.iloc[:, found[name]], f"X (column {name!r})") for name in names]
+    columns = own if y is None else given
     weights = check_class_weights(class_weight, len(columns))
-    reader = LabelReader(
-        tuple(_classes(*column, weight) for column, weight in zip(columns, weights, strict=True)),
-        names,
-        by_name,
-    )
+    targets = (_classes(*column, weight) for column, weight in zip(columns, weights, strict=True))
+    reader = LabelReader(tuple(targets), names, by_name)
     if y is not None:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
-            other = labels.codes(column, -1.0) == -1
+            other = labels.codes(column) == -1
             if other.any():
                 raise_other_labels(name, column[other].iloc[0])
     return reader
 
 
-def _targets_in(X: Any, y: Any, target: Any) -> tuple[Hashable, ...]:
-    """Name the columns of X that hold the targets; none if y alone does."""
+def _table(X: Any) -> pd.DataFrame:
+    """Give a table as a frame of its own, its columns numbered if it is none; empty of no table."""
     if isinstance(X, pd.DataFrame):
-        names: Sequence[Hashable] = list(X.columns)
-    else:
-        names = range(_n_columns(X))
-    if not len(names):
-        return ()  # which its reader refuses
-    truth = None
-    if y is not None:
-        columns = _truth_columns(y)
-        named = isinstance(y, pd.DataFrame) or getattr(y, "name", None) is not None
-        truth = Truth(np.empty((0, 0)), tuple(c.name for c in columns), named, None, True)
-    return find_targets(target, names, named=isinstance(X, pd.DataFrame), truth=truth)
-
-
-def _places(X: Any, names: Sequence[Hashable], *, by_name: bool) -> list[int | None]:
-    """Find columns by their names, else by their place; None for those that rows leave out."""
-    if isinstance(X, pd.DataFrame) and by_name:
-        places: dict[Hashable, int] = {name: j for j, name in enumerate(X.columns)}
-        return [places.get(name) for name in names]
-    n_columns = _n_columns(X)
-    return [name if isinstance(name, int) and name < n_columns else None for name in names]
-
-
-def _n_columns(X: Any) -> int:
-    """Count the columns of a table; 0 of what is none."""
-    if isinstance(X, pd.DataFrame):
-        return X.shape[1]
+        return X.copy(deep=False)
     values = np.asarray(X)
-    return values.shape[1] if values.ndim == 2 else 0
+    if values.dtype.kind in "US":  # numbers and None beside text stay what they are
+        values = np.asarray(X, dtype=object)
+    return pd.DataFrame(values if values.ndim == 2 else None)
 
 
-def _column(X: Any, j: int | None) -> pd.Series:
-    if j is None:
-        return pd.Series([], dtype=object)
-    return X.iloc[:, j] if isinstance(X, pd.DataFrame) else pd.Series(np.asarray(X)[:, j])
-
-
-def _with_columns(X: Any, coded: dict[int, Float64Array]) -> Any:
-    if not coded:
-        return X
-    if isinstance(X, pd.DataFrame):
-        X = X.copy(deep=False)
-        for j, codes in coded.items():
-            X.isetitem(j, codes)
-        return X
-    X = np.array(X, dtype=object)
-    for j, codes in coded.items():
-        X[:, j] = codes
-    return X
+def _places(
+    X: Any, table: pd.DataFrame, names: Sequence[Hashable], *, by_name: bool
+) -> dict[Hashable, int]:
+    """Find columns by their names, else by their place, as far as rows hold them."""
+    own = table.columns if by_name and isinstance(X, pd.DataFrame) else range(table.shape[1])
+    places = {name: j for j, name in enumerate(own)}
+    return {name: places[name] for name in names if name in places}
 
 
 def _truth_columns(y: Any) -> list[pd.Series]:
@@ -305,11 +266,9 @@ def _truth_columns(y: Any) -> list[pd.Series]:
     if isinstance(y, pd.DataFrame):
         return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
-        return [y if y.name is not None else y.rename("y")]
+        return [y]
     values = label_array(y)
-    if values.ndim == 1:
-        return [pd.Series(values, name="y")]
-    return [pd.Series(values[:, j], name=f"y{j}") for j in range(values.shape[1])]
+    return [pd.Series(column) for column in values.reshape(len(values), -1).T]
 
 
 def _classes(column: pd.Series, where: str, class_weight: Any) -> Labels:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from skinformer.persistence import LABEL_KINDS, Codec, record_kinds
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.clock import CLOCKS
 
-if TYPE_CHECKING:
-
-    class _Estimator:
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-        def __getstate__(self) -> Any: ...
-        def __setstate__(self, state: dict[str, Any]) -> None: ...
-
-else:
-    _Estimator = object
-
 _CODEC = Codec([*LABEL_KINDS, *record_kinds(*CLOCKS, RowPlaces)])
 _TREE = "_fitted_tree"
 
 
-class PlainPickles(_Estimator):
+class PlainPickles(BaseEstimator):
     """Put what `fit` left into one tree, so that skops and its like can hold an estimator."""
 
     def __getstate__(self) -> dict[str, Any]:

@@ -39,11 +39,6 @@ class GroupedRows:
     names: pd.Index | None
     time: pd.Index | None
 
-    @property
-    def longest(self) -> int:
-        """Rows of the longest series."""
-        return int(np.bincount(self.series).max())
-
     def count_steps(self, freq: Any) -> tuple[Clock, IntArray]:
         """Make the clock, of this step if the user named one, and count each row's steps by it.
 
@@ -53,17 +48,16 @@ class GroupedRows:
         time, series, panel = self.time, self.series, self.names is not None
         if time is None:
             return RowClock(), np.arange(len(series))
-        longest = slice(None)
-        if len(series) and series[-1]:
-            longest = slice(*np.searchsorted(series, np.bincount(series).argmax() + np.arange(2)))
-        check_freq(time, freq)
-        step = infer_step(time[longest], freq)
+        longest = np.bincount(series).argmax()
+        own = time[slice(*np.searchsorted(series, [longest, longest + 1]))]
+        check_freq(own, freq)
+        step = infer_step(own, freq)
         if step is None:
-            raise_irregular(time[longest], panel=panel)
-        clock = clock_for(time[longest], step).starting_at(time.min())
+            raise_irregular(own, panel=panel)
+        clock = clock_for(own, step).starting_at(time.min())
         steps = clock.steps(time)
         check_on_grid(steps, time, clock, series if panel else None)
-        check_no_missing_steps(time, series, steps, clock, freq, names=self.names)
+        check_no_missing_steps(time, series, steps, clock, self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
@@ -117,20 +111,22 @@ def _number_series(
 
 
 class FoundRows(NamedTuple):
-    """Where rows stand among those that were fitted."""
+    """Where rows stand among those that were fitted.
+
+    series: numbers of the series, those of new ones after the fitted.
+    steps: on the clock.
+    names: of all these series, of a panel.
+    clock: the fitted one; of the same step from X's first row where X lies between its steps.
+    own: whether X lies between the steps of the training rows, so that it is its own timeline.
+    assumed: whether rows without labels are taken to follow the training rows.
+    """
 
     series: IntArray
-    """Numbers of the series, those of new ones after the fitted."""
     steps: IntArray
-    """On the clock."""
     names: pd.Index | None
-    """Names of all these series, of a panel."""
     clock: Clock
-    """The fitted one; of the same step from X's first row where X lies between its steps."""
     own: bool
-    """Whether X lies between the steps of the training rows, so that it is its own timeline."""
     assumed: bool
-    """Whether rows without labels are taken to follow the training rows."""
 
 
 @dataclass(frozen=True)
@@ -162,15 +158,14 @@ class RowPlaces:
         TypeError or a ValueError if the labels are of another kind than the fitted, or lie on no
         grid of their step.
         """
+        check_panel(self.names is not None, labels is not None)
         if time is None or isinstance(self.clock, RowClock):
-            check_panel(self.names is not None, labels is not None)
             seen = time is None and self.digest != b"" and content_digest(X) == self.digest
             steps = np.arange(n_rows) + (0 if seen else self.end)
             series = np.zeros(n_rows, dtype=np.int64)
             return FoundRows(series, steps, self.names, self.clock, False, not seen)
         check_same_kind(time, self.clock)
         check_distinct(time, labels)
-        check_panel(self.names is not None, labels is not None)
         series, names = _find_series(self.names, labels, n_rows)
         clock, steps = self.clock, self.clock.steps(time)
         own = bool((steps == OFF_GRID).any())

@@ -12,26 +12,20 @@ from sklearn.utils import check_consistent_length
 from skinformer.reading.columns import Columns, as_frame, read_columns
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.targets import read_truth
-from skinformer.reading.training import COVARIATE_NAN
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table
 from skinformer.validation.columns import (
     check_finite,
-    check_score_columns,
+    check_score,
     check_some_columns,
-    check_update_columns,
+    check_update,
     count_rows,
 )
 from skinformer.validation.index import check_same_index, check_same_rows, time_labels
-from skinformer.validation.rows import (
-    check_update_truth,
-    raise_unseen_series,
-    warn_of_lost_index,
-    warn_of_single_row,
-)
-from skinformer.validation.truth import check_score_truth, check_target_count, truth_weight
+from skinformer.validation.rows import raise_unseen_series, warn_of_assumed_steps
+from skinformer.validation.truth import check_target_count, truth_weight
 
 
 @dataclass(frozen=True)
@@ -56,21 +50,21 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     roles, places = fitted.roles, fitted.places
     columns = _read_fitted_columns(estimator, X, roles)
     for name in roles.known:
-        advice = None if fitted.may_miss or name in roles.static else COVARIATE_NAN
-        check_finite(columns.values[name], name, nan=advice)
+        may_miss = fitted.may_miss or name in roles.static
+        check_finite(columns.values[name], name, may_miss=may_miss)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
         check_finite(columns.values[name], name)
-    ordered = _histories(columns, roles)
+    ordered: list[AnyArray | None] = [None] * len(roles.targets)
+    if roles.mode != "features":
+        ordered = [*_histories(columns, roles)]
     ordered += [columns.values[name] for name in (*roles.past, *roles.known)]
     time, labels = None, None
     if columns.index is not None and not isinstance(places.clock, RowClock):
         time, labels = time_labels(columns.index)
     n_rows = count_rows(X)
     found = places.find(X, time, labels, n_rows)
-    if found.assumed and places.clock.dated:
-        warn_of_lost_index(places.clock, places.end)
-    elif found.assumed and n_rows == 1:
-        warn_of_single_row(places.clock, places.end)
+    if found.assumed:
+        warn_of_assumed_steps(places.clock, places.end, n_rows)
     n_targets = len(roles.targets)
     return Table(ordered, n_targets, found.series, found.steps, found.clock, names=found.names)
 
@@ -81,17 +75,14 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
     roles, places = fitted.roles, fitted.places
-    check_update_columns(X, roles, has_truth=y is not None)
+    check_update(X, y, roles)
     table = read_prediction(estimator, X, fitted)
     check_same_index(X, y)
-    if roles.mode == "features":
-        check_update_truth(y)
     if (table.series >= places.n_series).any():
         raise_unseen_series(places.names)
-    advice = None if fitted.may_miss else COVARIATE_NAN
     covariates = (*roles.past, *roles.known)
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
-        check_finite(column, name, nan=advice)
+        check_finite(column, name, may_miss=fitted.may_miss)
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values
@@ -110,12 +101,9 @@ def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Arr
         truth = read_truth(y)
         check_same_rows(X, y)
         return truth.values
-    check_score_truth(roles.mode)
-    check_score_columns(X, roles)
-    columns = _read_fitted_columns(estimator, X, roles).values
-    links = roles.links or ((1.0, 0.0),) * len(roles.targets)
-    pairs = zip(roles.targets, links, strict=True)
-    return np.column_stack([a * columns[name].astype(np.float64) + b for name, (a, b) in pairs])
+    check_score(X, roles)
+    histories = _histories(_read_fitted_columns(estimator, X, roles), roles)
+    return np.column_stack([column.astype(np.float64) for column in histories])
 
 
 def _read_fitted_columns(estimator: object, X: Any, roles: Roles) -> Columns:
@@ -136,11 +124,9 @@ def _complete(X: Any, roles: Roles) -> Any:
     return X.reindex(columns=pd.Index(roles.columns, tupleize_cols=False))
 
 
-def _histories(columns: Columns, roles: Roles) -> list[AnyArray | None]:
-    """Give what X holds of the targets, in y's units; None where it never holds them."""
-    if roles.mode == "features":
-        return [None] * len(roles.targets)
+def _histories(columns: Columns, roles: Roles) -> list[AnyArray]:
+    """Give what X holds of the targets, in y's units."""
     history = [columns.values[name] for name in roles.targets]
     if roles.mode == "both":
         return [a * column + b for column, (a, b) in zip(history, roles.links, strict=True)]
-    return [*history]
+    return history

@@ -36,17 +36,18 @@ def read_truth(y: Any) -> Truth:
     """Read y as columns of numbers with names: y's own, else "y" or "y0", "y1", …."""
     index = y.index if isinstance(y, pd.Series | pd.DataFrame) else None
     values = numeric_truth(y)
-    one_dimensional = values.ndim == 1
-    values = values.reshape(len(values), -1)
-    names: tuple[Hashable, ...]
+    names, named = name_columns(y, values.shape)
+    return Truth(values.reshape(len(values), -1), names, named, index, values.ndim == 1)
+
+
+def name_columns(y: Any, shape: tuple[int, ...]) -> tuple[tuple[Hashable, ...], bool]:
+    """Name the columns of a truth of this shape, and tell whether the names are its own."""
     if isinstance(y, pd.DataFrame):
-        names, named = tuple(y.columns), True
-    elif one_dimensional:
-        name = getattr(y, "name", None)
-        names, named = ("y" if name is None else name,), name is not None
-    else:
-        names, named = tuple(f"y{j}" for j in range(values.shape[1])), False
-    return Truth(values, names, named, index, one_dimensional)
+        return tuple(y.columns), True
+    if len(shape) > 1:
+        return tuple(f"y{j}" for j in range(shape[1])), False
+    name = getattr(y, "name", None)
+    return ("y" if name is None else name,), name is not None
 
 
 def find_targets(

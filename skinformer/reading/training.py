@@ -31,13 +31,6 @@ from skinformer.validation.truth import (
     warn_of_scaled_targets,
 )
 
-#: What to do about a covariate's NaN.
-COVARIATE_NAN = (
-    "Only the target may be missing: fill or drop the column, for example X.ffill() (on a "
-    "panel X.groupby(level=0).ffill()), which "
-    "uses the past alone."
-)
-
 
 @dataclass(frozen=True)
 class ReadingSettings:
@@ -49,6 +42,7 @@ class ReadingSettings:
     may_miss: whether covariates may be NaN.
     seq_len, pred_len: rows before and from a window's origin.
     early_stopping: True if there have to be rows to watch beside those to train on.
+    whole_windows: whether nothing forecasts from less than `seq_len` rows.
     """
 
     target: Any
@@ -59,20 +53,21 @@ class ReadingSettings:
     pred_len: int
     early_stopping: bool | Literal["auto"]
     whole_windows: bool
-    """Whether nothing forecasts from less than `seq_len` rows."""
 
 
 class TrainingRows(NamedTuple):
-    """The rows of a fit, and what later rows are compared with."""
+    """The rows of a fit, and what later rows are compared with.
+
+    table: sorted by series, consecutive within each.
+    roles: what the columns are.
+    series: names of the series of a panel.
+    digest: recognises X; empty where its labels do.
+    """
 
     table: Table
-    """Sorted by series, consecutive within each."""
     roles: Roles
-    """What the columns are."""
     series: pd.Index | None
-    """Names of the series of a panel."""
     digest: bytes
-    """Recognises X; empty where its labels do."""
 
 
 def read_training(
@@ -91,19 +86,18 @@ def read_training(
     roles = _assign_roles(columns, truth, settings)
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if truth is not None:
-        _check_truth(X, y, truth, columns, roles, settings)
+        _check_truth(X, y, truth, columns, roles)
     roles, targets, observed = _read_targets(columns.values, truth, roles)
     names = (*roles.past, *roles.known)
-    advice = None if settings.may_miss else COVARIATE_NAN
     for name in names:
-        check_finite(columns.values[name], name, nan=advice)
+        check_finite(columns.values[name], name, may_miss=settings.may_miss)
     check_same_index(X, sample_weight, "sample_weight")
     weight = truth_weight(sample_weight, observed)
     index = truth.index if columns.index is None and truth is not None else columns.index
     time, labels = (None, None) if index is None else time_labels(index)
     rows = group_rows(time, labels, len(observed))
     check_enough_rows(
-        rows.longest,
+        int(np.bincount(rows.series).max()),
         seq_len=settings.seq_len,
         pred_len=settings.pred_len,
         validated=settings.early_stopping is True,
@@ -124,10 +118,10 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
     """Tell the mode, and each column's role in it."""
     names, wanted = tuple(columns.values), settings.target
     targets = find_targets(wanted, names, named=columns.named, truth=truth)
+    check_known_future(settings.known_future, names, targets)
     if truth is not None and not targets:
         one = truth.one_dimensional
         return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
-    check_known_future(settings.known_future, names, targets)
     known = find_known(names, settings.known_future, targets)
     return Roles(
         mode="frame" if truth is None else "both",
@@ -158,12 +152,8 @@ def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tup
     return (own if mode != "features" or like_x else given), own
 
 
-def _check_truth(
-    X: Any, y: Any, truth: Truth, columns: Columns, roles: Roles, settings: ReadingSettings
-) -> None:
+def _check_truth(X: Any, y: Any, truth: Truth, columns: Columns, roles: Roles) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
-    if roles.mode == "features":
-        check_known_future(settings.known_future, roles.known, ())
     check_some_truth(truth.values)
     check_same_rows(X, y)
     seen = () if roles.mode == "features" else roles.targets

@@ -107,10 +107,7 @@ class StepForecaster:
     def forecast(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps in the truth's units: (n, n_targets, *outputs)."""
         values, held = self.rolled(requested)
-        if held.past:
-            warn_of_held_values("past-only columns", self.roles.past, held.past)
-        if held.known:
-            warn_of_held_values("columns known ahead", self.roles.known, held.known)
+        warn_of_held_values(self.roles, past=held.past, known=held.known)
         return values
 
     def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:

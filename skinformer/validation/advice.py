@@ -89,7 +89,7 @@ def read_again(time: pd.Index, *, panel: bool) -> str:
         if reading is None:
             return ""
         call, what = reading
-        return f"Its numbers are {what}: make them dates, {put.format(call.format(labels))}. "
+        return f"Its numbers are {what}: make them dates, {put.format(call.format(labels))}."
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return ""
     n_years, n_months, n_days = (len(part.unique()) for part in (time.year, time.month, time.day))
@@ -99,7 +99,7 @@ def read_again(time: pd.Index, *, panel: bool) -> str:
     swap = put.format(f"pd.to_datetime({labels}.strftime({shown!r}))")
     return (
         "All dates lie in the first twelve days of one month, so day and month were swapped when "
-        f"they were read: {swap} swaps them back, dayfirst=True reads them rightly. "
+        f"they were read: {swap} swaps them back, dayfirst=True reads them rightly."
     )
 
 
@@ -117,50 +117,41 @@ def _coded(numbers: pd.Index) -> tuple[str, str] | None:
 
 def add_rows(time: pd.Index, clock: Clock, *, panel: bool) -> str:
     """Write the call that adds the missing rows of a frame."""
-    rows = "x.droplevel(0)" if panel else "X"
     first, last = ("x.index[0][1]", "x.index[-1][1]") if panel else ("X.index[0]", "X.index[-1]")
     if isinstance(time, pd.PeriodIndex):
-        call = f"{rows}.reindex(pd.period_range({first}, {last}, freq={time.freqstr!r}))"
+        call = f"reindex(pd.period_range({first}, {last}, freq={time.freqstr!r}))"
     elif is_dated(time):
-        call = f"{rows}.asfreq({written(clock.freq)})"
+        call = f"asfreq({written(clock.freq)})"
     else:
         every = "" if clock.freq == 1 else f", {clock.freq}"
-        stop = f"{last} + 1"
-        if not panel:
-            first, stop = str(time[0]), str(time[-1] + 1)
-        call = f"{rows}.reindex(range({first}, {stop}{every}))"
-    return f"X.groupby(level=0).apply(lambda x: {call})" if panel else call
+        ends = f"{first}, {last} + 1" if panel else f"{time[0]}, {time[-1] + 1}"
+        call = f"reindex(range({ends}{every}))"
+    return on_each(call, panel=panel)
 
 
 def regrid(time: pd.Index, *, panel: bool) -> str:
     """Say how rows at any times become rows a step apart."""
-    if not is_dated(time):
-        rows = "X.groupby(level=0).cumcount()" if panel else "X.reset_index(drop=True)"
-        return f"number the rows of each series, {rows}" if panel else f"number the rows, {rows}"
+    if is_dated(time):
+        mean = "groupby(level=0).resample(freq, level=1)" if panel else "resample(freq)"
+        return f"resample, X.{mean}.mean()"
     if panel:
-        return "resample, X.groupby(level=0).resample(freq, level=1).mean()"
-    return "resample, X.resample(freq).mean()"
+        return "number the rows of each series, X.groupby(level=0).cumcount()"
+    return "number the rows, X.reset_index(drop=True)"
 
 
-def name_zone(*, panel: bool, repeated: bool) -> str:
-    """Write the call that gives naive local time its zone."""
-    call = "tz_localize(zone, ambiguous='infer')" if repeated else "tz_localize(zone)"
+def on_each(call: str, *, panel: bool) -> str:
+    """Write a call on a frame, or on that of each series of a panel."""
     return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{call})" if panel else f"X.{call}"
-
-
-def repeats_an_hour(repeated: pd.Index) -> bool:
-    """Tell whether repeated labels are those of nights when the clocks went back."""
-    return bool(len(repeated)) and _in_a_night_of_change(repeated)
 
 
 def skips_an_hour(first: pd.Index, missing: IntArray, clock: Clock) -> bool:
     """Tell whether all gaps are those of nights when the clocks went forward."""
-    if not _in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
+    if not in_a_night_of_change(first) or not isinstance(clock.freq, pd.offsets.Tick):
         return False
     return bool((missing * pd.Timedelta(clock.freq) == pd.Timedelta(hours=1)).all())
 
 
-def _in_a_night_of_change(time: pd.Index) -> bool:
+def in_a_night_of_change(time: pd.Index) -> bool:
     """Tell whether naive dates lie between 1 and 4 on Sundays of spring or autumn."""
     if not isinstance(time, pd.DatetimeIndex) or time.tz is not None:
         return False
@@ -183,22 +174,21 @@ def share_grid(time: pd.Index, series: IntArray, step: Any) -> str | None:
     """
     if not isinstance(time, pd.DatetimeIndex):
         return None
-    walls, zone = wall_times(time), "" if time.tz is None else ".tz_localize(None)"
+    stamps, zone = wall_times(time), "tz_localize(None)"
     days = step.n if isinstance(step, pd.offsets.Day) else 0
     rule = step.freqstr.lstrip("0123456789").split("-")[0]
     kind = "W" if days and days % 7 == 0 else _PERIODS.get(rule)
     if type(step) is pd.DateOffset and set(step.kwds) == {"months"}:
         kind = "M"
     if kind is not None:
-        grid, call = walls.to_period(kind).start_time, f"to_period({kind!r}).start_time"
-    elif days:
-        grid, call = walls.floor(step.freqstr), f"floor({step.freqstr!r})"
-    elif isinstance(step, pd.offsets.Tick):  # on the wall an hour comes twice in autumn
-        zone = "" if time.tz is None else ".tz_convert('UTC')"
-        instants = time if time.tz is None else time.tz_convert("UTC")
-        grid, call = instants.floor(step.freqstr), f"floor({step.freqstr!r})"
+        grid, call = stamps.to_period(kind).start_time, f"to_period({kind!r}).start_time"
+    elif days or isinstance(step, pd.offsets.Tick):
+        if not days and time.tz is not None:  # on the wall an hour comes twice in autumn
+            stamps, zone = time.tz_convert("UTC"), "tz_convert('UTC')"
+        grid, call = stamps.floor(step.freqstr), f"floor({step.freqstr!r})"
     else:
         return None
     if not pd.MultiIndex.from_arrays([series, grid]).is_unique:
         return None
-    return f"X.rename(index=lambda time: time{zone}.{call}, level=1)"
+    call = call if time.tz is None else f"{zone}.{call}"
+    return f"X.rename(index=lambda time: time.{call}, level=1)"

@@ -46,19 +46,27 @@ def check_same_names(names: Sequence[Hashable], fitted: Sequence[Hashable]) -> N
         )
 
 
-def check_update_columns(X: Any, roles: Roles, *, has_truth: bool) -> None:
-    """Raise if an update leaves out a column; the target may come as y."""
-    optional = set(roles.targets) if has_truth else set()
+def check_update(X: Any, y: Any, roles: Roles) -> None:
+    """Raise if an update leaves out a column, or what it has no column of; a target may be y."""
+    optional = () if y is None else roles.targets
     missing = _left_out(X, roles, [name for name in roles.columns if name not in optional])
     if missing:
         raise ValueError(
             f"X lacks {_listed(missing)}: update takes in what was observed, so every column must "
             "be there. Add it, with NaN where a target was not observed."
         )
+    if y is None and roles.mode == "features":
+        raise ValueError(
+            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
+        )
 
 
-def check_score_columns(X: Any, roles: Roles) -> None:
-    """Raise if rows to score leave out the target."""
+def check_score(X: Any, roles: Roles) -> None:
+    """Raise if rows to score hold no target."""
+    if roles.mode == "features":
+        raise ValueError(
+            "score(X) without y has no truth: X holds features only. Pass score(X, y)."
+        )
     missing = _left_out(X, roles, roles.targets)
     if missing:
         raise ValueError(
@@ -101,10 +109,10 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
     check_rows(X)
     if hasattr(X, "columns"):  # a frame of another library
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        names = [str(name) for name in getattr(X, "column_names", X.columns)]
-        check_some_columns(len(names), "X")
+        columns = _foreign_columns(X)
+        check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
-        return np.column_stack([_foreign_column(X[name], name) for name in names])
+        return np.column_stack([_foreign_numbers(*column) for column in columns.items()])
     checked = validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
@@ -112,9 +120,14 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
     return np.asarray(checked)
 
 
-def _foreign_column(values: Any, name: str) -> npt.NDArray[Any]:
-    """Turn one column of a frame that is not of pandas into an array of numbers."""
-    column = np.asarray(values)
+def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
+    """Give the columns of a frame that is not of pandas."""
+    names = [str(name) for name in getattr(X, "column_names", X.columns)]
+    return {name: np.asarray(X[name]) for name in names}
+
+
+def _foreign_numbers(name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Turn a column of such a frame into numbers."""
     if column.dtype.kind == "O":
         return numeric_column(pd.Series(column), name)
     check_kind(column, f"column {name!r}")
@@ -164,7 +177,7 @@ def _make_numbers(values: pd.Series, column: str) -> str:
     texts = present[[not isinstance(value, Real) for value in present]].astype(str)
     if not len(texts):
         return f"its values are numbers, so {column} = {column}.astype(float)"
-    if _has_decimal_commas(texts):
+    if texts.str.contains(",", regex=False).any() and texts.str.fullmatch(_COMMA).all():
         points = ".str.replace('.', '')" if texts.str.contains(".", regex=False).any() else ""
         strings = "" if pd.api.types.is_string_dtype(values.dtype) else ".astype(str)"
         call = f"{column} = {column}{strings}{points}.str.replace(',', '.').astype(float)"
@@ -179,11 +192,6 @@ def _make_clock(values: pd.Series, column: str) -> str:
         return f"count its seconds, {column} = ({column} - {column}.min()).dt.total_seconds()"
     levels = f"[series, {name}]" if values.duplicated().any() else name
     return f"times belong in the index, X = X.set_index({levels})"
-
-
-def _has_decimal_commas(texts: pd.Series) -> bool:
-    decimal = texts.str.contains(",", regex=False).any()
-    return bool(decimal and texts.str.fullmatch(_COMMA).all())
 
 
 def _make_text_numbers(texts: pd.Series, n_present: int, column: str) -> str:
@@ -217,20 +225,18 @@ def check_target_exists(target: Hashable, names: Sequence[Hashable], *, named: b
     if target in names:
         return
     prefixed = [name for name in names if isinstance(name, str) and name.endswith(f"__{target}")]
+    said = f": the columns are {list(names)}. Give one of them, or a list."
     if prefixed:
-        raise ValueError(
-            f"target={target!r} is not a column of X, {prefixed[0]!r} is: a ColumnTransformer "
-            "or FeatureUnion put its name before it. Pass verbose_feature_names_out=False to it."
+        said = (
+            f", {prefixed[0]!r} is: a ColumnTransformer or FeatureUnion put its name before it. "
+            "Pass verbose_feature_names_out=False to it."
         )
-    if not named:
-        raise ValueError(
-            f"target={target!r} is not a column of X: X is an array without column names. In a "
-            "Pipeline call set_output(transform='pandas') on it, or give the target's position."
+    elif not named:
+        said = (
+            ": X is an array without column names. In a Pipeline call "
+            "set_output(transform='pandas') on it, or give the target's position."
         )
-    raise ValueError(
-        f"target={target!r} is not a column of X: the columns are {list(names)}. "
-        "Give one of them, or a list."
-    )
+    raise ValueError(f"target={target!r} is not a column of X{said}")
 
 
 def check_known_future(
@@ -252,17 +258,14 @@ def check_known_future(
 
 def check_ahead(known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]) -> list[Any]:
     """Give the columns said to be known ahead, or raise if they are no columns of X."""
-    single = isinstance(known, str) or not isinstance(known, Iterable)
-    names = [] if known is None else [known] if single else list(known)
+    several = isinstance(known, Iterable) and not isinstance(known, str)
+    names = list(known) if several else [] if known is None else [known]
     check_known_future(names, columns, targets)
     return names
 
 
-def check_finite(values: npt.NDArray[Any], name: Hashable, *, nan: str | None = None) -> None:
-    """Raise if a column of X holds infinity, or NaN where none may be.
-
-    nan: the advice given for a NaN; None allows NaN.
-    """
+def check_finite(values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = True) -> None:
+    """Raise if a column of X holds infinity, or NaN where none may be."""
     if values.dtype.kind != "f":
         return
     if np.isinf(values).any():
@@ -270,13 +273,13 @@ def check_finite(values: npt.NDArray[Any], name: Hashable, *, nan: str | None = 
             f"Input X (column {name!r}) contains infinity or a value too large for "
             f"dtype('{values.dtype}')."
         )
-    if nan is not None:
+    if not may_miss and np.isnan(values).any():
         missing = np.flatnonzero(np.isnan(values))
-        if len(missing):
-            raise ValueError(
-                f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at "
-                f"position {missing[0]}). {nan}"
-            )
+        raise ValueError(
+            f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at position "
+            f"{missing[0]}). Only the target may be missing: fill or drop the column, for example "
+            "X.ffill() (on a panel X.groupby(level=0).ffill()), which uses the past alone."
+        )
 
 
 def count_rows(X: Any) -> int:
@@ -292,19 +295,14 @@ def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.ob
 
 def labelled_rows(X: Any, first: int) -> Any:
     """Give rows as a frame; those without an index are numbered from `first` on."""
+    check_rows(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()
-    elif not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):  # of another library
-        names = [str(name) for name in getattr(X, "column_names", X.columns)]
-        X = pd.DataFrame({name: np.asarray(X[name]) for name in names})
-        X.index += first
     elif not isinstance(X, pd.DataFrame):
-        check_rows(X)
         # Numbers and missing values are judged by column, as those of a frame.
-        values = check_array(
-            X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
-        )
-        X = pd.DataFrame(values)
+        options = {"ensure_all_finite": False, "ensure_min_samples": 0, "ensure_min_features": 0}
+        foreign = hasattr(X, "columns")  # a frame of another library
+        X = pd.DataFrame(_foreign_columns(X) if foreign else check_array(X, dtype=None, **options))
         X.index += first
     if not len(X):
         raise ValueError("X has no rows to forecast.")

@@ -52,8 +52,13 @@ def check_exporter() -> None:
         )
 
 
-def check_exported_head(model: Any, head: Any) -> None:
-    """Raise unless the network's one output is what `predict` gives."""
+def check_exportable(model: Any, head: Any, others: list[str], scale: Any) -> None:
+    """Raise unless a graph gives what `predict` does.
+
+    head: what the network's outputs mean.
+    others: members that a graph does not hold.
+    scale: how targets are transformed.
+    """
     if not head.in_units:
         raise ValueError(
             f"{type(model).__name__} cannot be exported: its probabilities are those of several "
@@ -66,21 +71,13 @@ def check_exported_head(model: Any, head: Any) -> None:
             "calibrated by the errors of earlier windows, which a graph of one window does not "
             f"see. Export one model for each level, such as loss={head.levels[0]}."
         )
-
-
-def check_exported_forecasters(names: list[str]) -> None:
-    """Raise if members that a graph does not hold count in the forecasts."""
-    if names:
+    if others:
         raise ValueError(
-            f"what {' and '.join(names)} forecast cannot be exported, and would be missing: it has "
-            "a share in the forecasts (base_blend_), and a graph holds the network and ridges "
+            f"what {' and '.join(others)} forecast cannot be exported, and would be missing: it "
+            "has a share in the forecasts (base_blend_), and a graph holds the network and ridges "
             "alone. Fit with members=['ridges', 'network'], on series much longer than windows "
             "(seq_len + pred_len), or with members=['network'] for the network alone."
         )
-
-
-def check_exported_scale(scale: Any) -> None:
-    """Raise if targets are transformed by what a graph has no word for."""
     if scale is not None and scale.transformers:
         transformer = scale.transformers[0].transformer
         raise ValueError(

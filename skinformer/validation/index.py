@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import date
 from numbers import Integral
 from typing import Any, NoReturn
 
@@ -67,18 +66,17 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     if rows.is_unique:
         return
     again = rows.duplicated()
-    found = f"X.index holds {int(again.sum())} duplicated timestamps, the first {rows[again][0]}: "
-    if advice.repeats_an_hour(time[again]):
-        raise ValueError(
-            f"{found}naive local time repeats an hour in autumn, so name its zone, "
-            f"{advice.name_zone(panel=series is not None, repeated=True)}. Otherwise keep one row "
-            "a step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, "
-            "time)."
-        )
+    call = "tz_localize(zone, ambiguous='infer')"
+    fix = "keep one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
+    fix += "(series, time)."
+    if advice.in_a_night_of_change(time[again]):
+        zone = advice.on_each(call, panel=series is not None)
+        hour = "naive local time repeats an hour in autumn, so name its zone"
+        fix = f"{hour}, {zone}. Otherwise {fix}"
+    else:
+        fix += f" Naive local time repeats an hour in autumn: X.index.{call}."
     raise ValueError(
-        f"{found}keep one row a step, X[~X.index.duplicated()], or label several series by a "
-        "MultiIndex (series, time). Naive local time repeats an hour in autumn: "
-        "X.index.tz_localize(zone, ambiguous='infer')."
+        f"X.index holds {again.sum()} duplicated timestamps, the first {rows[again][0]}: {fix}"
     )
 
 
@@ -93,13 +91,7 @@ def check_order(time: pd.Index, series: IntArray) -> None:
 
 
 def check_no_missing_steps(
-    time: pd.Index,
-    series: IntArray,
-    steps: IntArray,
-    clock: Clock,
-    freq: Any,
-    *,
-    names: pd.Index | None,
+    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, names: pd.Index | None
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     runs = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
@@ -112,21 +104,20 @@ def check_no_missing_steps(
     found = f"{where} lacks {int(missing.sum())} timestamps, the first {first[0]}: "
     misread = advice.read_again(time, panel=panel)
     if misread:
-        raise ValueError(f"{found.removesuffix(': ')}. {misread.rstrip()}")
+        raise ValueError(f"{found.removesuffix(': ')}. {misread}")
     if advice.skips_an_hour(first, missing, clock):
-        zone = advice.name_zone(panel=panel, repeated=False)
+        zone = advice.on_each("tz_localize(zone)", panel=panel)
         found += f"naive local time skips an hour in spring, so name its zone, {zone}. Otherwise "
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no gaps.{_working_days(time, clock, freq)}"
+        f"have no gaps.{_working_days(time, clock)}"
     )
 
 
-def _working_days(time: pd.Index, clock: Clock, freq: Any) -> str:
-    """Offer business days where days were inferred and no row lies on a weekend."""
-    days = isinstance(clock.freq, pd.offsets.Day) and freq is None
-    if not days or not bool((wall_times(time).day_of_week < 5).all()):
+def _working_days(time: pd.Index, clock: Clock) -> str:
+    """Offer business days where steps are days and no row lies on a weekend."""
+    if not isinstance(clock.freq, pd.offsets.Day) or (wall_times(time).day_of_week > 4).any():
         return ""
     step = "B" if clock.freq.n == 1 else f"{clock.freq.n}B"
     return f" Where only working days count, pass freq={step!r} instead."
@@ -184,7 +175,7 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     found = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
     misread = advice.read_again(time, panel=panel)
     if misread:
-        raise ValueError(f"{found}. {misread.rstrip()}")
+        raise ValueError(f"{found}. {misread}")
     fits = "if they follow a calendar" if is_dated(time) else "that divides them all"
     raise ValueError(f"{found}: pass freq= {fits}, or {advice.regrid(time, panel=panel)}.")
 
@@ -195,19 +186,15 @@ def check_on_grid(
     """Raise if labels, of training rows of a panel in `series`, lie between two steps."""
     if not (steps == OFF_GRID).any():
         return
-    panel = series is not None
-    found = (
-        f"X.index does not lie on freq={advice.written(clock.freq)}: "
-        f"{time[steps == OFF_GRID][0]} is between two steps. "
-    )
-    regrid = advice.regrid(time, panel=panel)
     shared = None if series is None else advice.share_grid(time, series, clock.freq)
+    fix = "Pass the freq that fits, or"
     if shared is not None:
-        raise ValueError(
-            f"{found}All series share one grid: where theirs begin at other times, {shared} puts "
-            f"them onto it. Otherwise {regrid}."
-        )
-    raise ValueError(f"{found}Pass the freq that fits, or {regrid}.")
+        fix = "All series share one grid: where theirs begin at other times, "
+        fix += f"{shared} puts them onto it. Otherwise"
+    raise ValueError(
+        f"X.index does not lie on freq={advice.written(clock.freq)}: {time[steps == OFF_GRID][0]} "
+        f"is between two steps. {fix} {advice.regrid(time, panel=series is not None)}."
+    )
 
 
 def check_series_named(labels: pd.Index) -> None:
@@ -235,8 +222,8 @@ _UTC = ("Z", "UTC", "+00:00", "+0000", "+00")
 
 def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | None) -> None:
     """Raise if a column that is to become the index is not there, or nothing is left beside it."""
-    wanted = {"time": time} | ({} if series is None else {"series": series})
-    for parameter, name in wanted.items():
+    wanted = [("time", time), *([] if series is None else [("series", series)])]
+    for parameter, name in wanted:
         if name not in frame.columns:
             raise ValueError(
                 f"{parameter}={name!r} is no column of X, which has {list(frame.columns)}: name "
@@ -256,12 +243,7 @@ def check_index_columns(frame: pd.DataFrame, time: Hashable, series: Hashable | 
 
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if told."""
-    missing = column.isna().to_numpy().nonzero()[0]
-    if len(missing):
-        raise ValueError(
-            f"column {column.name!r} has no time in row {missing[0]}{more(len(missing))}: every "
-            "row needs its time. Fill it, or drop those rows."
-        )
+    check_complete(column, "has no", "time")
     times: pd.Index = pd.Index(column)
     if isinstance(times.dtype, pd.ArrowDtype) and times.dtype.kind == "M":
         times = pd.DatetimeIndex(times)
@@ -296,7 +278,7 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     if len(bad):
         raise ValueError(
             f"column {name!r} holds {bad[0]!r}, which format={format!r} cannot read"
-            f"{more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
+            f"{_more(len(bad))}: pass the format of your dates, such as '%d.%m.%Y %H:%M'."
         )
     # Text with offsets from UTC is taken as it says; that without them is read off a clock.
     offsets = np.asarray(times.str.extract(_OFFSET, expand=False), dtype=object)
@@ -318,21 +300,26 @@ def _parsed(times: pd.Index, format: str, name: Hashable, tz: str | None) -> pd.
     return read
 
 
-def more(count: int) -> str:
+def check_complete(column: pd.Series, lacks: str, what: str) -> None:
+    """Raise if a column that becomes the index has missing values."""
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise ValueError(
+            f"column {column.name!r} {lacks} {what} in row {missing[0]}{_more(len(missing))}: "
+            f"every row needs its {what}. Fill it, or drop those rows."
+        )
+
+
+def _more(count: int) -> str:
     """Say how many there are beside the first."""
     return f" and {count - 1} more" if count > 1 else ""
 
 
 def find_start(times: pd.Index, start: Any) -> Any:
     """Give the label of the first origin in X's own kind, or raise if no row has it."""
-    label = start
     try:
-        if isinstance(times, pd.DatetimeIndex) and isinstance(start, (str, date, np.datetime64)):
-            label = pd.Timestamp(start)
-            if isinstance(start, str) and label.tz is None:
-                label = label.tz_localize(times.tz)
-        elif isinstance(times, pd.PeriodIndex):
-            label = pd.Period(start, freq=times.freqstr)
+        whole = pd.api.types.is_integer_dtype(times.dtype)
+        label = start if whole else pd.Index([start]).astype(times.dtype)[0]
         known = label in times
     except (TypeError, ValueError):  # what cannot be a label
         known = False

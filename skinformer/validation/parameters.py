@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,7 @@ _FEWEST_ROWS = 2
 
 
 _COUNT, _LENGTH = Whole(1, 2**31 - 1), Whole(1, MOST)
+_SHARE = Interval(Real, 0, 1, closed="neither")
 
 
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
@@ -50,12 +51,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_decoder_layers": [_LAYERS],
     "d_ff": [None, _WIDTH],
     "position": [StrOptions({"sinusoidal", "learned", "continuous"})],
-    "loss": [
-        StrOptions({"mse", "mae", "huber"}),
-        Interval(Real, 0, 1, closed="neither"),
-        list,
-        tuple,
-    ],
+    "loss": [StrOptions({"mse", "mae", "huber"}), _SHARE, list, tuple],
     "optimizer": [StrOptions({"adamw", "muon"})],
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],
@@ -68,7 +64,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "weight_decay": [Interval(Real, 0, None, closed="left")],
     "batch_size": [_COUNT],
     "early_stopping": ["boolean", StrOptions({"auto"})],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "validation_fraction": [_SHARE],
     "n_iter_no_change": [_COUNT],
     "warm_start": ["boolean"],
     "device": [str],
@@ -135,103 +131,81 @@ EMBEDDINGS = ("series", "missing", "mask")
 CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
 
 
-SLIDING_WINDOW_CONSTRAINTS: dict[str, list[Any]] = {"seq_len": [_LENGTH], "lag": [Whole(0, MOST)]}
-
-
-TIME_INDEX_CONSTRAINTS: dict[str, list[Any]] = {
-    "time": [Hashable],
-    "series": [Hashable, None],
-    "format": [str],
-    "tz": [str, None],
-}
-
-
 SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {
     "season": [_LENGTH],
     "target": CONSTRAINTS["target"],
 }
 
 
-MASK_FUTURE_CONSTRAINTS: dict[str, list[Any]] = {
-    "target": CONSTRAINTS["target"],
-    "pred_len": [_LENGTH],
-    "known_future": CONSTRAINTS["known_future"],
-    "fill_value": [Real],
-}
-
-
-def check_label_len(label_len: int | None, seq_len: int) -> None:
-    """Raise if the guiding window is longer than the encoder's."""
-    if label_len is not None and label_len > seq_len:
+def check_together(model: Any, micro_batch_size: int) -> None:
+    """Raise if parameters of an estimator, each valid by itself, do not fit one another."""
+    if model.label_len is not None and model.label_len > model.seq_len:
         raise ValueError(
-            f"label_len={label_len} must be at most seq_len={seq_len}: the "
+            f"label_len={model.label_len} must be at most seq_len={model.seq_len}: the "
             "guiding window is the end of the encoder window. Lower label_len or leave it None."
         )
-
-
-def check_heads(d_model: int, n_heads: int) -> None:
-    """Raise if the width does not divide into heads."""
+    d_model, n_heads = model.d_model, model.n_heads
     if d_model % n_heads:
         raise ValueError(
-            f"d_model={d_model} must be a multiple of n_heads={n_heads}: "
-            f"each head gets d_model / n_heads features. Try d_model="
-            f"{-(-d_model // n_heads) * n_heads}."
+            f"d_model={d_model} must be a multiple of n_heads={n_heads}: each head gets d_model / "
+            f"n_heads features. Try d_model={-(-d_model // n_heads) * n_heads}."
+        )
+    if model.batch_size % micro_batch_size:
+        raise ValueError(
+            f"micro_batch_size={micro_batch_size} must divide batch_size={model.batch_size}: a "
+            "step takes the gradient of whole micro-batches. Leave it None or choose a divisor."
+        )
+    if model.checkpoint is not None:
+        _check_checkpoint(model.checkpoint, model.random_state)
+
+
+def _check_checkpoint(path: Any, random_state: Any) -> None:
+    """Raise if a checkpoint cannot be written, or a fit could not be gone on with."""
+    if Path(path).is_dir():
+        raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it.")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(
+            f"checkpoint={str(path)!r}: its folder does not exist. Make it, or name another file."
+        )
+    if not isinstance(random_state, Integral):
+        raise ValueError(
+            f"checkpoint={str(path)!r} needs an int as random_state, not {random_state!r}: a fit "
+            "that goes on must shuffle as it did before. Pass random_state=0."
         )
 
 
-def check_embeddings(embeddings: Sequence[str]) -> None:
-    """Raise if an embedding is unknown."""
-    unknown = [name for name in embeddings if name not in EMBEDDINGS]
-    if unknown:
+def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
+    """Raise if a parameter is out of what its constraint cannot say."""
+    if model.dropout > 1 - _DROPOUT_STEP:
         raise ValueError(
-            f"embeddings={embeddings!r} holds the unknown name {unknown[0]!r}: choose "
-            f"from {list(EMBEDDINGS)}."
-        )
-
-
-def check_resumable(checkpoint: Any, random_state: Any) -> None:
-    """Raise if a fit with a checkpoint could not be gone on with."""
-    check_checkpoint(checkpoint)
-    if checkpoint is not None and not isinstance(random_state, Integral):
-        raise ValueError(
-            f"checkpoint={str(checkpoint)!r} needs an int as random_state, not "
-            f"{random_state!r}: a fit that goes on must shuffle as it did before. Pass "
-            "random_state=0."
-        )
-
-
-def check_micro_batches(micro: int | None, batch_size: int) -> None:
-    """Raise if a batch is no whole number of micro-batches."""
-    if micro is not None and batch_size % micro:
-        raise ValueError(
-            f"micro_batch_size={micro} must divide batch_size={batch_size}: a step "
-            "takes the gradient of whole micro-batches. Leave it None or choose a divisor."
-        )
-
-
-def check_dropout(dropout: float) -> None:
-    """Raise if a dropout below 1 would drop everything all the same."""
-    if dropout > 1 - _DROPOUT_STEP:
-        raise ValueError(
-            f"dropout={dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
+            f"dropout={model.dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
             "2**-16, and nothing would be kept. Try dropout=0.5."
         )
+    _check_target(model.target)
+    if isinstance(model.target_transform, type):
+        name = model.target_transform.__name__
+        raise ValueError(
+            f"target_transform={name} is a class: each target is transformed by a clone of an "
+            f"instance. Pass {name}()."
+        )
+    _check_device(model.device)
+    check_calendar("calendar", model.calendar, calendar_fields)
+    _check_names("embeddings", model.embeddings, EMBEDDINGS, "name")
 
 
-def check_target(target: Any) -> None:
+def _check_target(target: Any) -> None:
     """Raise if a list of targets is empty or names one twice."""
     if target == []:
         raise ValueError(
             "target=[] names no column: there is nothing to forecast. Name one, or leave it None "
             "for the last column."
         )
-    if isinstance(target, list):
-        for place, name in enumerate(target):
-            if name in target[:place]:
-                raise ValueError(
-                    f"target={target!r} names {name!r} twice: each target is forecast once. "
-                    "Remove one."
-                )
+    names = target if isinstance(target, list) else []
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise ValueError(
+            f"target={target!r} names {twice[0]!r} twice: each target is forecast once. Remove one."
+        )
 
 
 def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
@@ -280,17 +254,7 @@ def raise_no_network(members: Any) -> NoReturn:
     )
 
 
-def check_target_transform(target_transform: Any) -> None:
-    """Raise if a class stands where an instance is needed."""
-    if isinstance(target_transform, type):
-        name = target_transform.__name__
-        raise ValueError(
-            f"target_transform={name} is a class: each target is transformed by a clone of an "
-            f"instance. Pass {name}()."
-        )
-
-
-def check_device(device: str) -> None:
+def _check_device(device: str) -> None:
     """Raise if torch has no such device."""
     if device == "auto":
         return
@@ -310,27 +274,19 @@ def check_device(device: str) -> None:
 
 def check_calendar(parameter: str, value: Any, calendar_fields: Sequence[str]) -> None:
     """Raise if a list of calendar fields holds an unknown one."""
-    unknown = (
-        [field for field in value if field not in calendar_fields]
-        if isinstance(value, list)
-        else []
-    )
+    if isinstance(value, list):
+        _check_names(parameter, value, calendar_fields, "field", " or pass 'auto'")
+
+
+def _check_names(
+    parameter: str, value: Sequence[str], known: Sequence[str], what: str, instead: str = ""
+) -> None:
+    """Raise if a list holds a name that is none of those known."""
+    unknown = [name for name in value if name not in known]
     if unknown:
         raise ValueError(
-            f"{parameter}={value!r} holds the unknown field {unknown[0]!r}: choose from "
-            f"{list(calendar_fields)} or pass 'auto'."
-        )
-
-
-def check_checkpoint(path: Any) -> None:
-    """Raise if a checkpoint cannot be written where it is wanted."""
-    if path is None:
-        return
-    if Path(path).is_dir():
-        raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it.")
-    if not Path(path).absolute().parent.is_dir():
-        raise ValueError(
-            f"checkpoint={str(path)!r}: its folder does not exist. Make it, or name another file."
+            f"{parameter}={value!r} holds the unknown {what} {unknown[0]!r}: choose from "
+            f"{list(known)}{instead}."
         )
 
 
@@ -338,22 +294,16 @@ def check_enough_rows(
     n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
 ) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    if not (whole or validated):
-        if n_rows < _FEWEST_ROWS:
-            raise ValueError(
-                f"n_samples={n_rows} is too few: a series has to hold {_FEWEST_ROWS} consecutive "
-                "rows, one to forecast from and one to forecast. Pass more rows."
-            )
-        return
-    needed, why = seq_len + pred_len, f"seq_len={seq_len} + pred_len={pred_len}"
-    if validated:
-        needed += pred_len
-        why += f" + pred_len={pred_len} for early_stopping=True"
+    needed = _FEWEST_ROWS
+    why = "one to forecast from and one to forecast. Pass"
+    why = f"a series has to hold {needed} consecutive rows, {why}"
+    if whole or validated:
+        needed = seq_len + pred_len * (1 + validated)
+        also = f" + pred_len={pred_len} for early_stopping=True" if validated else ""
+        why = f"seq_len={seq_len} + pred_len={pred_len}{also} = {needed} consecutive rows are "
+        why += "needed for one window. Lower seq_len or pred_len, or pass"
     if n_rows < needed:
-        raise ValueError(
-            f"n_samples={n_rows} is too few: {why} = {needed} consecutive rows are needed for "
-            "one window. Lower seq_len or pred_len, or pass more rows."
-        )
+        raise ValueError(f"n_samples={n_rows} is too few: {why} more rows.")
 
 
 def warn_of_idle_network(names: Sequence[str], *, trained: bool) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import warn_user
 
@@ -17,26 +18,21 @@ from skinformer.validation.warning import warn_user
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
     own = clock.labels(np.zeros(1, dtype=np.int64))
-    if isinstance(own, pd.DatetimeIndex) and isinstance(time, pd.DatetimeIndex):
-        if (own.tz is None) != (time.tz is None):
-            fit, now = ("naive", "time-zone aware") if own.tz is None else (str(own.tz), "naive")
-            fix = "X.index.tz_convert(zone).tz_localize(None)"
-            if own.tz is not None:
-                fix = f"X.index.tz_localize({str(own.tz)!r})"
-            raise TypeError(
-                f"X.index is {now}, but the training rows were {fit}: the hours cannot be "
-                f"matched. Use {fix} with the zone of the training rows."
-            )
-        return
-    if isinstance(own, pd.PeriodIndex) and isinstance(time, pd.PeriodIndex):
-        if own.dtype == time.dtype:
-            return
-    elif type(own).__name__.replace("Range", "") == type(time).__name__.replace("Range", ""):
-        return
-    raise TypeError(
-        f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
-        f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
-    )
+    zones = [getattr(index, "tz", None) for index in (own, time)]
+    kinds = [type(index).__name__.removeprefix("Range") for index in (own, time)]
+    if kinds[0] != kinds[1] or (isinstance(own, pd.PeriodIndex) and own.dtype != time.dtype):
+        raise TypeError(
+            f"X.index is a {type(time).__name__} ({time.dtype}), but the training rows had a "
+            f"{type(own).__name__} ({own.dtype}): pass labels of the same kind."
+        )
+    if (zones[0] is None) != (zones[1] is None):
+        fit, now, fix = "naive", "time-zone aware", "tz_convert(zone).tz_localize(None)"
+        if zones[0] is not None:
+            fit, now, fix = str(zones[0]), "naive", f"tz_localize({str(zones[0])!r})"
+        raise TypeError(
+            f"X.index is {now}, but the training rows were {fit}: the hours cannot be matched. Use "
+            f"X.index.{fix} with the zone of the training rows."
+        )
 
 
 def check_panel(fitted: bool, given: bool) -> None:
@@ -53,24 +49,21 @@ def check_panel(fitted: bool, given: bool) -> None:
         )
 
 
-def warn_of_lost_index(clock: Clock, end_step: int) -> None:
-    """Warn that rows without an index are taken to follow the training data."""
-    start = clock.labels(np.array([end_step]))[0]
-    warn_user(
-        "the training rows had a time index and X has none: its rows are taken to follow the "
-        f"training data from {start}. Keep the index, for example by "
-        "set_output(transform='pandas') in a Pipeline."
-    )
-
-
-def warn_of_single_row(clock: Clock, end_step: int) -> None:
-    """Warn that one row without an index is always the step after the history."""
-    step = clock.labels(np.array([end_step]))[0]
-    warn_user(
-        "rows without an index are taken to follow the training data directly, in each call anew: "
-        f"this one row is forecast as row {step}. Pass the rows of later steps together with it, "
-        "call update(X, y) after each, or give X an index."
-    )
+def warn_of_assumed_steps(clock: Clock, end_step: int, n_rows: int) -> None:
+    """Warn that rows without an index are taken to follow the training data, in every call."""
+    label = clock.labels(np.array([end_step]))[0]
+    if clock.dated:
+        warn_user(
+            "the training rows had a time index and X has none: its rows are taken to follow the "
+            f"training data from {label}. Keep the index, for example by "
+            "set_output(transform='pandas') in a Pipeline."
+        )
+    elif n_rows == 1:
+        warn_user(
+            "rows without an index are taken to follow the training data directly, in each call "
+            f"anew: this one row is forecast as row {label}. Pass the rows of later steps together "
+            "with it, call update(X, y) after each, or give X an index."
+        )
 
 
 def warn_of_other_static(names: Sequence[Hashable]) -> None:
@@ -91,24 +84,25 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
     )
 
 
-def warn_of_held_values(what: str, names: Sequence[Hashable], n_steps: int) -> None:
-    """Warn that columns without values ahead were held at their last ones."""
-    warn_user(
-        f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds on: "
-        "their last value is held there."
-    )
+def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
+    """Warn that columns without values ahead, at so many steps, were held at their last ones."""
+    past_only = ("past-only columns", roles.past, past)
+    for what, names, n_steps in (past_only, ("columns known ahead", roles.known, known)):
+        if n_steps:
+            warn_user(
+                f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
+                "on: their last value is held there."
+            )
 
 
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
-        numbers = f"range({end}, {end} + len(X))"
-        if step != 1:
-            numbers = f"range({end}, {end} + {step} * len(X), {step})"
+        numbers = f"{end} + len(X)" if step == 1 else f"{end} + {step} * len(X), {step}"
         raise ValueError(
             f"X.index repeats {int(collides.sum())} row numbers of the training rows with other "
-            "values: the index was reset. Let new rows count on, X.index = "
-            f"{numbers}, or keep the time index."
+            f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
+            "), or keep the time index."
         )
 
 
@@ -142,14 +136,6 @@ def raise_unseen_series(known: pd.Index | None) -> None:
     )
 
 
-def check_update_truth(y: Any) -> None:
-    """Raise if an update of the features mode brings no truth."""
-    if y is None:
-        raise ValueError(
-            "update(X) without y adds no history: X holds features only. Pass update(X, y)."
-        )
-
-
 def check_placement(
     place: Any,
     track: IntArray,
@@ -171,29 +157,36 @@ def check_placement(
     row by itself from the second step of a block on.
     reach: steps that nobody asked for are forecast up to so many.
     """
-    if features:
-        _check_after_history(not place.stored.all())
+    if features and not place.stored.all():
+        raise ValueError(
+            "X holds rows outside the training data's time (before its first row or off its "
+            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
+            "rows."
+        )
     seen = np.bincount(track, weights=has_target, minlength=len(place.series)) > 0
     new = place.series >= timeline.n_series
     owner = np.where(new, 0, place.series)
-    off = np.full(len(new), table.clock != timeline.clock) & ~new
-    first, last = _ends(track, table.steps, len(new))
+    off = ~new & (table.clock != timeline.clock)
+    steps = pd.Series(table.steps).groupby(track)  # no track is without rows
+    first, last = steps.min().to_numpy(), steps.max().to_numpy()
     early = ~(new | off) & (first < timeline.first_step[owner])
     begins = timeline.clock.labels(timeline.first_step[owner])
     if (new & ~seen).any():
         name = None if table.names is None else table.names[place.series[new & ~seen][0]]
         _raise_unknown(f"of the series {name!r}, which fit did not see", "Give its history.")
-    where = {
-        "off": (off, f"between the steps of the training data ({timeline.clock.step_name!r})"),
-        "early": (early, f"before the training data, which begin at {begins[early.argmax()]}"),
-    }
-    for flags, text in where.values():
+    _check_gaps(place.begin, last, track, table, reach)
+    for flags, text in (
+        (off, f"between the steps of the training data ({timeline.clock.step_name!r})"),
+        (early, f"before the training data, which begin at {begins[early.argmax()]}"),
+    ):
         if (flags & ~seen).any():
             _raise_unknown(text, "Drop these rows, or give their targets.")
-    _check_gaps(place.begin, last, track, table, reach)
-    for flags, text in where.values():
         if flags.any():
-            _warn_of_own_context(int(flags[track].sum()), text)
+            warn_user(
+                f"X holds {int(flags[track].sum())} rows {text}: they are their own timeline, "
+                "forecast from one another alone, the first of them from the training mean. Rows "
+                "that follow the history directly are joined to it by update."
+            )
     ahead = first - timeline.end_step[owner]
     # With the rows before it, one row would have been forecast from these.
     alone = np.bincount(track, minlength=len(new)) == 1
@@ -221,24 +214,6 @@ def check_after_context(table: Table, timeline: Timeline, since: IntArray | None
         )
 
 
-def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
-    first = np.full(n_tracks, np.iinfo(np.int64).max)
-    last = np.full(n_tracks, np.iinfo(np.int64).min)
-    np.minimum.at(first, track, steps)
-    np.maximum.at(last, track, steps)
-    return first, last
-
-
-def _check_after_history(before: bool) -> None:
-    """Raise if rows lie where features alone cannot be forecast."""
-    if before:
-        raise ValueError(
-            "X holds rows outside the training data's time (before its first row or off its "
-            "grid), and the history of y is not in X: call update(X, y) with it, or pass later "
-            "rows."
-        )
-
-
 def _raise_unknown(where: str, fix: str) -> None:
     raise ValueError(
         f"X holds rows {where}, and no observed target there: nothing is known from which they "
@@ -252,26 +227,13 @@ def _check_gaps(begin: IntArray, last: IntArray, track: IntArray, table: Table, 
     given = np.bincount(track[later], minlength=len(begin))
     lacking = last - begin + 1 - given
     if lacking.max(initial=0) > reach:
-        worst = int(lacking.argmax())
-        _raise_gap(int(lacking[worst]), table.clock, int(last[worst]), reach)
-
-
-def _raise_gap(n_steps: int, clock: Clock, step: int, reach: int) -> None:
-    """Raise because the steps up to a row are too many to be forecast."""
-    label = clock.labels(np.array([step]))[0]
-    raise ValueError(
-        f"X holds a row at {label}, and {n_steps:,} of the steps before it are not known: each "
-        f"would have to be forecast, and that is done for {reach:,} at most. Check the labels of "
-        "X.index, or call update with the rows between."
-    )
-
-
-def _warn_of_own_context(n_rows: int, where: str) -> None:
-    warn_user(
-        f"X holds {n_rows} rows {where}: they are their own timeline, forecast from one another "
-        "alone, the first of them from the training mean. Rows that follow the history directly "
-        "are joined to it by update."
-    )
+        worst = lacking.argmax()
+        label = table.clock.labels(last[[worst]])[0]
+        raise ValueError(
+            f"X holds a row at {label}, and {lacking[worst]:,} of the steps before it are not "
+            f"known: each would have to be forecast, and that is done for {reach:,} at most. Check "
+            "the labels of X.index, or call update with the rows between."
+        )
 
 
 def _warn_of_far_rows(n_steps: int, reached: bool) -> None:

@@ -24,8 +24,8 @@ def numeric_truth(y: Any) -> Float64Array:
     check_truth_given(y)
     if isinstance(y, pd.DataFrame):
         check_some_columns(y.shape[1], "y")
-        columns = [(y.iloc[:, j], name) for j, name in enumerate(y.columns)]
-        y = np.column_stack([numeric_column(*column, where="y[{!r}]") for column in columns])
+        columns = [numeric_column(column, name, where="y[{!r}]") for name, column in y.items()]
+        y = np.column_stack(columns)
     elif isinstance(y, pd.Series):
         y = numeric_column(y, y.name, where="y")
     values = check_array(
@@ -114,14 +114,6 @@ def check_any_truth(n_rows: int) -> None:
         raise ValueError(
             "score found no row whose truth is known: every one holds a NaN. Pass rows with "
             "observed targets."
-        )
-
-
-def check_score_truth(mode: str) -> None:
-    """Raise if the truth to score against is nowhere."""
-    if mode == "features":
-        raise ValueError(
-            "score(X) without y has no truth: X holds features only. Pass score(X, y)."
         )
 
 
@@ -387,8 +379,10 @@ def raise_unfit_transform(
     ) from error
 
 
-def check_inverse(transformer: Any, target: Hashable, lost: float, reach: float) -> None:
-    """Raise if a transformer does not give training values back."""
+def check_transformer(
+    transformer: Any, target: Hashable, *, lost: float, reach: float, falls: bool
+) -> None:
+    """Raise if a transformer does not give training values back, or makes a quantile another."""
     if not lost <= reach:  # NaN, too
         raise ValueError(
             f"target_transform={transformer!r} does not give the training values of target "
@@ -396,11 +390,7 @@ def check_inverse(transformer: Any, target: Hashable, lost: float, reach: float)
             "would be, too. Pass a transformer with the inverse that belongs to it, or "
             "target_transform=None."
         )
-
-
-def check_increasing(transformer: Any, target: Hashable, increasing: bool) -> None:
-    """Raise if a quantile would become another one."""
-    if not increasing:
+    if falls:
         raise ValueError(
             f"target_transform={transformer!r} falls where target {target!r} rises: a quantile as "
             "loss would forecast the opposite one. Pass a transformer that rises, or another loss."

@@ -26,7 +26,7 @@ def test_training_rows_are_grouped_by_the_names_of_series(mixed):
     mixed = np.array(mixed)
     rows, places = fitted(time[mixed], labels[mixed])
     assert list(mixed[rows.order]) == [0, 1, 2, 3, 4]
-    assert (list(rows.names), list(rows.series), rows.longest) == (["a", "b"], [0, 0, 0, 1, 1], 3)
+    assert (list(rows.names), list(rows.series)) == (["a", "b"], [0, 0, 0, 1, 1])
     assert list(rows.count_steps(None)[1]) == [0, 1, 2, 0, 1]
     assert places.n_series == 2
 
