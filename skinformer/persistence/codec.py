@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -35,20 +35,39 @@ class Kind(NamedTuple):
     derived: bool = False
 
 
+def record_types(annotations: Iterable[Any]) -> list[Any]:
+    """List the dataclasses and named tuples of annotations, and of their fields' annotations."""
+    found: dict[Any, None] = {}
+    left = list(annotations)
+    while left:
+        hint = left.pop()
+        hints = record_hints(hint)
+        if hints is not None and hint not in found:
+            found[hint] = None
+            left += hints.values()
+        left += hint if isinstance(hint, tuple) else get_args(hint)
+    return list(found)
+
+
+def record_hints(kind: Any) -> dict[str, Any] | None:
+    """Give the annotations of a dataclass or a named tuple; None of anything else."""
+    if is_dataclass(kind):
+        names = [part.name for part in fields(kind)]
+    elif hasattr(kind, "_fields"):
+        names = list(kind._fields)
+    else:
+        return None
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name in names}
+
+
 def record_kinds(*types: type) -> list[Kind]:
     """List dataclasses and named tuples, which are made of their fields."""
     return [_record_kind(kind) for kind in types]
 
 
-def record_fields(kind: Any) -> list[str] | None:
-    """Name the fields of a dataclass or a named tuple; None of anything else."""
-    if is_dataclass(kind):
-        return [part.name for part in fields(kind)]
-    return list(kind._fields) if hasattr(kind, "_fields") else None
-
-
 def _record_kind(kind: Any) -> Kind:
-    names = record_fields(kind) or []
+    names = list(record_hints(kind) or ())
 
     def apart(value: Any) -> dict[str, Any]:
         return {name: getattr(value, name) for name in names}

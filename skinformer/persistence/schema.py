@@ -13,11 +13,11 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from types import SimpleNamespace, UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import numpy as np
 
-from skinformer.persistence.codec import Kind, record_fields
+from skinformer.persistence.codec import Kind, record_hints
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -49,7 +49,10 @@ class Schema:
         rules: Mapping[str, Rule],
     ) -> None:
         self._types = {kind.name: kind.type for kind in kinds}
-        self._hints = {name: _hints(kind) for name, kind in self._types.items()} | fields
+        self._hints = {
+            name: Any if (hints := record_hints(kind)) is None else hints
+            for name, kind in self._types.items()
+        } | fields
         self._limits, self._rules = limits, rules
 
     def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
@@ -171,15 +174,6 @@ class Schema:
             raise ModelFileError("it refers to an array twice, or to one that it does not hold")
         array = left.pop(node["of"])
         return array.T if node["is"] == "turned" else array
-
-
-def _hints(kind: type) -> Any:
-    """Read the annotations of a record's fields."""
-    names = record_fields(kind)
-    if names is None:
-        return Any
-    found = get_type_hints(kind)
-    return {name: found[name] for name in names}
 
 
 def _name(node: Any) -> str:
