@@ -13,7 +13,7 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import saving
+from skinformer.estimators import persisting
 from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.persistence import read_content
 from skinformer.timeline.cycle import CalendarEffect
@@ -250,7 +250,7 @@ def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatc
         return given
 
     monkeypatch.setitem(FILES._by_type, CalendarEffect, CALENDAR._replace(apart=forged))
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
+    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
@@ -261,7 +261,7 @@ def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path
     """It is no table at all."""
     forged = CALENDAR._replace(apart=lambda _: given)
     monkeypatch.setitem(FILES._by_type, CalendarEffect, forged)
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
+    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
