@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import GenericAlias
 from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.member import NETWORK, RIDGES
-from skinformer.ensemble.members import ALL_KINDS
 from skinformer.model.informer import Informer
 from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
@@ -22,7 +20,6 @@ _BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
-_MEMBERS: Any = GenericAlias(dict, (str, ALL_KINDS))
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
@@ -31,12 +28,6 @@ ANNOTATIONS: dict[str, Any] = {
         "weights": dict[str, Float32Array],
     },
     "LinearPath": {"fit": LinearFit},
-    "Ensemble": {
-        "members": _MEMBERS,
-        "weights": Float64Array,
-        "held_out": _MEMBERS,
-        "temperature": float,
-    },
     "HistGradientBoostingRegressor": _BOOSTED,
     "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
     **dict.fromkeys(("ElasticNet", "Lasso", "LinearRegression", "Ridge"), _REGRESSOR),

@@ -111,7 +111,8 @@ class Codec:
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
         """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
 
-        It is an exception of any type if the tree was not written by `encode`.
+        It is an exception of any type if the tree was not written by `encode`; whether it refers to
+        arrays that there are, `Schema.check` looks.
         """
         if type(tree) is list:
             return [self.decode(each, arrays) for each in tree]
@@ -125,8 +126,7 @@ class Codec:
         if arrays is None and name in ("array", "other"):
             return of
         if arrays is not None and name in ("array", "turned"):
-            array = arrays[_place(of, len(arrays))]
-            return array.T if name == "turned" else array
+            return arrays[of].T if name == "turned" else arrays[of]
         return self._built(name, self.decode(of, arrays))
 
     def _built(self, name: str, given: Any) -> Any:
@@ -196,9 +196,3 @@ class Codec:
         own = self._by_type.get(type(value))
         above = (self._by_type.get(base) for base in type(value).__mro__)
         return own or next((kind for kind in above if kind is not None and kind.derived), None)
-
-
-def _place(number: Any, count: int) -> int:
-    if type(number) is not int or not 0 <= number < count:
-        raise ModelFileError("it refers to an array that it does not hold")
-    return number

@@ -154,17 +154,14 @@ class Schema:
                 )
                 for k, v in parts
             ]
-        shape = _limit(self._limits.get(place, ""))[0]
         if len(hints) > 1 and hints[1] is not Ellipsis:
-            shape = (str(len(hints)),)
+            shape: tuple[str, ...] | None = (str(len(hints)),)
+        else:
+            shape = _limit(self._limits.get(place, ""))[0]
+            hints = (hints or (Any,))[:1] * len(parts)
         _check_shape((len(parts),), shape, place, sizes)
-        if len(hints) == 1 or (len(hints) > 1 and hints[1] is Ellipsis):
-            hints = (hints[0],) * len(parts)
-        hints = hints or (Any,) * len(parts)
-        return [
-            self._walk(h, part, f"{place}[]", left, sizes)
-            for h, part in zip(hints, parts, strict=True)
-        ]
+        each = zip(hints, parts, strict=True)
+        return [self._walk(h, part, f"{place}[]", left, sizes) for h, part in each]
 
     def _array(self, node: Any, left: dict[int, AnyArray]) -> AnyArray:
         if node["is"] in ("texts", "objects"):

@@ -52,8 +52,9 @@ class _Rows(NamedTuple):
         first, span = self.steps.min(), np.ptp(self.steps) + 1
         inside = (steps >= first) & (steps < first + span)
         wanted = np.where(inside, owner * span + steps - first, -1)
-        keys: pd.Index = pd.Index(self.owner * span + self.steps - first)
-        return keys.get_indexer(wanted)
+        keys: Any = pd.Index(self.owner * span + self.steps - first)
+        found: IntArray = keys.get_indexer(wanted)
+        return found
 
 
 def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
