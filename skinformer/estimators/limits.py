@@ -16,8 +16,8 @@ from skinformer.tabular.trees import Trees
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import FIELDS
 
-_BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
-_LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
+_BOOSTED: dict[str, Any] = {"parameters": dict | None, "trees": Trees | None}
+_LINEAR = {"coef_?": Float64Array, "intercept_?": float | Float64Array, "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
 #: Kinds that are no records, as they are taken apart.
@@ -29,7 +29,7 @@ ANNOTATIONS: dict[str, Any] = {
     },
     "LinearPath": {"fit": LinearFit},
     "HistGradientBoostingRegressor": _BOOSTED,
-    "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
+    "HistGradientBoostingClassifier": _BOOSTED | {"classes": IntArray | None},
     **dict.fromkeys(("ElasticNet", "Lasso", "LinearRegression", "Ridge"), _REGRESSOR),
     "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
     "slice": list[int],
@@ -229,11 +229,6 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
     return whole and filled and np.size(getattr(inner.learnt, "intercept_", ())) == 1
 
 
-def _ridges_agree(shared: Any, _: Sizes) -> bool:
-    """Each map is of as many rows as its key says."""
-    return all(maps.shape[1] == key[-1] - 1 for key, maps in shared.maps)
-
-
 def _names_agree(roles: Any, _: Sizes) -> bool:
     """Columns are those that have a role, under one name each, which has all levels."""
     used, columns, targets = (
@@ -311,7 +306,7 @@ RULES: dict[str, Rule] = {
     "Scaler": lambda scaler, _: (np.abs(scaler.mean) <= 1e15 * scaler.scale).all(),
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
-    "SharedRidges": _ridges_agree,
+    "SharedRidges.maps": lambda found, _: all(maps.shape[1] == key[-1] - 1 for key, maps in found),
     "Classical": lambda path, sizes: (
         len(path.scaler.mean) == sizes["n_series"] + 1
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]

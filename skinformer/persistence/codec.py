@@ -45,7 +45,7 @@ def record_types(annotations: Iterable[Any]) -> list[Any]:
         if hints is not None and hint not in found:
             found[hint] = None
             left += hints.values()
-        left += hint if isinstance(hint, tuple) else get_args(hint)
+        left += get_args(hint)
     return list(found)
 
 

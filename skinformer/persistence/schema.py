@@ -34,8 +34,7 @@ class Schema:
     """Check a tree against what its records say of themselves, before anything is built of it.
 
     kinds: as for `Codec`; records have fields with annotations.
-    fields: annotations of kinds that are no records. A dict stands for one with these keys, a tuple
-    for any of its parts.
+    fields: annotations of kinds that are no records. A dict stands for one with these keys.
     limits: by the name of the kind and fields, such as ``"Scaler.mean"`` or ``"Usual.low|high"``.
     rules: by the name of the kind, or of a field: takes what was found and all sizes, and is true
     of what may be built.
@@ -101,10 +100,7 @@ class Schema:
 
     def _fitting(self, hint: Any, node: Any, place: str) -> Any:
         """Choose of several annotations the one that a node can be."""
-        several = hint if isinstance(hint, tuple) else (hint,)
-        if get_origin(hint) in (Union, UnionType):
-            several = get_args(hint)
-        for each in several:
+        for each in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
             if self._fits(each, node):
                 return each
         raise ModelFileError(f"its {place or 'content'} is something else")
