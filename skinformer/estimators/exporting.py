@@ -177,10 +177,24 @@ def _written(freq: Any) -> str | int | None:
 
 
 def served_module(model: FittedState) -> ServedForecast:
-    """Put all that forecasts into one module: a copy on the CPU, in evaluation mode.
+    """
+    Put all that forecasts into one module.
 
-    It is a ValueError if the forecasts are those of others, too, if they are several quantiles, or
-    if targets are transformed by a transformer.
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted.
+
+    Returns
+    -------
+    ServedForecast
+        A copy on the CPU, in evaluation mode.
+
+    Raises
+    ------
+    ValueError
+        If the forecasts are those of others, too, if they are several quantiles, or if targets are
+        transformed by a transformer.
     """
     _check(model)
     scaler, share = model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
