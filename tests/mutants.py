@@ -393,8 +393,6 @@ LINKS = [
     ),
     Mutant("epochs silent", CALLBACKS, "if self.estimator.verbose:", "if False:"),
     Mutant("epochs always told", CALLBACKS, "if self.estimator.verbose:", "if True:"),
-    Mutant("named attention: decoder", PARTS, '"decoder": "dense"', '"decoder": "probsparse"'),
-    Mutant("named attention: factor", PARTS, '"factor": 5.0', '"factor": 3.0'),
     Mutant("named attention: encoder", PARTS, '"encoder": kind', '"encoder": "auto"'),
 ]
 
@@ -859,13 +857,13 @@ def block_values():
     text = (ROOT / PARTS).read_text(encoding="utf-8")
     for kind in ("note", "bf16"):
         written = text[text.index(f'"{kind}": {{') :].split("}")[0]
-        for key, old in re.findall(r'"(\w+)": ([^{,]+),', written):
+        for key, old in re.findall(r'"(\w+)": ("?\w+"?)', written):
             new = next(other for other in OTHER_BLOCK[key] if other != old)
             yield Mutant(
                 f"block {kind}: {key}={new}",
                 PARTS,
-                f'"{key}": {old},',
-                f'"{key}": {new},',
+                f'"{key}": {old}',
+                f'"{key}": {new}',
                 after=f'"{kind}": {{',
             )
 

@@ -21,7 +21,7 @@ from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
 from skinformer.estimators.callbacks import EpochTasks, training_course, write_stage
-from skinformer.estimators.exported import ExportMixin
+from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.parts import PARTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin

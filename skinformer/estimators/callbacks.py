@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from skinformer.stopwatch import times_so_far
 from skinformer.training.record import EpochRow, TrainingRecord
 
 
+@dataclass
 class EpochTasks:
     """Tell scikit-learn's callbacks of the epochs of a fit.
 
@@ -32,18 +34,11 @@ class EpochTasks:
     want.
     """
 
-    def __init__(
-        self,
-        estimator: FittedState,
-        context: Any,
-        data: dict[str, Any],
-        before: pd.DataFrame | None,
-    ) -> None:
-        self.estimator = estimator
-        self.context = context
-        self.data = data
-        self.before = before
-        self.task: Any = None
+    estimator: FittedState
+    context: Any
+    data: dict[str, Any]
+    before: pd.DataFrame | None
+    task: Any = None
 
     def __enter__(self) -> EpochTasks:
         """Begin the fit's task and the first epoch's."""
@@ -62,7 +57,7 @@ class EpochTasks:
 
     def _next(self, record: TrainingRecord) -> bool:
         if self.estimator.verbose:
-            _write_line(self.estimator, record.rows[-1], n_most=self.context.max_subtasks)
+            _write_epoch(self.estimator, record.rows[-1], n_most=self.context.max_subtasks)
         stop = self._tell_end(self.task, lambda: self._as_if_ended(record))
         if not (stop or record.stopped):
             self._begin()
@@ -112,15 +107,15 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
 def write_stage(estimator: FittedState, part: str, seconds: float) -> None:
     """Write one plain line about a part of a fit that begins."""
     if ranks.is_first():
-        sys.stdout.write(f"[{type(estimator).__name__}] {part}  after {seconds:.1f} s\n")
-        sys.stdout.flush()
+        _write(estimator, f"{part}  after {seconds:.1f} s")
 
 
-def _write_line(estimator: FittedState, row: EpochRow, *, n_most: int) -> None:
-    """Write one plain line about an epoch."""
+def _write_epoch(estimator: FittedState, row: EpochRow, *, n_most: int) -> None:
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
-    sys.stdout.write(
-        f"[{type(estimator).__name__}] epoch {row.epoch}/{n_most}"
-        f"  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s\n"
-    )
+    losses = f"loss {row.loss:.4f}{validated}"
+    _write(estimator, f"epoch {row.epoch}/{n_most}  {losses}  {row.seconds:.1f} s")
+
+
+def _write(estimator: FittedState, line: str) -> None:
+    sys.stdout.write(f"[{type(estimator).__name__}] {line}\n")
     sys.stdout.flush()

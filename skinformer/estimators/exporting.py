@@ -14,13 +14,13 @@ from torch import Tensor
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.members import module_of
+from skinformer.estimators.served import ServedForecast, Units
 from skinformer.estimators.state import FittedState
 from skinformer.model.key_sampler import fix_keys
-from skinformer.model.served import ServedForecast, Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.timeline.arrays import Float32Array
-from skinformer.timeline.scaling import Scaler
+from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import check_exportable, check_exporter
 
 if TYPE_CHECKING:
@@ -30,30 +30,133 @@ if TYPE_CHECKING:
 _BATCH = 5
 
 
-def signature_of(model: FittedState) -> Signature:
-    """Tell what a model's graph takes."""
-    roles, sizes, clock = model.roles_, model.sizes_, model.timeline_.clock
-    inputs = {
-        "past": True,
-        "future": sizes.n_known > 0,
-        "series": model.series_ is not None,
-        "time": bool(sizes.calendar_fields),
-        "instant": sizes.mean_step is not None,
-    }
-    zone = getattr(clock.origin, "tz", None)
-    return Signature(
-        targets=_plain(roles.targets),
-        past=_plain(roles.past),
-        known=_plain(roles.known),
-        static=_plain(roles.static),
-        seq_len=sizes.seq_len,
-        pred_len=sizes.pred_len,
-        inputs=tuple(name for name, there in inputs.items() if there),
-        series=None if model.series_ is None else _plain(model.series_),
-        freq=_written(clock.freq),
-        tz=None if zone is None else str(zone),
-        may_miss=sizes.may_miss,
-    )
+class ExportMixin(FittedState):
+    """Graphs of a fitted estimator: windows in units in, forecasts in units out."""
+
+    @property
+    def signature_(self) -> Signature:
+        """What an exported graph takes; `skinformer.serving.window_inputs` makes it of rows."""
+        check_fitted(self)
+        roles, sizes, clock = self.roles_, self.sizes_, self.timeline_.clock
+        inputs = {
+            "past": True,
+            "future": sizes.n_known > 0,
+            "series": self.series_ is not None,
+            "time": bool(sizes.calendar_fields),
+            "instant": sizes.mean_step is not None,
+        }
+        zone = getattr(clock.origin, "tz", None)
+        return Signature(
+            targets=_plain(roles.targets),
+            past=_plain(roles.past),
+            known=_plain(roles.known),
+            static=_plain(roles.static),
+            seq_len=sizes.seq_len,
+            pred_len=sizes.pred_len,
+            inputs=tuple(name for name, there in inputs.items() if there),
+            series=None if self.series_ is None else _plain(self.series_),
+            freq=_written(clock.freq),
+            tz=None if zone is None else str(zone),
+            may_miss=sizes.may_miss,
+        )
+
+    def export_program(self) -> ExportedProgram:
+        """
+        Trace the fitted model by `torch.export`: scaling, calendar, ridges and network in one.
+
+        Returns
+        -------
+        torch.export.ExportedProgram
+            Its first dimension, "batch", is any number of windows; its keyword arguments are named
+            by `signature_`; it gives forecasts in the targets' units, and what to feed back, see
+            `export_onnx`.
+
+        Raises
+        ------
+        ValueError
+            If the forecasts are not those of ridges and network alone.
+
+        See Also
+        --------
+        export_onnx : The same in a file that onnxruntime reads.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, torch
+        >>> from skinformer import InformerRegressor
+        >>> from skinformer.serving import window_inputs
+        >>> df = pd.DataFrame({"load": np.sin(np.arange(90.0))})
+        >>> sizes = {"seq_len": 8, "pred_len": 2, "d_model": 8, "n_heads": 2, "max_iter": 1}
+        >>> model = InformerRegressor("load", members=["network"], **sizes, random_state=0).fit(df)
+        >>> inputs, labels = window_inputs(df, model.signature_)
+        >>> tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+        >>> forecast, _ = model.export_program().module()(**tensors)
+        >>> np.allclose(forecast[0], model.forecast(), rtol=0, atol=1e-5)
+        True
+        """
+        check_fitted(self)
+        module = served_module(self)
+        example = _example(self.sizes_, panel=self.series_ is not None)
+        batch = torch.export.Dim("batch", min=1)
+        inputs = {name: tensor for name, tensor in example.items() if tensor is not None}
+        with torch.no_grad():
+            return torch.export.export(
+                module, (), inputs, dynamic_shapes={name: {0: batch} for name in inputs}
+            )
+
+    def export_onnx(self: Any, path: str | os.PathLike[str]) -> None:
+        """
+        Write the fitted model to an ONNX file, which forecasts without torch and scikit-learn.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Target file; its folder must exist. It holds the old content or the new one.
+
+        Raises
+        ------
+        ValueError
+            If trees, a regressor of your own or classical forecasters have a share in the
+            forecasts, which the file would silently lack; for quantiles of several levels, classes,
+            and a transformer as `target_transform`.
+        ImportError
+            Without the packages of the extra "onnx".
+        OSError
+            If the file cannot be written.
+
+        See Also
+        --------
+        skinformer.serving.window_inputs : The arrays that the graph takes, from rows.
+        save : A file that this package reads, with everything in it.
+
+        Notes
+        -----
+        Inputs, of which a graph has those that its model reads: "past" (batch, seq_len, n_columns)
+        and "future" (batch, pred_len, n_known), float64, in units, NaN for missing; "series"
+        (batch,); "time" and "instant" (batch, seq_len + pred_len), int64, in microseconds. Outputs:
+        "forecast" (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back",
+        which stands for truths that are missing in a later window. The metadata hold the signature.
+        Tracing takes ten to thirty seconds.
+        """
+        check_fitted(self)
+        _check(self)  # before what can be installed: that would not help
+        check_exporter()
+        program = torch.onnx.export(
+            self.export_program(),
+            dynamo=True,
+            # PERF: onnxscript's optimiser takes as long as all else, and onnxruntime has its own.
+            optimize=False,
+            verbose=False,
+            output_names=["forecast", "fed_back"],
+        )
+        if program is None:
+            raise AssertionError  # where no file is named, torch gives the program
+        content = program.model_proto
+        _strip(content.graph)
+        entry = content.metadata_props.add()
+        entry.key, entry.value = METADATA_KEY, self.signature_.to_json()
+        with replacing(path) as file:
+            file.write(content.SerializeToString())
 
 
 def _plain(names: Iterable[Any]) -> tuple[Any, ...]:
@@ -69,53 +172,42 @@ def _written(freq: Any) -> str | int | None:
 
 
 def served_module(model: FittedState) -> ServedForecast:
-    """Put all that forecasts into one module: a copy on the CPU, in evaluation mode.
+    """
+    Put all that forecasts into one module.
 
-    It is a ValueError if the forecasts are those of others, too, if they are several quantiles, or
-    if targets are transformed by a transformer.
+    Parameters
+    ----------
+    model : InformerRegressor
+        Fitted.
+
+    Returns
+    -------
+    ServedForecast
+        A copy on the CPU, in evaluation mode.
+
+    Raises
+    ------
+    ValueError
+        If the forecasts are those of others, too, if they are several quantiles, or if targets are
+        transformed by a transformer.
     """
     _check(model)
-    sizes, scaler, share = model.sizes_, model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
+    scaler, share = model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
     panel = model.series_ is not None
     module = ServedForecast(
-        module=copy.deepcopy(module_of(model.ensemble_)).cpu(),
-        units=_units(scaler.with_unseen() if panel else scaler, sizes.n_targets),
-        trust=torch.from_numpy(share if panel else share[:1]).float(),
-        static=torch.from_numpy(_static(model)),
-        n_targets=sizes.n_targets,
-        n_past=sizes.n_past,
-        n_known=sizes.n_known,
-        seq_len=sizes.seq_len,
-        pred_len=sizes.pred_len,
-        calendar=sizes.calendar_fields,
-        embeds_series=bool(sizes.n_series),
-        mean_step=sizes.mean_step,
-        may_miss=sizes.may_miss,
+        copy.deepcopy(module_of(model.ensemble_)).cpu(),
+        Units(scaler.with_unseen() if panel else scaler),
+        trust=share if panel else share[:1],
+        static=_static(model),
+        sizes=model.sizes_,
     ).eval()
-    fix_keys(module, *_example(sizes, panel=panel).values())
+    fix_keys(module, *_example(model.sizes_, panel=panel).values())
     return module.requires_grad_(False)
 
 
 def _check(model: FittedState) -> None:
     others = [m.name for m in model.ensemble_.members.values() if not m.exportable]
     check_exportable(model, model.head_, others, model.scaler_.targets)
-
-
-def _units(scaler: Scaler, n_targets: int) -> Units:
-    """Give the numbers of a scaler as tables."""
-    shape = len(scaler.mean), n_targets
-    tables: dict[str, Any] = {
-        "logs": np.zeros(shape, dtype=bool),
-        "low": np.ones(shape),
-        "smear": np.zeros(shape),
-        "floor": np.full(shape, -np.inf),
-    }
-    if scaler.targets is not None:
-        tables = {name: getattr(scaler.targets, name) for name in tables}
-    tables |= {"mean": scaler.mean, "scale": scaler.scale}
-    limits = tuple(torch.from_numpy(table) for table in scaler.limits or ())
-    copied = {name: torch.from_numpy(table.copy()) for name, table in tables.items()}
-    return Units(**copied, limits=limits)
 
 
 def _static(model: FittedState) -> Float32Array:
@@ -139,40 +231,6 @@ def _example(sizes: ModelSizes, *, panel: bool) -> dict[str, Tensor | None]:
         "time": steps if sizes.calendar_fields else None,
         "instant": steps.clone() if sizes.mean_step is not None else None,
     }
-
-
-def export_program(model: FittedState) -> ExportedProgram:
-    """Trace the module of a model, with the dimension "batch"; see `InformerRegressor`."""
-    module = served_module(model)
-    example = _example(model.sizes_, panel=model.series_ is not None)
-    batch = torch.export.Dim("batch", min=1)
-    inputs = {name: tensor for name, tensor in example.items() if tensor is not None}
-    with torch.no_grad():
-        return torch.export.export(
-            module, (), inputs, dynamic_shapes={name: {0: batch} for name in inputs}
-        )
-
-
-def export_onnx(model: FittedState, path: str | os.PathLike[str]) -> None:
-    """Write the module of a model as ONNX; see `InformerRegressor.export_onnx`."""
-    _check(model)  # before what can be installed: that would not help
-    check_exporter()
-    program = torch.onnx.export(
-        export_program(model),
-        dynamo=True,
-        # PERF: onnxscript's optimiser takes as long as all else, and onnxruntime has its own.
-        optimize=False,
-        verbose=False,
-        output_names=["forecast", "fed_back"],
-    )
-    if program is None:
-        raise AssertionError  # where no file is named, torch gives the program
-    content = program.model_proto
-    _strip(content.graph)
-    entry = content.metadata_props.add()
-    entry.key, entry.value = METADATA_KEY, signature_of(model).to_json()
-    with replacing(path) as file:
-        file.write(content.SerializeToString())
 
 
 def _strip(graph: Any) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import GenericAlias
 from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
 
 from skinformer.ensemble.member import NETWORK, RIDGES
-from skinformer.ensemble.members import ALL_KINDS
 from skinformer.model.informer import Informer
 from skinformer.persistence import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
@@ -18,11 +16,10 @@ from skinformer.tabular.trees import Trees
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.calendar import FIELDS
 
-_BOOSTED = {"parameters": (dict, None), "trees": (Trees, None)}
-_LINEAR = {"coef_?": Float64Array, "intercept_?": (float, Float64Array), "n_features_in_?": int}
+_BOOSTED: dict[str, Any] = {"parameters": dict | None, "trees": Trees | None}
+_LINEAR = {"coef_?": Float64Array, "intercept_?": float | Float64Array, "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
-_MEMBERS: Any = GenericAlias(dict, (str, ALL_KINDS))
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
@@ -31,14 +28,8 @@ ANNOTATIONS: dict[str, Any] = {
         "weights": dict[str, Float32Array],
     },
     "LinearPath": {"fit": LinearFit},
-    "Ensemble": {
-        "members": _MEMBERS,
-        "weights": Float64Array,
-        "held_out": _MEMBERS,
-        "temperature": float,
-    },
     "HistGradientBoostingRegressor": _BOOSTED,
-    "HistGradientBoostingClassifier": _BOOSTED | {"classes": (IntArray, None)},
+    "HistGradientBoostingClassifier": _BOOSTED | {"classes": IntArray | None},
     **dict.fromkeys(("ElasticNet", "Lasso", "LinearRegression", "Ridge"), _REGRESSOR),
     "ReadyRegressor": {"regressor": Any, "fill": bool, "used": IntArray, **_FILLED},
     "slice": list[int],
@@ -48,23 +39,20 @@ _LONGEST = 1e11  # seconds, some three thousand years
 _WEIGHT, _VALUE, _FLOAT = "-1e6..1e6", "-1e18..1e18", "-1e300..1e300"
 LIMITS: dict[str, str] = {
     # sizes
-    "ModelSizes.n_targets": "n_targets=1..1e6",
-    "ModelSizes.n_past": "n_past=0..1e6",
-    "ModelSizes.n_known": "n_known=0..1e6",
-    "ModelSizes.n_static": "n_static=0..n_known",
+    "ModelSizes.n_targets": "=1..1e6",
+    "ModelSizes.n_past|n_known": "=0..1e6",
+    "ModelSizes.n_static": "=0..n_known",
     "ModelSizes.n_series": "n_embedded=0..1e9",
     "ModelSizes.calendar_fields": "[n_fields]",
-    "ModelSizes.seq_len": "seq_len=1..1e9",
-    "ModelSizes.pred_len": "pred_len=1..1e9",
-    "ModelSizes.patch_len": "patch_len=1..seq_len",
+    "ModelSizes.seq_len|pred_len": "=1..1e9",
+    "ModelSizes.patch_len": "=1..seq_len",
     "ModelSizes.mean_step": "1e-300..1e18",
     "ModelSizes.n_network_fields": "0..n_fields",
     # rows
     "Timeline.values": f"[n_rows n_columns] {_VALUE} nan",
     "Timeline.weight": "[n_rows n_targets] 0..1e38",
-    "Timeline.first_step": "[n_series] -1e15..1e15",
+    "Timeline.first_step|forecast_from": "[n_series] -1e15..1e15",
     "Timeline.first_row": "[Ends] 0..n_rows",
-    "Timeline.forecast_from": "[n_series] -1e15..1e15",
     "Scaler.mean": f"[Scaled n_columns] {_FLOAT}",
     "Scaler.scale": "[Scaled n_columns] 1e-300..1e300",
     "TargetScale.floor": "[Scaled n_labels] -inf..0",
@@ -74,8 +62,7 @@ LIMITS: dict[str, str] = {
     "TargetScale.transformers": "[0]",
     "TargetScale.top": "[Scaled n_labels] -1e3..inf",
     "TargetScale.rise": "[Scaled n_labels] 0..inf",
-    "Usual.low": "[n_series n_columns] -inf..inf",
-    "Usual.high": "[n_series n_columns] -inf..inf",
+    "Usual.low|high": "[n_series n_columns] -inf..inf",
     "Usual.reach": "[n_series n_columns] 0..inf",
     "Usual.season": "1..1e6",
     "Usual.pending": "[n_series n_columns 2] -inf..inf nan",
@@ -104,53 +91,33 @@ LIMITS: dict[str, str] = {
     "CalendarEffect.fields": "[Fields]",
     "CalendarEffect.year": f"[Days Each 0|Targets] {_WEIGHT}",
     "Informer.weights": _WEIGHT,
-    "Informer.built_from.n_targets": "n_targets..n_targets",
-    "Informer.built_from.n_past": "n_past..n_past",
-    "Informer.built_from.n_known": "n_known..n_known",
-    "Informer.built_from.seq_len": "seq_len..seq_len",
     "Informer.built_from.label_len": "0..seq_len",
-    "Informer.built_from.pred_len": "pred_len..pred_len",
-    "Informer.built_from.patch_len": "patch_len..patch_len",
     "Informer.built_from.decoder_patch_len": "1..patch_len",
-    "Informer.built_from.d_model": "1..1e6",
-    "Informer.built_from.n_encoder_layers": "1..256",
-    "Informer.built_from.n_decoder_layers": "1..256",
-    "Informer.built_from.n_heads": "1..1e6",
-    "Informer.built_from.d_ff": "1..1e6",
+    "Informer.built_from.d_model|n_heads|d_ff": "1..1e6",
+    "Informer.built_from.n_encoder_layers|n_decoder_layers": "1..256",
     "Informer.built_from.dropout": "0..1",
     "Informer.built_from.factor": "1e-6..1e6",
     "Informer.built_from.seed": "0..4294967295",
-    "best_loss_": "-inf..inf nan",
-    "loss_curve_": "-inf..inf nan",
-    "validation_scores_": "-inf..inf nan",
+    "best_loss_|loss_curve_|validation_scores_": "-inf..inf nan",
     # who forecasts, and how much each counts
     "Ensemble.weights": "[n_series+1 1|pred_len n_targets Members] 0..1.001",
     "Ensemble.temperature": "1e-3..1e3",
     "Classes.weights": "[pred_len Forecasters] 0..1.001",
     "Classical.effect": f"[n_known n_targets] {_WEIGHT}",
-    "ClassicalFit.seq_len": "seq_len..seq_len",
-    "ClassicalFit.pred_len": "pred_len..pred_len",
-    "ClassicalFit.period": "period=1..seq_len",
+    "ClassicalFit.period": "=1..seq_len",
     "ClassicalFit.weights": "[Owners Candidates] 0..1.001",
     "ClassicalFit.panel_weights": "[Candidates] 0..1.001",
     "ClassicalFit.never_negative": "[Owners]",
-    "SharedRidges.seq_len": "seq_len..seq_len",
-    "SharedRidges.pred_len": "pred_len..pred_len",
-    "SharedRidges.period": "period..period",
-    "SharedRidges.maps": "[3 Rows pred_len] -1e9..1e9",
+    "SharedRidges.maps": "[3 Rows pred_len]",
     "FeatureMaker.seasons": "2..2048",
     "FeatureMaker.low": "[Columns] -inf..1e18",
     "FeatureMaker.high": "[Columns] -1e18..inf",
     "Columns.n_targets": "1..n_targets",
     "Columns.n_past": "0..n_targets+n_past",
-    "Columns.n_known": "n_known..n_known",
-    "Columns.n_static": "n_static..n_static",
-    "Columns.pred_len": "pred_len..pred_len",
     "Anchored.anchor": "0..4096",
     "ReadyRegressor.used": "[Used] 0..65535",
     "ReadyRegressor.mean": "[Used]",
     "ReadyRegressor.deviation": "[Used] 0..1e18",
-    "Trees.baseline": "-1e9..1e9",
     "Trees.n_features": "1..65535",
     "Trees.thresholds": "-1e300..inf",
     # classes
@@ -160,7 +127,6 @@ LIMITS: dict[str, str] = {
     "LabelReader.targets": "[n_labels]",
     "Labels.weight": "[Classes]",
     "ClassFit.targets": "[n_labels]",
-    "ClassFit.pred_len": "pred_len..pred_len",
     "slice": "[2] 0..n_targets",
     "Frequencies.table": "[Blocks Cells Classes] 1e-300..1",
     "Frequencies.level": "[n_series+1 Classes] 1e-9..1e9",
@@ -170,9 +136,7 @@ LIMITS: dict[str, str] = {
     "Logistic.slope": f"[Classes Features] {_WEIGHT}",
     "Logistic.intercept": f"[Classes] {_WEIGHT}",
     "TargetFit.seen": "0..n_targets",
-    "ClassFeatures.rich": "0..n_columns",
-    "ClassFeatures.other": "0..n_columns",
-    "ClassFeatures.known": "0..n_columns",
+    "ClassFeatures.rich|other|known": "0..n_columns",
     # how far forecasts may be off
     "QuantileHead.levels": "1e-9..0.999999999",
     "Intervals.quiet": "[n_targets] 1e-300..1e18",
@@ -185,9 +149,9 @@ LIMITS: dict[str, str] = {
     "Spread.centre": "[n_targets Features] -100..100",
     "Spread.slope": "[n_targets Features] -10..10",
     "Spread.profile": "[Season n_targets] -100..100",
-    "Residuals.errors": "[Windows pred_len n_targets] -1e9..1e9 nan",
+    "Residuals.errors": "[Windows pred_len n_targets] nan",
     "Residuals.n_windows": "0..1e9",
-    "Calibration.tail": "[n_series] 0..n_rows",
+    "Calibration.split": "[n_series] 0..n_rows",
     "Calibration.n_rows": "[n_series] 0..1e15",
 }
 
@@ -195,10 +159,9 @@ LIMITS: dict[str, str] = {
 def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     first = timeline.first_row
     covered = len(first) == sizes["n_series"] + 1 and first[0] == 0 < np.diff(first).min()
+    covered = covered and first[-1] == sizes["n_rows"]
     if hasattr(timeline.clock, "wall") and np.abs(timeline.first_step).max() > _FARTHEST_STEP:
         return False  # such clocks are read off a list of all their steps
-    covered = covered and _within_years(timeline.clock, timeline.first_step)
-    covered = covered and first[-1] == sizes["n_rows"]
     left_out = timeline.forecast_from
     if left_out is not None and covered:
         end = timeline.first_step + np.diff(first)
@@ -206,7 +169,8 @@ def _rows_agree(timeline: Any, sizes: Sizes) -> bool:
     n_columns = sizes["n_targets"] + sizes["n_past"] + sizes["n_known"]
     room = sizes["seq_len"] + sizes["pred_len"] <= 4 * sizes["n_rows"] + 1024
     known = np.isfinite(timeline.values[:, : sizes["n_targets"]]).all()
-    return bool(covered and room and known and sizes["n_columns"] == n_columns)
+    dated = _within_years(timeline.clock, timeline.first_step)
+    return bool(covered and dated and room and known and sizes["n_columns"] == n_columns)
 
 
 def _within_years(clock: Any, steps: Any) -> bool:
@@ -265,31 +229,26 @@ def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
     return whole and filled and np.size(getattr(inner.learnt, "intercept_", ())) == 1
 
 
-def _ridges_agree(shared: Any, _: Sizes) -> bool:
-    """Each map is of as many rows as its key says."""
-    return all(maps.shape[1] == key[-1] - 1 for key, maps in shared.maps)
-
-
 def _names_agree(roles: Any, _: Sizes) -> bool:
     """Columns are those that have a role, under one name each, which has all levels."""
-    used = [repr(name) for name in (*roles.past, *roles.known)]
-    columns = [repr(name) for name in roles.columns]
-    own = set(used) | (
-        {repr(name) for name in roles.targets} if roles.mode != "features" else set()
+    used, columns, targets = (
+        [repr(name) for name in names]
+        for names in ((*roles.past, *roles.known), roles.columns, roles.targets)
     )
+    own = used if roles.mode == "features" else [*used, *targets]
     each = zip((roles.targets, roles.columns), roles.levels, strict=True)
     return (
         len(set(used)) == len(used)
         and len(set(columns)) == len(columns)
-        and set(columns) == own
+        and set(columns) == set(own)
         and {repr(name) for name in (*roles.static, *roles.unchanged)} <= set(used)
         and len({type(name) for name in (*roles.columns, *roles.targets)}) == 1
-        and all(levels and _have_levels(names, len(levels)) for names, levels in each)
+        and all(
+            len(levels) == 1
+            or (levels and all(type(name) is list and len(name) == len(levels) for name in names))
+            for names, levels in each
+        )
     )
-
-
-def _have_levels(names: Any, n_levels: int) -> bool:
-    return n_levels == 1 or all(type(name) is list and len(name) == n_levels for name in names)
 
 
 def _members_agree(ensemble: Any, _: Sizes) -> bool:
@@ -308,8 +267,7 @@ def _members_agree(ensemble: Any, _: Sizes) -> bool:
 
 def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
     roles, reader, head = fitted.roles_, fitted.reader_, fitted.head_
-    named = getattr(fitted, "feature_names_in_", None)
-    series = fitted.series_
+    named = getattr(fitted, "feature_names_in_", roles.columns)
     network = dict(fitted.ensemble_.members)[NETWORK]
     built = network.network.built_from
     fields = fitted.sizes_.calendar_fields[: fitted.sizes_.n_network_fields]
@@ -335,8 +293,8 @@ def _attributes_agree(fitted: Any, sizes: Sizes) -> bool:
         and embedded in (0, sizes["n_series"])
         and (labels or sizes["n_labels"] == sizes["n_targets"])
         and fitted.n_features_in_ == len(roles.columns)
-        and (named is None or list(map(repr, named)) == list(map(repr, roles.columns)))
-        and (series is not None or sizes["n_series"] == 1)
+        and list(map(repr, named)) == list(map(repr, roles.columns))
+        and (fitted.series_ is not None or sizes["n_series"] == 1)
         and fitted.device_ in ("cpu", "cuda")
     )
 
@@ -348,7 +306,7 @@ RULES: dict[str, Rule] = {
     "Scaler": lambda scaler, _: (np.abs(scaler.mean) <= 1e15 * scaler.scale).all(),
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
-    "SharedRidges": _ridges_agree,
+    "SharedRidges.maps": lambda found, _: all(maps.shape[1] == key[-1] - 1 for key, maps in found),
     "Classical": lambda path, sizes: (
         len(path.scaler.mean) == sizes["n_series"] + 1
         and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]

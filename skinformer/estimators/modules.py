@@ -56,10 +56,8 @@ def _network_together(given: Any) -> Informer:
     if stated != found or n_codes > _MOST_CODES:
         raise ModelFileError("its network has other weights than it says")
     network = Informer.of(built_from)
-    own = _values(network)
-    with torch.no_grad():
-        for name, value in weights.items():
-            own[name].copy_(torch.from_numpy(value))
+    own = {name: torch.from_numpy(value) for name, value in weights.items()}
+    network.load_state_dict(own, strict=False)  # generators stay as they begin
     return network.eval()
 
 

@@ -92,13 +92,7 @@ class Block(Part):
     named = MappingProxyType(
         {
             "plain": {},
-            "note": {
-                "norm": "layer",
-                "qk_norm": False,
-                "output_gate": False,
-                "activation": "gelu",
-                "init": "normal",
-            },
+            "note": {"init": "normal"},
             "bf16": {
                 "norm": "zc_rms",
                 "qk_norm": True,
@@ -154,12 +148,7 @@ class Attention(Part):
     3.0
     """
 
-    named = MappingProxyType(
-        {
-            kind: {"encoder": kind, "decoder": "dense", "factor": 5.0}
-            for kind in ("auto", "probsparse", "dense")
-        }
-    )
+    named = MappingProxyType({kind: {"encoder": kind} for kind in ("auto", "probsparse", "dense")})
     _parameter_constraints = ATTENTION_CONSTRAINTS
 
     def __init__(

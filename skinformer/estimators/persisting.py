@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import sklearn
 import torch
 
 import skinformer
-from skinformer.estimators.saving import save
-from skinformer.estimators.serialisation import flatten, unflatten
+from skinformer.estimators.intervals import IntervalsMixin
+from skinformer.estimators.serialisation import FILES, check_content, flatten, unflatten
 from skinformer.estimators.state import FittedState
+from skinformer.intervals.forecaster import IntervalForecaster
+from skinformer.persistence import Content, ModelFileError, NotPlainError, write_content
 from skinformer.persistence.errors import VersionWarning
+from skinformer.rolling.future import nothing_observed
+from skinformer.validation.arguments import check_fitted
+from skinformer.validation.files import (
+    check_own_class,
+    check_saved_history,
+    refuse_to_save,
+    refuse_to_save_extremes,
+)
+
+#: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
+_SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
+#: Whose versions a file names.
+_PACKAGES = (skinformer, np, pd, sklearn, torch)
 
 
 class PersistentMixin(FittedState):
@@ -57,7 +76,31 @@ class PersistentMixin(FittedState):
         >>> loaded.forecast().equals(model.forecast())
         True
         """
-        save(self, path, history=history)
+        check_fitted(self)
+        check_saved_history(history)
+        check_own_class(self)
+        params = self.get_params(deep=False)
+        state = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in params and not name.startswith(_SKLEARNS)
+        }
+        if history == "context":
+            state |= _context(self)
+        content = {
+            # A checkpoint is a place on this machine, and of a fit that has ended.
+            "params": params | {"checkpoint": None},
+            "fitted": state,
+            "versions": {package.__name__: str(package.__version__) for package in _PACKAGES},
+        }
+        try:
+            tree, arrays = FILES.encode(content)
+            check_content(tree, arrays)  # a file that `load` refuses would be a model lost
+        except NotPlainError as error:
+            refuse_to_save(error.place, error.value)
+        except ModelFileError as error:
+            refuse_to_save_extremes(error)
+        write_content(path, Content(tree, arrays))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the network from the CPU, so that it can be loaded where there is no GPU."""
@@ -84,3 +127,21 @@ class PersistentMixin(FittedState):
         if getattr(self, "device_", "cpu") != "cpu":
             self.device_ = self.device_ if torch.cuda.is_available() else "cpu"
             self.ensemble_ = self.ensemble_.on_device(self.device_)
+
+
+def _context(model: FittedState) -> dict[str, Any]:
+    """Give what of a fit's state differs where only the rows stay that later forecasts need."""
+    forecaster, found = model._forecaster, {}
+    if isinstance(model, IntervalsMixin):
+        found = {"_intervals_": model.intervals_}
+        if model.intervals_ is not None:  # they look further back
+            nothing = nothing_observed(model.timeline_)
+            forecaster = IntervalForecaster.of(forecaster, model.intervals_, nothing)
+    # After an update a block may begin before the first row that may be asked for.
+    n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
+    return {
+        "timeline_": model.timeline_.recent(n_rows),
+        "ensemble_": replace(model.ensemble_, held_out={}),
+        "calibration_": replace(model.calibration_, split=None),
+        **found,
+    }

@@ -2,112 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import get_annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
-from skinformer.classes.features import ClassFeatures
-from skinformer.classes.fit import ClassFit, TargetFit
-from skinformer.classes.frequencies import Frequencies, Transitions
-from skinformer.classes.logistic import Logistic
-from skinformer.classical.fit import ClassicalFit
-from skinformer.classical.ridges import SharedRidges
-from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.members import ALL_KINDS
 from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
-from skinformer.intervals.calibration import Calibration
+from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
-from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.spread import Spread
-from skinformer.persistence import LABEL_KINDS, Codec, Kind, NotPlainError, record_kinds
+from skinformer.persistence import (
+    LABEL_KINDS,
+    Codec,
+    Kind,
+    NotPlainError,
+    record_kinds,
+    record_types,
+)
 from skinformer.persistence.schema import Schema
-from skinformer.reading.labels import LabelReader, Labels, NumberReader
-from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
-from skinformer.tabular.features import Columns, FeatureMaker
-from skinformer.tabular.fit import Anchored, TabularFit
+from skinformer.reading.labels import LabelReader
+from skinformer.ridge.linear_fit import LinearFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import Boosted, Trees, plant, plant_classifier, uproot
 from skinformer.timeline.arrays import AnyArray
-from skinformer.timeline.clock import CLOCKS
-from skinformer.timeline.cycle import CalendarEffect
-from skinformer.timeline.outliers import Usual
-from skinformer.timeline.roles import Roles
-from skinformer.timeline.scaling import Scaler
-from skinformer.timeline.target_scale import TargetScale
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.clock import CLOCKS, Clock
+from skinformer.timeline.target_scale import FittedTransformer
 
-_RECORDS = (
-    *ALL_KINDS,
-    *CLOCKS,
-    Anchored,
-    CalendarEffect,
-    Calibration,
-    ClassFeatures,
-    ClassFit,
-    ClassHead,
-    ClassicalFit,
-    Columns,
-    Ensemble,
-    FeatureMaker,
-    Frequencies,
-    Intervals,
-    LabelReader,
-    Labels,
-    LinearFit,
-    Logistic,
-    ModelSizes,
-    NumberReader,
-    PhaseMaps,
-    PointHead,
-    QuantileHead,
-    Residuals,
-    Roles,
-    Scaler,
-    SharedRidges,
-    Spread,
-    TabularFit,
-    TargetFit,
-    TargetScale,
-    Timeline,
-    Transitions,
-    Trees,
-    Usual,
-)
 #: What `fit` leaves, and of which types.
-FITTED: dict[str, Any] = {
-    "sizes_": ModelSizes,
-    "roles_": Roles,
-    "timeline_": Timeline,
-    "scaler_": Scaler,
-    "head_": (PointHead, QuantileHead, ClassHead),
-    "reader_": (NumberReader, LabelReader),
-    "n_features_in_": int,
-    "series_": (pd.Index, None),
-    "_training_digest_": bytes,
-    "_usual_": Usual,
-    "device_": str,
-    "attention_": str,
-    "precision_": str,
-    "ensemble_": Ensemble,
-    "calibration_": Calibration,
-    "history_": pd.DataFrame,
-    "loss_curve_": list[float],
-    "validation_scores_": (list[float], None),
-    "n_iter_": int,
-    "best_loss_": float,
-}
-SOMETIMES: dict[str, Any] = {
+FITTED: dict[str, Any] = get_annotations(FittedState, eval_str=True) | {
     "feature_names_in_": np.ndarray,
-    "fit_times_": pd.DataFrame,
-    "_intervals_": (Intervals, None),
+    "head_": PointHead | QuantileHead | ClassHead,
+    "_intervals_": Intervals | None,
 }
+_SOMETIMES = ("feature_names_in_", "fit_times_", "_intervals_")
+#: The records of these, and those that stand where an annotation says less; no transformers, which
+#: are anybody's.
+_RECORDS = record_types([*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, LinearFit, Trees])
+_RECORDS = [kind for kind in _RECORDS if kind not in (Clock, FittedTransformer)]
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
 _TREE = "_fitted_tree"
@@ -127,30 +64,24 @@ def _linear_kind(kind: type) -> Kind:
     return Kind(kind.__name__, kind, apart, together)
 
 
-def _boosted_apart(boosted: Boosted) -> dict[str, Any]:
-    if not hasattr(boosted, "_predictors"):
-        return {"parameters": boosted.get_params(), "trees": None}
-    trees = uproot(boosted)
-    if trees is None:
-        raise NotPlainError("", boosted)
-    return {"parameters": None, "trees": trees}
+def _boosted_kind(kind: Any, plant: Callable[..., Any], *beside: str) -> Kind:
+    """List trees: unfitted by their parameters, fitted by what they learnt and names beside it."""
 
+    def apart(boosted: Boosted) -> dict[str, Any]:
+        if not hasattr(boosted, "_predictors"):
+            return {"parameters": boosted.get_params(), "trees": None, **dict.fromkeys(beside)}
+        trees = uproot(boosted)
+        if trees is None:
+            raise NotPlainError("", boosted)
+        learnt = {name: getattr(boosted, f"{name}_") for name in beside}
+        return {"parameters": None, "trees": trees, **learnt}
 
-def _boosted_together(given: Any) -> HistGradientBoostingRegressor:
-    if given["trees"] is None:
-        return HistGradientBoostingRegressor(**given["parameters"])
-    return plant(given["trees"])
+    def together(given: Any) -> Any:
+        if given["trees"] is None:
+            return kind(**given["parameters"])
+        return plant(given["trees"], *(given[name] for name in beside))
 
-
-def _classifier_apart(classifier: HistGradientBoostingClassifier) -> dict[str, Any]:
-    parts = _boosted_apart(classifier)
-    return parts | {"classes": None if parts["trees"] is None else classifier.classes_}
-
-
-def _classifier_together(given: Any) -> HistGradientBoostingClassifier:
-    if given["trees"] is None:
-        return HistGradientBoostingClassifier(**given["parameters"])
-    return plant_classifier(given["trees"], given["classes"])
+    return Kind(kind.__name__, kind, apart, together)
 
 
 def _ready_together(given: Any) -> ReadyRegressor:
@@ -168,18 +99,8 @@ _KINDS = [
     *LABEL_KINDS,
     *(_part_kind(part) for part in PARTS.values()),
     *(_linear_kind(kind) for kind in _LINEAR),
-    Kind(
-        "HistGradientBoostingRegressor",
-        HistGradientBoostingRegressor,
-        _boosted_apart,
-        _boosted_together,
-    ),
-    Kind(
-        "HistGradientBoostingClassifier",
-        HistGradientBoostingClassifier,
-        _classifier_apart,
-        _classifier_together,
-    ),
+    _boosted_kind(HistGradientBoostingRegressor, plant),
+    _boosted_kind(HistGradientBoostingClassifier, plant_classifier, "classes"),
     Kind(
         "slice", slice, lambda part: [int(part.start), int(part.stop)], lambda given: slice(*given)
     ),
@@ -189,7 +110,7 @@ FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KI
 SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, LIMITS, RULES)
 _CONTENT = {
     "params": dict[str, Any],
-    "fitted": FITTED | {f"{name}?": hint for name, hint in SOMETIMES.items()},
+    "fitted": {f"{name}?" if name in _SOMETIMES else name: FITTED[name] for name in FITTED},
     "versions": dict[str, str],
 }
 
@@ -207,7 +128,7 @@ def read(tree: Any, arrays: list[AnyArray]) -> Any:
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
-    fitted = {name: value for name, value in state.items() if name in FITTED | SOMETIMES}
+    fitted = {name: value for name, value in state.items() if name in FITTED}
     if not fitted:
         return state
     rest = {name: value for name, value in state.items() if name not in fitted}

@@ -1,41 +1,44 @@
-"""What `fit` leaves on an estimator, by name and type, for the type checker."""
+"""What `fit` leaves on an estimator, by name and type: for the type checker, and for files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.ensemble import Ensemble
+from skinformer.ensemble.head import Head
 from skinformer.estimators.parameters import Parameters
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from skinformer.ensemble.building import ModelSizes
-    from skinformer.ensemble.ensemble import Ensemble
-    from skinformer.ensemble.head import Head
-    from skinformer.intervals.calibration import Calibration
-    from skinformer.reading.labels import NumberReader
-    from skinformer.rolling.forecaster import StepForecaster
-    from skinformer.timeline.outliers import Usual
-    from skinformer.timeline.roles import Roles
-    from skinformer.timeline.scaling import Scaler
-    from skinformer.timeline.timeline import Timeline
+from skinformer.intervals.calibration import Calibration
+from skinformer.reading.labels import NumberReader
+from skinformer.rolling.forecaster import StepForecaster
+from skinformer.timeline.outliers import Usual
+from skinformer.timeline.roles import Roles
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
 
 
 class FittedState(Parameters):
-    """Parameters, and what `fit` found; `InformerRegressor` tells each."""
+    """Parameters, and what `fit` found; `InformerRegressor` tells each.
 
+    Files are checked in this order: sizes first, by which the rest is measured.
+    """
+
+    sizes_: ModelSizes
+    roles_: Roles
+    timeline_: Timeline
+    scaler_: Scaler
+    head_: Head
+    reader_: NumberReader
     n_features_in_: int
     feature_names_in_: Any
     series_: pd.Index | None
-    roles_: Roles
-    scaler_: Scaler
-    timeline_: Timeline
-    sizes_: ModelSizes
+    _training_digest_: bytes
+    _usual_: Usual
     device_: str
     attention_: str
     precision_: str
-    head_: Head
-    reader_: NumberReader
     ensemble_: Ensemble
     calibration_: Calibration
     fit_times_: pd.DataFrame
@@ -44,8 +47,6 @@ class FittedState(Parameters):
     validation_scores_: list[float] | None
     n_iter_: int
     best_loss_: float
-    _training_digest_: bytes
-    _usual_: Usual
 
     @property
     def _forecaster(self) -> StepForecaster:

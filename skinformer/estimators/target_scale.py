@@ -166,11 +166,12 @@ def _held_out(
 ) -> _HeldOut:
     """Fit ridges before the split, and compare their forecasts with it in the target's units."""
     timeline = build_timeline(table, scaler, fill_covariates=True)
-    sizes = _sizes(settings)
-    windows, pred_len = cut_windows(timeline, sizes, split), sizes.pred_len
+    seq_len, pred_len = settings.seq_len, settings.pred_len
+    sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len, pred_len, settings.patch_len)
+    windows = cut_windows(timeline, sizes, split)
     count = sum(part.count for part in windows)
     n_most, missing = min(-(-count // 2), _MAX_WINDOWS), table.missing
-    short = sizes._replace(seq_len=min(sizes.seq_len, _LONGEST))
+    short = sizes._replace(seq_len=min(seq_len, _LONGEST))
     fit = linear_fit(
         timeline, short, windows, missing=missing, split=split, refit=False, n_most=n_most
     )[0]
@@ -202,12 +203,6 @@ def _held_out(
     error = np.sqrt(error) if settings.head.of_mean else error
     error[:, 1:][n_parts == 1] = np.nan
     return _HeldOut(error[:, 0], n_forecasts, error[:, 1:])
-
-
-def _sizes(settings: FitSettings) -> ModelSizes:
-    """Give the sizes of one target alone."""
-    lengths = settings.seq_len, settings.pred_len, settings.patch_len
-    return ModelSizes(1, 0, 0, 0, 0, (), *lengths)
 
 
 def _better(values: _HeldOut, logs: _HeldOut) -> BoolArray:

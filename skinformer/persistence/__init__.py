@@ -1,7 +1,7 @@
 """Files of fitted models: plain trees and arrays, written whole, read without running code."""
 
 from skinformer.persistence.atomic import replacing
-from skinformer.persistence.codec import Codec, Kind, record_kinds
+from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
 from skinformer.persistence.container import Content, read_content, write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.persistence.labels import LABEL_KINDS
@@ -15,6 +15,7 @@ __all__ = [
     "NotPlainError",
     "read_content",
     "record_kinds",
+    "record_types",
     "replacing",
     "write_content",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -35,20 +35,39 @@ class Kind(NamedTuple):
     derived: bool = False
 
 
+def record_types(annotations: Iterable[Any]) -> list[Any]:
+    """List the dataclasses and named tuples of annotations, and of their fields' annotations."""
+    found: dict[Any, None] = {}
+    left = list(annotations)
+    while left:
+        hint = left.pop()
+        hints = record_hints(hint)
+        if hints is not None and hint not in found:
+            found[hint] = None
+            left += hints.values()
+        left += get_args(hint)
+    return list(found)
+
+
+def record_hints(kind: Any) -> dict[str, Any] | None:
+    """Give the annotations of a dataclass or a named tuple; None of anything else."""
+    if is_dataclass(kind):
+        names = [part.name for part in fields(kind)]
+    elif hasattr(kind, "_fields"):
+        names = list(kind._fields)
+    else:
+        return None
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name in names}
+
+
 def record_kinds(*types: type) -> list[Kind]:
     """List dataclasses and named tuples, which are made of their fields."""
     return [_record_kind(kind) for kind in types]
 
 
-def record_fields(kind: Any) -> list[str] | None:
-    """Name the fields of a dataclass or a named tuple; None of anything else."""
-    if is_dataclass(kind):
-        return [part.name for part in fields(kind)]
-    return list(kind._fields) if hasattr(kind, "_fields") else None
-
-
 def _record_kind(kind: Any) -> Kind:
-    names = record_fields(kind) or []
+    names = list(record_hints(kind) or ())
 
     def apart(value: Any) -> dict[str, Any]:
         return {name: getattr(value, name) for name in names}
@@ -92,7 +111,8 @@ class Codec:
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
         """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.
 
-        It is an exception of any type if the tree was not written by `encode`.
+        It is an exception of any type if the tree was not written by `encode`; whether it refers to
+        arrays that there are, `Schema.check` looks.
         """
         if type(tree) is list:
             return [self.decode(each, arrays) for each in tree]
@@ -106,8 +126,7 @@ class Codec:
         if arrays is None and name in ("array", "other"):
             return of
         if arrays is not None and name in ("array", "turned"):
-            array = arrays[_place(of, len(arrays))]
-            return array.T if name == "turned" else array
+            return arrays[of].T if name == "turned" else arrays[of]
         return self._built(name, self.decode(of, arrays))
 
     def _built(self, name: str, given: Any) -> Any:
@@ -177,9 +196,3 @@ class Codec:
         own = self._by_type.get(type(value))
         above = (self._by_type.get(base) for base in type(value).__mro__)
         return own or next((kind for kind in above if kind is not None and kind.derived), None)
-
-
-def _place(number: Any, count: int) -> int:
-    if type(number) is not int or not 0 <= number < count:
-        raise ModelFileError("it refers to an array that it does not hold")
-    return number

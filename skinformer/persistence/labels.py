@@ -122,28 +122,25 @@ def _index_apart(index: pd.Index) -> Any:
 
 
 def _index_together(given: Any) -> pd.Index:
-    kind, name = given["dtype"], given["name"]
+    kind = given["dtype"]
     values: Any
-    index: pd.Index
+    dtype: Any = None
     if kind == "category":
         values = pd.Categorical.from_codes(
             given["codes"], categories=given["categories"], ordered=given["ordered"]
         )
     elif kind == "period":
-        periods = pd.PeriodDtype(given["step"])
-        values = pd.arrays.PeriodArray(given["values"], dtype=periods)
+        values = pd.arrays.PeriodArray(given["values"], dtype=pd.PeriodDtype(given["step"]))
     elif kind == "M":
         values = _instants(given["values"], given["unit"], given["zone"])
     elif kind == "m":
         values = given["values"].view(f"m8[{_unit(given['unit'])}]")
     elif "ends" in given:
         # The types that texts have in an index; any other of pandas is not a file's to name.
-        dtype: Any = {"str": "str", "object": object}[kind]
-        index = pd.Index(_texts_together(given), dtype=dtype, name=name)
-        return index
+        values, dtype = _texts_together(given), {"str": "str", "object": object}[kind]
     else:
         values = given["values"]
-    index = pd.Index(values, name=name)
+    index: pd.Index = pd.Index(values, dtype=dtype, name=given["name"])
     return index
 
 

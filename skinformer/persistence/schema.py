@@ -2,29 +2,29 @@
 
 A limit is a text, ``"[n_series n_columns] 0..1 nan"``: the shape, the range, and whether values may
 be unknown, each of which may be left out. A size has a name, and the same number wherever the name
-stands; a name in capitals means its record alone. ``"seq_len=1..n_rows"`` names a number.
+stands; a name in capitals means its record alone. ``"n_embedded=0..1e9"`` names a number, and
+``"=1..1e9"`` by its field. A number without a limit that is called like one named before is that.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from types import SimpleNamespace, UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import numpy as np
 
-from skinformer.persistence.codec import Kind, record_fields
+from skinformer.persistence.codec import Kind, record_hints
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
 Sizes: TypeAlias = ChainMap[str, int]
 Rule: TypeAlias = Callable[[Any, Sizes], Any]
 
-_LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w+)=)?(\S+)\.\.(\S+))?\s*(nan)?")
+_LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w*)=)?(\S+)\.\.(\S+))?\s*(nan)?")
 #: Of numbers that the table does not limit: integers, and floats.
 _WHOLE, _REAL = (0, 2**40), (-1e9, 1e9)
 _ARRAYS = {"array", "turned", "texts", "objects"}
@@ -34,9 +34,8 @@ class Schema:
     """Check a tree against what its records say of themselves, before anything is built of it.
 
     kinds: as for `Codec`; records have fields with annotations.
-    fields: annotations of kinds that are no records. A dict stands for one with these keys, a tuple
-    for any of its parts.
-    limits: by the name of the kind and the field, such as ``"Scaler.mean"``.
+    fields: annotations of kinds that are no records. A dict stands for one with these keys.
+    limits: by the name of the kind and fields, such as ``"Scaler.mean"`` or ``"Usual.low|high"``.
     rules: by the name of the kind, or of a field: takes what was found and all sizes, and is true
     of what may be built.
     """
@@ -49,8 +48,17 @@ class Schema:
         rules: Mapping[str, Rule],
     ) -> None:
         self._types = {kind.name: kind.type for kind in kinds}
-        self._hints = {name: _hints(kind) for name, kind in self._types.items()} | fields
-        self._limits, self._rules = limits, rules
+        self._hints = {
+            name: Any if (hints := record_hints(kind)) is None else hints
+            for name, kind in self._types.items()
+        } | fields
+        self._limits = {
+            f"{kind}{dot}{field}": text
+            for key, text in limits.items()
+            for kind, dot, names in [key.rpartition(".")]
+            for field in names.split("|")
+        }
+        self._rules = rules
 
     def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
         """Raise unless a tree is what it should be, and refers to each array once.
@@ -69,24 +77,22 @@ class Schema:
     ) -> Any:
         """Give what a node holds: records as namespaces, without building anything."""
         hint, name = self._fitting(hint, node, place), _name(node)
-        found: Any
+        limit, found = self._limits.get(place.rstrip("[]"), ""), node
         if name in _ARRAYS:
             found = self._array(node, left)
-            _check_array(found, hint, self._limits.get(place.rstrip("[]"), ""), place, sizes)
+            _check_array(found, hint, limit, place, sizes)
         elif name == "Scalar" and type(node["of"]) is dict:
             found = self._array(node["of"], left)[()]
-            _check_number(found, self._limits.get(place, ""), place, sizes)
+            _check_number(found, limit, place, sizes)
         elif isinstance(hint, dict):
             found = self._named(hint, node, place, left, sizes)
         elif name in self._types:
-            inner, below = self._hints[name], sizes.new_child()
-            found = self._walk(inner, node["of"], name, left, below)
+            found = self._walk(self._hints[name], node["of"], name, left, sizes.new_child())
         elif name in ("list", "tuple", "dict"):
             found = self._each(hint, node, place, left, sizes)
-        else:
-            found = float(node["of"]) if name == "float" and isinstance(node, dict) else node
-            if hint is not Any and name in ("int", "float"):
-                _check_number(found, self._limits.get(place.rstrip("[]"), ""), place, sizes)
+        elif name in ("int", "float") and hint is not Any:
+            found = float(node["of"]) if isinstance(node, dict) else node
+            _check_number(found, limit, place, sizes)
         rule = self._rules.get(place)
         if rule is not None and not rule(found, sizes):
             raise ModelFileError(f"its {place} does not agree with the rest")
@@ -94,10 +100,7 @@ class Schema:
 
     def _fitting(self, hint: Any, node: Any, place: str) -> Any:
         """Choose of several annotations the one that a node can be."""
-        several = hint if isinstance(hint, tuple) else (hint,)
-        if get_origin(hint) in (Union, UnionType):
-            several = get_args(hint)
-        for each in several:
+        for each in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
             if self._fits(each, node):
                 return each
         raise ModelFileError(f"its {place or 'content'} is something else")
@@ -147,17 +150,14 @@ class Schema:
                 )
                 for k, v in parts
             ]
-        shape = _limit(self._limits.get(place, ""))[0]
         if len(hints) > 1 and hints[1] is not Ellipsis:
-            shape = (str(len(hints)),)
+            shape: tuple[str, ...] | None = (str(len(hints)),)
+        else:
+            shape = _limit(self._limits.get(place, ""))[0]
+            hints = (hints or (Any,))[:1] * len(parts)
         _check_shape((len(parts),), shape, place, sizes)
-        if len(hints) == 1 or (len(hints) > 1 and hints[1] is Ellipsis):
-            hints = (hints[0],) * len(parts)
-        hints = hints or (Any,) * len(parts)
-        return [
-            self._walk(h, part, f"{place}[]", left, sizes)
-            for h, part in zip(hints, parts, strict=True)
-        ]
+        each = zip(hints, parts, strict=True)
+        return [self._walk(h, part, f"{place}[]", left, sizes) for h, part in each]
 
     def _array(self, node: Any, left: dict[int, AnyArray]) -> AnyArray:
         if node["is"] in ("texts", "objects"):
@@ -171,15 +171,6 @@ class Schema:
             raise ModelFileError("it refers to an array twice, or to one that it does not hold")
         array = left.pop(node["of"])
         return array.T if node["is"] == "turned" else array
-
-
-def _hints(kind: type) -> Any:
-    """Read the annotations of a record's fields."""
-    names = record_fields(kind)
-    if names is None:
-        return Any
-    found = get_type_hints(kind)
-    return {name: found[name] for name in names}
 
 
 def _name(node: Any) -> str:
@@ -207,28 +198,31 @@ def _check_array(array: AnyArray, hint: Any, text: str, place: str, sizes: Sizes
     kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
     if kind is not Any and not np.issubdtype(array.dtype, kind):
         raise ModelFileError(f"its {place} has numbers of another type")
-    shape, _, low, high, unknown = _limit(text)
-    _check_shape(array.shape, shape, place, sizes)
-    if kind is Any or array.dtype.kind not in "fiu" or not array.size:
-        return
+    _check_shape(array.shape, _limit(text)[0], place, sizes)
+    if kind is not Any and array.dtype.kind in "fiu":
+        _check_range(array, text, place, sizes, whole=array.dtype.kind in "iu")
+
+
+def _check_number(number: Any, text: str, place: str, sizes: Sizes) -> None:
+    field = place.rpartition(".")[2]
+    if not text and field in sizes:
+        text = f"{field}..{field}"
+    whole = type(number) is int
+    _check_range(np.asarray(number, dtype=np.float64), text, place, sizes, whole=whole)
+    name = _limit(text)[1]
+    if name is not None:
+        sizes.maps[-1][name or field] = int(number)
+
+
+def _check_range(array: AnyArray, text: str, place: str, sizes: Sizes, *, whole: bool) -> None:
+    _, _, low, high, unknown = _limit(text)
     if unknown:
         array = array[~np.isnan(array)]
-    lowest, highest = _WHOLE if array.dtype.kind in "iu" else _REAL
-    least = lowest if low is None else _amount(low, sizes)
-    most = highest if high is None else _amount(high, sizes)
+    least, most = _WHOLE if whole else _REAL
+    if low is not None and high is not None:
+        least, most = _amount(low, sizes), _amount(high, sizes)
     if array.size and not least <= array.min() <= array.max() <= most:
-        raise ModelFileError(f"its {place} has numbers out of range")
-
-
-def _check_number(number: float, text: str, place: str, sizes: Sizes) -> None:
-    _, name, low, high, unknown = _limit(text)
-    lowest, highest = _WHOLE if type(number) is int else _REAL
-    least = lowest if low is None else _amount(low, sizes)
-    most = highest if high is None else _amount(high, sizes)
-    if not (least <= number <= most or (unknown and math.isnan(number))):
         raise ModelFileError(f"its {place} is out of range")
-    if name is not None:
-        sizes.maps[-1][name] = int(number)
 
 
 def _check_shape(

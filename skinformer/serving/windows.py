@@ -50,12 +50,11 @@ class _Rows(NamedTuple):
     def find(self, owner: IntArray, steps: IntArray) -> IntArray:
         """Give the rows of steps, -1 where there is none."""
         first, span = self.steps.min(), np.ptp(self.steps) + 1
-        keys = self.owner * span + self.steps - first
-        order = np.argsort(keys, kind="stable")
         inside = (steps >= first) & (steps < first + span)
         wanted = np.where(inside, owner * span + steps - first, -1)
-        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
-        return np.where(keys[order[place]] == wanted, order[place], -1)
+        keys: Any = pd.Index(self.owner * span + self.steps - first)
+        found: IntArray = keys.get_indexer(wanted)
+        return found
 
 
 def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:

@@ -13,7 +13,7 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.estimators import saving
+from skinformer.estimators import persisting
 from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.persistence import read_content
 from skinformer.timeline.cycle import CalendarEffect
@@ -107,8 +107,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "4"
-    assert "its format is 4, and this version reads 3" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "5"
+    assert "its format is 5, and this version reads 4" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
@@ -255,7 +255,7 @@ def test_a_forged_calendar_is_refused(case, dated, refusal, tmp_path, monkeypatc
         return given
 
     monkeypatch.setitem(FILES._by_type, CalendarEffect, CALENDAR._replace(apart=forged))
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
+    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())
@@ -266,7 +266,7 @@ def test_a_calendar_of_something_else_is_refused(given, dated, refusal, tmp_path
     """It is no table at all."""
     forged = CALENDAR._replace(apart=lambda _: given)
     monkeypatch.setitem(FILES._by_type, CalendarEffect, forged)
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
+    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
     dated.save(tmp_path / "forged")
     monkeypatch.undo()
     assert "is damaged" in refusal((tmp_path / "forged").read_bytes())

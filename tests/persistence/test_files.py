@@ -32,7 +32,7 @@ from skinformer import (
     VersionWarning,
 )
 from skinformer.ensemble.head import ClassHead
-from skinformer.estimators import saving
+from skinformer.estimators import persisting
 from skinformer.evaluation import SeasonalNaive
 from skinformer.persistence import LABEL_KINDS, Codec, record_kinds, replacing
 
@@ -290,7 +290,7 @@ def test_a_file_that_mixes_classes_and_numbers_is_refused(model, tmp_path, monke
     """Its forecasts would be nobody's."""
     mixed = copy.copy(model)
     mixed.head_ = ClassHead((2,), 0.0, 0.0)
-    monkeypatch.setattr(saving, "check_content", lambda *_: None)
+    monkeypatch.setattr(persisting, "check_content", lambda *_: None)
     mixed.save(tmp_path / "mixed")
     with pytest.raises(ModelFileError, match="is damaged"):
         skinformer.load(tmp_path / "mixed")

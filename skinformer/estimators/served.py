@@ -1,11 +1,18 @@
 """Windows in units in, forecasts in units out: what is exported, with nothing left outside."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from skinformer.ensemble.building import ModelSizes
 from skinformer.model.corrected import Corrected
 from skinformer.model.dates import calendar_fields
 from skinformer.model.informer import Informer
+from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.scaling import Scaler
 
 #: Logarithms beyond which double precision has no number.
 _FARTHEST = 700.0
@@ -17,25 +24,19 @@ class Units(nn.Module):
     A row of each table belongs to a series, the last one to all that the fit did not hold; one row
     alone is everyone's.
 
-    mean, scale: (n_series, n_columns), of each column; of targets of which logarithms are taken, of
-    these.
-    logs: (n_series, n_targets), where logarithms are taken.
-    low, smear, floor: (n_series, n_targets), what smaller values count as, what is added to
-    forecasts of logarithms, and what no forecast falls below.
-    limits: (n_series, n_targets), the largest value so far, how far beyond it forecasts go freely,
-    and how far beyond that at most, standardised.
+    scaler: of the fit; its tables, `TargetScale` and `Limits` tell what each number means.
 
     In float64, so that 1e8 ± 1 keeps its digits. A missing value, NaN, becomes a number; which
     were missing, the caller remembers.
 
     **Shape**: past ``(batch, length, n_columns)``, forecasts ``(batch, pred_len, n_targets)``,
     series ``(batch,)`` or None.
-    >>> import torch
-    >>> from skinformer.model.served import Units
-    >>> one = torch.ones(1, 1, dtype=torch.float64)
-    >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
-    >>> units = Units(logs=one < 0, **tables)
-    >>> units.standardise(11 * one[None], None, first=0).item()
+    >>> import numpy as np
+    >>> from skinformer.timeline.target_scale import TargetScale
+    >>> one = np.ones((1, 1))
+    >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
+    >>> units = Units(Scaler(7 * one, 2 * one, targets))
+    >>> units.standardise(torch.tensor([[[11.0]]]), None, first=0).item()
     2.0
     >>> [values.item() for values in units.restore(torch.tensor([[[-8.0]]]), None)]
     [-1.0, -9.0]
@@ -51,28 +52,16 @@ class Units(nn.Module):
     rise: Tensor
     width: Tensor
 
-    def __init__(
-        self,
-        *,
-        mean: Tensor,
-        scale: Tensor,
-        logs: Tensor,
-        low: Tensor,
-        smear: Tensor,
-        floor: Tensor,
-        limits: tuple[Tensor, ...] = (),
-    ) -> None:
+    def __init__(self, scaler: Scaler) -> None:
         super().__init__()
-        self.is_limited = bool(limits)
-        for name, table in zip(("top", "rise", "width"), limits, strict=False):
-            self.register_buffer(name, table)
-        self.register_buffer("mean", mean)
-        self.register_buffer("scale", scale)
-        self.register_buffer("logs", logs)
-        self.register_buffer("low", low)
-        self.register_buffer("smear", smear)
-        self.register_buffer("floor", floor)
-        self.takes_logs = bool(logs.any())
+        targets: Any = scaler.targets  # a regressor's always has it
+        limits = scaler.limits
+        self.is_limited, self.takes_logs = limits is not None, bool(targets.logs.any())
+        tables = {"mean": scaler.mean, "scale": scaler.scale}
+        tables |= {name: getattr(targets, name) for name in ("logs", "low", "smear", "floor")}
+        tables |= {} if limits is None else limits._asdict()
+        for name, table in tables.items():
+            self.register_buffer(name, torch.tensor(table))
 
     def row(self, table: Tensor, series: Tensor | None) -> Tensor:
         """Give each window its row of a table, (n_series, …): (batch, …), or (1, …) without series.
@@ -110,6 +99,8 @@ class Units(nn.Module):
 
         past: (batch, length, n_columns), windows, the targets first; all is standardised.
         """
+        if not self.is_limited:
+            return forecast
         seen = past[..., : forecast.shape[-1]].amax(dim=1)
         knee = torch.maximum(self.row(self.top, series), seen) + self.row(self.rise, series)
         knee, width = knee[:, None], self.row(self.width, series)[:, None]
@@ -146,12 +137,8 @@ class ServedForecast(nn.Module):
     trust: (n_series, n_targets), how much the network's correction counts for each series; 1 where
     there are no ridges.
     static: (n_series, n_static), standardised values of the last columns; NaN where rows say them.
-    n_targets, n_past, n_known: numbers of columns: targets, past-only, known ahead.
-    seq_len, pred_len: steps of a window, and those that are forecast.
-    calendar: names of the calendar fields.
-    embeds_series: whether the series is one more category of a step.
-    mean_step: mean length of a step, where positions are continuous in time.
-    may_miss: whether covariates may be NaN to the network; else they are held at their last value.
+    sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
+    last value.
 
     Missing values, NaN, count as in `predict`: before the first known value of a column stands
     its training mean, covariates are held at their last value, and rows before the first known
@@ -160,19 +147,16 @@ class ServedForecast(nn.Module):
     all forecasts of such a window are NaN.
 
     **Shape**: see `forward`.
-    >>> import torch
-    >>> from torch import nn
-    >>> from skinformer.model.served import ServedForecast, Units
+    >>> import numpy as np
+    >>> from skinformer.timeline.target_scale import TargetScale
     >>> class Last(nn.Module):
     ...     def forward(self, past, future, *times):
     ...         return past[:, -1:]
-    >>> one = torch.ones(1, 1, dtype=torch.float64)
-    >>> tables = {"mean": 7 * one, "scale": 2 * one, "low": one, "smear": 0 * one, "floor": -one}
-    >>> served = ServedForecast(
-    ...     module=Last(), units=Units(logs=one < 0, **tables), trust=one,
-    ...     static=torch.zeros(1, 0), n_targets=1, n_past=0, n_known=0, seq_len=2, pred_len=1,
-    ...     calendar=(), embeds_series=False, mean_step=None, may_miss=False,
-    ... )
+    >>> one = np.ones((1, 1))
+    >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
+    >>> units = Units(Scaler(7 * one, 2 * one, targets))
+    >>> sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=2, pred_len=1, patch_len=1)
+    >>> served = ServedForecast(Last(), units, trust=one, static=np.zeros((1, 0)), sizes=sizes)
     >>> served(torch.tensor([[[torch.nan], [11.0]], [[11.0], [torch.nan]]]))[0].flatten().tolist()
     [11.0, nan]
     """
@@ -182,30 +166,17 @@ class ServedForecast(nn.Module):
 
     def __init__(
         self,
-        *,
         module: Informer | Corrected,
         units: Units,
-        trust: Tensor,
-        static: Tensor,
-        n_targets: int,
-        n_past: int,
-        n_known: int,
-        seq_len: int,
-        pred_len: int,
-        calendar: tuple[str, ...],
-        embeds_series: bool,
-        mean_step: float | None,
-        may_miss: bool,
+        *,
+        trust: Float64Array,
+        static: Float32Array,
+        sizes: ModelSizes,
     ) -> None:
         super().__init__()
-        self.module, self.units = module, units
-        self.register_buffer("trust", trust)
-        self.register_buffer("static", static)
-        self.n_targets, self.n_past, self.n_known = n_targets, n_past, n_known
-        self.n_varying = n_targets + n_past + n_known - static.shape[1]
-        self.seq_len, self.pred_len = seq_len, pred_len
-        self.calendar, self.embeds_series = calendar, embeds_series
-        self.mean_step, self.may_miss = mean_step, may_miss
+        self.module, self.units, self.sizes = module, units, sizes
+        self.register_buffer("trust", torch.tensor(trust, dtype=torch.float32))
+        self.register_buffer("static", torch.tensor(static))
 
     def forward(
         self,
@@ -232,45 +203,40 @@ class ServedForecast(nn.Module):
         what stands in a later `past` for a truth that is missing: another number only where
         logarithms or bounds are between.
         """
-        k = self.n_targets
+        sizes, k = self.sizes, self.sizes.n_targets
+        n_varying = k + sizes.n_past + sizes.n_known - sizes.n_static
         values, absent = self.units.standardise(past, series, first=0), past.isnan()
         targets, unknown = _held(values[..., :k], absent[..., :k])
         gap = absent[..., :k] & ~unknown
         lost = gap.flatten(1).any(dim=1) | unknown[:, -1].any(dim=1)
-        before = unknown.all(dim=-1) & absent[..., k : self.n_varying].all(dim=-1)
-        columns = slice(k, k + self.n_past)
+        before = unknown.all(dim=-1) & absent[..., k:n_varying].all(dim=-1)
+        columns = slice(k, k + sizes.n_past)
         seen = [targets, self._covariates(values[..., columns], absent[..., columns], before)]
-        ahead = [values.new_zeros(past.shape[0], self.pred_len, k + self.n_past)]
+        ahead = [values.new_zeros(past.shape[0], sizes.pred_len, k + sizes.n_past)]
         if future is not None:
             known = self._known(values, absent, before, future, series)
-            seen.append(known[:, : self.seq_len])
-            ahead.append(known[:, self.seq_len :])
-        inputs: list[Tensor | None] = [torch.cat(seen, dim=-1), torch.cat(ahead, dim=-1)]
-        inputs += [*self._categories(series, time), *self._times(instant)]
-        forecast, fed_back = self.units.restore(self._limited(inputs, series), series)
+            seen.append(known[:, : sizes.seq_len])
+            ahead.append(known[:, sizes.seq_len :])
+        others: list[Tensor | None] = [torch.cat(ahead, dim=-1)]
+        others += [*self._categories(series, time), *self._times(instant)]
+        limited = self._limited(torch.cat(seen, dim=-1), others, series)
+        forecast, fed_back = self.units.restore(limited, series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
 
-    def _limited(self, inputs: list[Tensor | None], series: Tensor | None) -> Tensor:
+    def _limited(self, past: Tensor, others: list[Tensor | None], series: Tensor | None) -> Tensor:
         """Forecast; ridges and network are limited before they are mixed."""
+        units = self.units
         if not isinstance(self.module, Corrected):
-            return self._limit(self.module(*inputs), inputs, series)
-        alone = self.module.path(*inputs[:4])
-        whole = self.module(*inputs, found=alone)
-        low, high = (self._limit(each, inputs, series) for each in (alone, whole))
-        return low + self.units.row(self.trust, series)[:, None] * (high - low)
-
-    def _limit(
-        self, forecast: Tensor, inputs: list[Tensor | None], series: Tensor | None
-    ) -> Tensor:
-        past = inputs[0]
-        if not self.units.is_limited or past is None:
-            return forecast
-        return self.units.limit(forecast, past, series)
+            return units.limit(self.module(past, *others), past, series)
+        alone = self.module.path(past, *others[:3])
+        whole = self.module(past, *others, found=alone)
+        low, high = (units.limit(each, past, series) for each in (alone, whole))
+        return low + units.row(self.trust, series)[:, None] * (high - low)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
-        if self.may_miss:
+        if self.sizes.may_miss:
             held = values.masked_fill(absent, torch.nan)
         else:
             held, _ = _held(values, absent)
@@ -280,12 +246,12 @@ class ServedForecast(nn.Module):
         self, values: Tensor, absent: Tensor, before: Tensor, future: Tensor, series: Tensor | None
     ) -> Tensor:
         """Give the columns known ahead, (batch, seq_len + pred_len, n_known)."""
-        first = self.n_targets + self.n_past
+        first = self.sizes.n_targets + self.sizes.n_past
         ahead = self.units.standardise(future, series, first=first)
         values = torch.cat([values[..., first:], ahead], dim=1)
         absent = torch.cat([absent[..., first:], future.isnan()], dim=1)
-        before = torch.cat([before, torch.zeros_like(absent[:, self.seq_len :, 0])], dim=1)
-        n_static = self.static.shape[1]
+        before = torch.cat([before, torch.zeros_like(absent[:, self.sizes.seq_len :, 0])], dim=1)
+        n_static = self.sizes.n_static
         if n_static:
             static = self.units.row(self.static, series)[:, None].expand(*values.shape[:2], -1)
             stays = static.isnan()
@@ -299,25 +265,26 @@ class ServedForecast(nn.Module):
         self, series: Tensor | None, time: Tensor | None
     ) -> tuple[Tensor | None, Tensor | None]:
         """Give the categories of past and future steps."""
-        fields = []
-        if time is not None and self.calendar:
-            fields.append(calendar_fields(time, self.calendar))
-        if series is not None and self.embeds_series:
+        fields, sizes = [], self.sizes
+        if time is not None and sizes.calendar_fields:
+            fields.append(calendar_fields(time, sizes.calendar_fields))
+        if series is not None and sizes.n_series:
             numbers = torch.arange(len(self.units.mean), device=series.device)
             own = self.units.row(numbers, series)[:, None, None]
-            fields.append(own.expand(-1, self.seq_len + self.pred_len, 1))
+            fields.append(own.expand(-1, sizes.seq_len + sizes.pred_len, 1))
         if not fields:
             return None, None
         joined = torch.cat(fields, dim=-1)
-        return joined[:, : self.seq_len], joined[:, self.seq_len :]
+        return joined[:, : sizes.seq_len], joined[:, sizes.seq_len :]
 
     def _times(self, instant: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         """Give the times of past and future steps, in mean steps from the first to forecast."""
-        if instant is None or self.mean_step is None:
+        seq_len, mean_step = self.sizes.seq_len, self.sizes.mean_step
+        if instant is None or mean_step is None:
             return None, None
-        passed = instant - instant[:, self.seq_len : self.seq_len + 1]
-        times = (passed / self.mean_step).float()
-        return times[:, : self.seq_len], times[:, self.seq_len :]
+        passed = instant - instant[:, seq_len : seq_len + 1]
+        times = (passed / mean_step).float()
+        return times[:, :seq_len], times[:, seq_len:]
 
 
 def _held(values: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
