@@ -612,7 +612,7 @@ PHASES = [
     Mutant(
         "phases: maps have learnt the time that they are judged by",
         "skinformer/ridge/phases.py",
-        "turn_over(part, whole)",
+        "part.turn_over(whole)",
         "pass",
         tests=("tests/ridge/test_phases.py",),
     ),

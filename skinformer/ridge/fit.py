@@ -378,7 +378,7 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
     pairs = list(zip(candidates, weights, strict=True))
-    own = np.zeros((competition.columns.n_groups, problem.seq_len, problem.pred_len))
+    own = np.zeros((len(competition.columns.gram), problem.seq_len, problem.pred_len))
     sums, none = competition.mixed, np.zeros((0, problem.pred_len * problem.n_targets))
     mixed = none if sums is None else np.zeros(sums.cross.shape[1:])
     skip = [c for c, w in pairs if w < _NEGLIGIBLE]
@@ -391,5 +391,4 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
         else:
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in pairs}
-    mixed_len = 0 if sums is None else sums.length
-    return LinearFit(own, mixed, mixed_len, problem.effect, blend, problem.calendar)
+    return LinearFit(own, mixed, competition.mixed_len, problem.effect, blend, problem.calendar)
