@@ -210,8 +210,8 @@ LINKS = [
             (
                 "a value after an outlier is not judged anew",
                 "skinformer/timeline/outliers.py",
-                "heapq.heappush(queue, later)",
-                "pass",
+                "judged |= {",
+                "_ = {",
             ),
             ("any level is a unit", UNITS, "np.abs(np.median(new) - power) < _MIDDLE", "True"),
             (

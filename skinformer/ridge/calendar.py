@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.algebra import product, solution
+from skinformer.ridge.effect import known_columns, unexplained
+from skinformer.ridge.sums import Problem, Sums
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
 from skinformer.timeline.windows import spread_places
-
-if TYPE_CHECKING:
-    from skinformer.ridge.sums import Problem
 
 #: Per row. A cell of a week of hours has a mean square of .006, a column known ahead 1.
 _STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -50,55 +49,51 @@ def calendar_effect(
         return None
     n_most = int(_MOST_PRODUCTS / design.width**2 / max(map(len, blocks)))
     blocks = [blocks[i] for i in spread_places(len(blocks), max(n_most, 2))]
-    design = design.for_rows(_known(problem, np.concatenate(blocks), design.n_known))
+    design = design.for_rows(known_columns(problem, np.concatenate(blocks), design.n_known))
     times = np.array_split(np.arange(len(blocks)), min(_N_TIMES, len(blocks)))
-    trial = _Trial([_sums(problem, [blocks[i] for i in time], design) for time in times], design)
-    best = trial.best()
-    return design.effect(best, problem.cycle.cells)
+    sums = [_sums(problem, [blocks[i] for i in time], design) for time in times]
+    return design.effect(_best(sums, design), problem.cycle.cells)
 
 
-class _Trial:
-    """Effects of some strengths, each judged on times that it has not seen."""
+def _best(times: list[Sums], design: _Design) -> Float64Array:
+    """Choose a strength, then one for columns known ahead, by times that have not seen the effect.
 
-    def __init__(self, times: list[_Sums], design: _Design) -> None:
-        self.times, self.design = times, design
-        self.whole = _Sums(*(sum(parts) for parts in zip(*times, strict=True)))
-        self.others = [_Sums(*map(np.subtract, self.whole, time)) for time in times]
+    All times are solved with these, (n_regressors, n_targets).
+    """
+    whole = Sums.total(times)
+    others = [Sums(*map(np.subtract, whole, time)) for time in times]
 
-    def best(self) -> Float64Array:
-        """Choose a strength, then one for columns known ahead, and solve with all times."""
-        pairs = [(s, s) for s in _STRENGTHS]
-        best = min(pairs, key=self._error)
-        if self.design.n_known:
-            best = min(((best[0], s) for s in _STRENGTHS), key=self._error)
-        return self._solved(self.whole, best)
-
-    def _error(self, strengths: tuple[float, float]) -> float:
-        """Give the mean square of each time that the others leave, less a constant."""
-        error = 0.0
-        for time, others in zip(self.times, self.others, strict=True):
-            gram, cross = time.means()
-            effect = self._solved(others, strengths)
-            error += float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())
-        return error
-
-    def _solved(self, sums: _Sums, strengths: tuple[float, float]) -> Float64Array:
-        gram, cross = sums.means()
-        of_calendar = np.arange(len(gram)) < self.design.borders[1]
+    def solved(sums: Sums, strengths: tuple[float, float]) -> Float64Array:
+        [gram], [cross] = sums.means()
+        of_calendar = np.arange(len(gram)) < design.borders[1]
         return solution(gram + np.diag(np.where(of_calendar, *strengths)), cross)
+
+    def error(strengths: tuple[float, float]) -> float:
+        total = 0.0
+        for time, rest in zip(times, others, strict=True):
+            [gram], [cross] = time.means()
+            total += unexplained(gram, cross, solved(rest, strengths))
+        return total
+
+    best = min(((s, s) for s in _STRENGTHS), key=error)
+    if design.n_known:
+        best = min(((best[0], s) for s in _STRENGTHS), key=error)
+    return solved(whole, best)
 
 
 class _Design(NamedTuple):
-    """What rows are explained by: times, cells, columns, and columns at each time."""
+    """What rows are explained by: times, cells, columns, and columns at each time.
+
+    bounds: within which values of columns are believed.
+    scale: of columns with values beyond these: next to 9831, all else deviates by next to nothing.
+    """
 
     n_times: int
     n_cells: int
     n_known: int
     n_timed: int
     bounds: Float64Array = np.zeros((2, 0))
-    """Within which values of columns are believed."""
     scale: Float64Array = np.zeros(0)
-    """Of columns with values beyond these: next to 9831, all else deviates by next to nothing."""
 
     @classmethod
     def of(cls, problem: Problem, cells: Cells, *, with_known: bool) -> _Design:
@@ -117,9 +112,7 @@ class _Design(NamedTuple):
 
     @property
     def borders(self) -> IntArray:
-        sizes = self.n_times, self.n_cells, self.n_known, self.n_timed * self.n_known
-        borders: IntArray = np.cumsum(sizes)
-        return borders
+        return np.cumsum([self.n_times, self.n_cells, self.n_known, self.n_timed * self.n_known])
 
     @property
     def width(self) -> int:
@@ -150,17 +143,6 @@ class _Design(NamedTuple):
         return CalendarEffect(level, known, self.bounds, cells.places, cells.fields)
 
 
-class _Sums(NamedTuple):
-    gram: Float64Array
-    cross: Float64Array
-    n_rows: Float64Array
-    n_truths: Float64Array
-
-    def means(self) -> tuple[Float64Array, Float64Array]:
-        """Give mean products; of a target with missing truths by those that are known."""
-        return self.gram / np.maximum(self.n_rows, 1.0), self.cross / np.maximum(self.n_truths, 1.0)
-
-
 def _blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
     """Cut the rows of windows into consecutive ones of about a length, none of two series."""
     origins, whole = np.sort(origins), problem.seq_len + problem.pred_len
@@ -174,14 +156,14 @@ def _blocks(problem: Problem, origins: IntArray, length: int) -> list[IntArray]:
     return blocks
 
 
-def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
+def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
-    width, k = design.width, problem.n_targets
-    sums = _Sums(np.zeros((width, width)), np.zeros((width, k)), np.zeros(()), np.zeros(k))
+    k = problem.n_targets
+    sums = Sums.of_sizes(1, design.width, k)
     assert problem.cycle is not None
     for rows in blocks:
         cell = problem.cycle.of_row[rows].astype(np.int64)
-        regressors = design.rows(cell, _known(problem, rows, design.n_known))
+        regressors = design.rows(cell, known_columns(problem, rows, design.n_known))
         truth = np.nan_to_num(problem.values[rows, :k].astype(np.float64))
         there = np.ones_like(truth)
         if problem.missing is not None:
@@ -193,13 +175,7 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> _Sums:
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = there.mean(axis=1, keepdims=True)
         regressors -= (regressors * share).sum(axis=0) / max(share.sum(), 1.0)
-        sums.gram[...] += product(regressors.T, regressors * share)
-        sums.cross[...] += product(regressors.T, truth)
-        sums.n_rows[...] += share.sum()
-        sums.n_truths[...] += n_truths
+        sums.gram[0] += product(regressors.T, regressors * share)
+        sums.cross[0] += product(regressors.T, truth)
+        sums.weight[0] += n_truths
     return sums
-
-
-def _known(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
-    first = problem.values.shape[1] - n_known
-    return np.nan_to_num(problem.values[rows, first:].astype(np.float64))

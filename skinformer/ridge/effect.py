@@ -25,9 +25,7 @@ def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
         return np.zeros_like(problem.effect)
     drawn = origins[spread_places(len(origins), _MAX_EFFECT_WINDOWS)]
     older, newer = (_change_sums(problem, part) for part in np.array_split(drawn, 2))
-    effects = [_effect(*older, strength=strength) for strength in _EFFECT_STRENGTHS]
-    errors = [_unexplained(*newer, effect) for effect in effects]
-    best = _EFFECT_STRENGTHS[int(np.argmin(errors))]
+    best = min(_EFFECT_STRENGTHS, key=lambda s: unexplained(*newer, _effect(*older, strength=s)))
     return _effect(*_change_sums(problem, drawn), strength=best)
 
 
@@ -54,6 +52,12 @@ def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Floa
     return solution(gram + strength * np.eye(len(gram)), cross)
 
 
-def _unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
+def unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
     """Give the mean squared change that an effect leaves, less a constant."""
     return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())
+
+
+def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+    """Read the last columns of rows, which are known ahead."""
+    first = problem.values.shape[1] - n_known
+    return np.nan_to_num(problem.values[rows, first:].astype(np.float64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import calendar_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
-from skinformer.ridge.effect import known_effect
+from skinformer.ridge.effect import known_columns, known_effect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
@@ -152,15 +153,13 @@ def _find_effect(
 
 def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
     """Add the time of the year to what is known ahead; None where no whole year was seen."""
-    if problem.cycle is None or not len(origins):
-        return None
     k, calendar = problem.n_targets, problem.calendar
-    year = year_effect(problem, origins)
-    if year is None:
+    year = year_effect(problem, origins) if len(origins) else None
+    if year is None or problem.cycle is None:
         return None
     if calendar is None:
-        cells, first = problem.cycle.cells, problem.values.shape[1] - len(problem.effect)
-        seen = np.nan_to_num(problem.values[origins, first:].astype(np.float64))
+        cells = problem.cycle.cells
+        seen = known_columns(problem, origins, len(problem.effect))
         bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
         none, effect = np.zeros((cells.n_cells, k)), problem.effect[None]
         calendar = CalendarEffect(none, effect, bounds, cells.places, cells.fields)
@@ -176,18 +175,16 @@ def _of_columns(problem: Problem, origins: IntArray) -> Problem | None:
     return problem._replace(effect=effect) if effect.any() else None
 
 
-def _of_calendar(problem: Problem, origins: IntArray) -> Problem | None:
-    calendar = calendar_effect(problem, origins, with_known=False)
-    return None if calendar is None else problem._replace(calendar=calendar)
-
-
-def _of_both(problem: Problem, origins: IntArray) -> Problem | None:
-    if not len(problem.effect):
+def _of_calendar(
+    problem: Problem, origins: IntArray, *, with_known: bool = False
+) -> Problem | None:
+    if with_known and not len(problem.effect):
         return None
-    calendar = calendar_effect(problem, origins, with_known=True)
+    calendar = calendar_effect(problem, origins, with_known=with_known)
     return None if calendar is None else problem._replace(calendar=calendar)
 
 
+_of_both = partial(_of_calendar, with_known=True)
 #: What is tried, nothing first, and by what log error it surely has to be better; 0 for on average.
 _EFFECTS = (
     (_without, 0.0),
