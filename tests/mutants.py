@@ -661,8 +661,8 @@ PHASES = [
     Mutant(
         "phases: trusted in full",
         "skinformer/ridge/phases.py",
-        "share * equations.solve(strength)",
-        "equations.solve(strength)",
+        "weights=share * each.solve(strength)",
+        "weights=each.solve(strength)",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(

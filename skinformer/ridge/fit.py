@@ -36,6 +36,7 @@ _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly
 _EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
 _YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
+_FORECAST_BYTES = 64_000_000  # of the forecasts of all candidates at a time
 _FARTHEST = 10.0  # times the largest value before the split, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
@@ -329,7 +330,9 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):
-        for part in _slices(windows, n_forecasts):
+        size = max(1, _FORECAST_BYTES // (n_forecasts * windows.future[0].size * 4))
+        for start in range(0, len(windows.last), size):
+            part = Windows(*(a[start : start + size] for a in windows))
             # Errors, not forecasts: where these are good, little is left of their products.
             errors = np.empty((n_forecasts, *part.future.shape), dtype=np.float32)
             errors[: len(STRENGTHS)] = -part.future  # of the last value
@@ -342,14 +345,6 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             products += product(flat, flat.T)
             total += float(part.weight.sum())
     return products / total if total else None
-
-
-def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
-    """Cut windows so that all forecasts of a part fit in 64 MB."""
-    per_window = n_forecasts * windows.future[0].size * 4
-    size = max(1, 64_000_000 // per_window)
-    n = len(windows.last)
-    return [Windows(*(a[i : i + size] for a in windows)) for i in range(0, n, size)]
 
 
 def _noise(sizes: list[int], pred_len: int) -> float:

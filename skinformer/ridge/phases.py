@@ -70,8 +70,8 @@ def find_phases(
         return fits
     if len(training[0]) < _n_features(problem, layout):
         return fits  # nothing so large is learnt from so little
-    share = _LEARNT / len(training[0])
-    sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
+    thinning = _LEARNT / len(training[0])
+    sums = [_learn(problem, layout, t.some(int(thinning * len(t.origins)) + 1)) for t in times]
     whole = Sums.total(sums)
     for part in sums:
         part.turn_over(whole)
@@ -79,16 +79,17 @@ def find_phases(
     best = _choose(problem, layout, judges, [Ridge.of(each) for each in equations])
     if best is None:
         return fits
-    found = [_with_weights(layout, each, *best) for each in equations]
+    strength, share = best
+    found = [layout._replace(weights=share * each.solve(strength)) for each in equations]
     folds = tuple(
         (end, replace(other, phases=maps))
         for (end, other), maps in zip(fits.folds, found[:-1], strict=True)
     )
     last = found[-1]
     if len(late):
-        new = _Times(fits.before, late, steps=late).some(int(share * len(late)) + 1)
+        new = _Times(fits.before, late, steps=late).some(int(thinning * len(late)) + 1)
         both = Sums.total([whole, _learn(problem, layout, new)])
-        last = _with_weights(layout, Equations(*both.means()), *best)
+        last = layout._replace(weights=share * Equations(*both.means()).solve(strength))
     before = replace(fits.before, phases=found[-1])
     return LinearFits(before, replace(fits.final, phases=last), folds)
 
@@ -118,12 +119,6 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     # The sums of three times and all of them are held beside each other.
     fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
     return maps if n_waves and fits else None
-
-
-def _with_weights(
-    maps: PhaseMaps, equations: Equations, strength: float, share: float
-) -> PhaseMaps:
-    return maps._replace(weights=share * equations.solve(strength))
 
 
 def _rests(

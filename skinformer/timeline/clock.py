@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,13 @@ class Clock(ABC):
 
     freq: the distance between two labels: an offset of pandas or an int.
     name: of the index, given back with the labels.
+    dated: whether labels are dates, so that a calendar exists.
     """
 
     origin: Any
     freq: Any
     name: Hashable
+    dated: ClassVar[bool] = True
 
     @abstractmethod
     def steps(self, index: pd.Index) -> IntArray:
@@ -40,11 +42,6 @@ class Clock(ABC):
     @abstractmethod
     def labels(self, steps: IntArray) -> pd.Index:
         """Give the labels of steps, the inverse of `steps`; consecutive ones have a frequency."""
-
-    @property
-    def dated(self) -> bool:
-        """Whether labels are dates, so that a calendar exists."""
-        return True
 
     def elapsed(self, steps: IntArray) -> IntArray:
         """Measure the time from the origin to steps: microseconds; steps without dates."""
@@ -69,10 +66,7 @@ class Clock(ABC):
 class IntegerClock(Clock):
     """Labels are integers, `freq` apart."""
 
-    @property
-    def dated(self) -> bool:
-        """Integers have no calendar."""
-        return False
+    dated: ClassVar[bool] = False
 
     def steps(self, index: pd.Index) -> IntArray:
         """Count the steps from the origin to each integer, or `OFF_GRID`."""
@@ -216,17 +210,14 @@ def clock_for(index: pd.Index, freq: Any) -> Clock:
     freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
     ``clock.steps(index) == OFF_GRID``.
     """
-    kind: type[Clock]
+    origin, name = index[0], index.name
     if isinstance(index, pd.PeriodIndex):
-        kind = PeriodClock
-    elif not isinstance(index, pd.DatetimeIndex):
-        return IntegerClock(origin=int(index[0]), freq=freq, name=index.name)
-    elif isinstance(freq, pd.offsets.Tick):
-        kind = ElapsedClock
-    else:
-        wall = _walls(index[:1], _usual_time(index))[0]
-        return WallClock(origin=index[0], freq=freq, name=index.name, wall=wall)
-    return kind(origin=index[0], freq=freq, name=index.name)
+        return PeriodClock(origin, freq, name)
+    if not isinstance(index, pd.DatetimeIndex):
+        return IntegerClock(int(origin), freq, name)
+    if isinstance(freq, pd.offsets.Tick):
+        return ElapsedClock(origin, freq, name)
+    return WallClock(origin, freq, name, _walls(index[:1], _usual_time(index))[0])
 
 
 def infer_step(index: pd.Index, freq: Any) -> Any:
@@ -241,11 +232,9 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         numbers: IntArray = index.to_numpy(dtype=np.int64)
         return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
     if freq is not None:
-        step = pd.tseries.frequencies.to_offset(freq)
-        whole_days = isinstance(freq, pd.Timedelta) and freq % pd.Timedelta(days=1) == pd.Timedelta(
-            0
-        )
-        return pd.offsets.Day(freq.days) if whole_days else step
+        if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
+            return pd.offsets.Day(freq.days)
+        return pd.tseries.frequencies.to_offset(freq)
     if index.freq is not None:
         return index.freq
     walls = _walls(index, _usual_time(index))

@@ -49,19 +49,13 @@ class Table:
 
     def constant_columns(self) -> list[int]:
         """Find the covariates that never change within a series."""
-        start = self.first_row[:-1]
-        found = []
-        for j in range(self.n_targets, len(self.columns)):
-            column = self.columns[j]
-            if (np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)).all():
-                found.append(j)
-        return found
+        first = self.first_row[self.series]  # row of each row's series
+        covariates = range(self.n_targets, len(self.columns))
+        return [j for j in covariates if (self.columns[j] == self.columns[j][first]).all()]
 
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
-        if len(start) < 2:
-            return []
         # A column that is the same everywhere may be a measurement in a quiet time.
         parts = ((j, self.columns[j][start]) for j in self.constant_columns())
         return [j for j, values in parts if (values != values[0]).any()]
@@ -220,11 +214,6 @@ def runs(series: IntArray, n_series: int) -> IntArray:
 
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
     """Fill missing values in place by the last one before in their series, else by the mean, 0."""
-    for j in range(values.shape[1]):
-        missing = np.isnan(values[:, j])
-        if not missing.any():
-            continue
-        first = np.repeat(first_row[:-1], np.diff(first_row))
-        last = np.maximum.accumulate(np.where(missing, -1, np.arange(len(values))))
-        filled = np.where(last >= first, values[last, j], 0)
-        values[missing, j] = filled[missing]
+    owner = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
+    for j in np.flatnonzero(np.isnan(values).any(axis=0)):
+        values[:, j] = pd.Series(values[:, j]).groupby(owner).ffill().fillna(0)

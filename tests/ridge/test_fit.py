@@ -752,26 +752,13 @@ def test_of_many_targets_fewer_windows_are_compared(values, n_most, monkeypatch)
         assert gaps.max() <= 2 * gaps.mean() + 2  # one in each of equal runs
 
 
-def test_slices_of_a_stretch_change_nothing(monkeypatch):
-    """A stretch of a thousand targets is forecast in parts."""
+@pytest.mark.parametrize("n_bytes", [1, 5000])
+def test_slices_of_a_stretch_change_nothing(n_bytes, monkeypatch):
+    """A stretch of a thousand targets is forecast in parts, of a window at least."""
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     at_once = fit(problem)[0]
-    monkeypatch.setattr(
-        fitting,
-        "_slices",
-        lambda windows, _: [
-            type(windows)(*(a[i : i + 1] for a in windows)) for i in range(len(windows.last))
-        ],
-    )
+    monkeypatch.setattr(fitting, "_FORECAST_BYTES", n_bytes)
     same_maps(fit(problem)[0], at_once, rtol=1e-6, atol=1e-8)
-
-
-def test_slices_hold_all_windows_in_order():
-    """However many forecasts there are, at least one window at a time."""
-    [windows] = gather(make_problem(noisy_walk(60)), np.arange(SEQ, 50))
-    for n_forecasts in (1, 10**6, 10**9):
-        parts = fitting._slices(windows, n_forecasts)
-        np.testing.assert_array_equal(np.concatenate([p.last for p in parts]), windows.last)
 
 
 @pytest.mark.parametrize(("n_columns", "rows"), [(1, 0), (2, 10), (4, 5), (21, 0)])
