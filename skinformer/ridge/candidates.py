@@ -131,13 +131,13 @@ class Competition:
         n_features = (mixed + 1) * n_columns + 1
         fits = affordable(n_features**2, 2 * n_features * n_outputs) and not alone
         self.mixed_len = mixed if n_columns > 1 and fits else 0
-        self.mixed = Sums.of_sizes(1, n_features, n_outputs) if self.mixed_len else None
+        self.mixed = Sums.of_sizes(1, n_features * bool(self.mixed_len), n_outputs)
         halvings = range(1 if alone else _HALVINGS)
         lengths = sorted({max(1, seq_len >> k) for k in halvings}, reverse=True)
         kinds = ("shared", "own") if self.per_column else ("shared",)
         self.candidates = [Candidate("last")]
         self.candidates += [Candidate(kind, length) for kind in kinds for length in lengths]
-        if self.mixed is not None:
+        if self.mixed_len:
             lengths = sorted({mixed, max(1, mixed // 2)}, reverse=True)
             self.candidates += [
                 Candidate("mixed", n, level) for n in lengths for level in (False, True)
@@ -147,7 +147,7 @@ class Competition:
         """Let all candidates learn from windows."""
         for windows in gather(self.problem, add_runs(self.columns, self.problem, origins)):
             self.columns.add_columns(windows)
-        if self.mixed is not None:
+        if self.mixed_len:
             short = self.problem._replace(seq_len=self.mixed_len)
             for windows in gather(short, origins):
                 self.mixed.add_mixed(windows, length=self.mixed_len)
@@ -155,17 +155,12 @@ class Competition:
     def turn_over(self, whole: Competition) -> None:
         """Unlearn what was learnt, and learn all else that another one of this problem learnt."""
         self.columns.turn_over(whole.columns)
-        if self.mixed is not None and whole.mixed is not None:
-            self.mixed.turn_over(whole.mixed)
+        self.mixed.turn_over(whole.mixed)
 
     def equations(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Equations]]:
         """Give those of the windows so far, but for ``skip`` and "last", which learns nothing."""
-        groups: dict[str, Sums | None] = {"shared": self.columns, "mixed": self.mixed}
-        if self.per_column:
-            groups |= {"shared": self.columns.shared(), "own": self.columns}
+        groups = {"shared": self.columns.shared(), "own": self.columns, "mixed": self.mixed}
         for kind, sums in groups.items():
-            if sums is None:
-                continue
             gram, cross = sums.means()
             for candidate in self.candidates:
                 if candidate.kind == kind and candidate not in skip:

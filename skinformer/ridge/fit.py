@@ -75,13 +75,13 @@ def fit_linear_path(
     n_training = _before(steps, split, problem.pred_len)
     bare, find = problem, _find_effect(problem, origins, steps, split)
     problem = find(bare, origins[:n_training])
-    competition, stretches, sizes = _compete(problem, origins, steps, split)
+    competition, stretches, noise = _compete(problem, origins, steps, split)
     training = origins[:n_training], steps[:n_training]
     ends = _fold_ends(problem, training[1], n_folds)
     for rest, unknown in _apart(competition, *training, ends):
         stretch = _compare(rest, _thinned(problem, unknown))
         stretches += [] if stretch is None else [stretch]
-    weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    weights = _weigh(competition, stretches, noise=noise)
     before = after = _blend(competition, *weights)
     # Learnt anew: the sums of all times beside each other would be several times the memory.
     others = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
@@ -116,8 +116,7 @@ def _find_effect(
     n_training = _before(steps, split, problem.pred_len)
     start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, split)), default=0)
     early = origins[: _before(steps[:n_training], start, problem.pred_len)]
-    some = spread_places(len(origins), _EFFECT_JUDGES)
-    judged = origins[some], steps[some], split
+    judged = origins, steps, split
     tried = [(margin, kind(problem, early)) for kind, margin in _EFFECTS]
     best, most, nothing = 0, 0.0, None
     for i, (margin, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
@@ -139,9 +138,9 @@ def _find_effect(
     if within is None:
         return find
     # By all candidates: those that see levels gain most.
-    some = spread_places(len(origins), _YEAR_JUDGES)
-    judged = origins[some], steps[some], split
-    before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
+    before, after = (
+        _errors_with(each, *judged, n_most=_YEAR_JUDGES, alone=False) for each in (without, within)
+    )
     if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
         return find
 
@@ -196,22 +195,33 @@ _EFFECTS = (
 
 
 def _errors_with(
-    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = True
+    problem: Problem,
+    origins: IntArray,
+    steps: IntArray,
+    split: int | None,
+    *,
+    n_most: int = _EFFECT_JUDGES,
+    alone: bool = True,
 ) -> Float64Array | None:
     """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    competition, stretches, sizes = _compete(problem, origins, steps, split, alone=alone)
+    some = spread_places(len(origins), n_most)
+    judged = _compete(problem, origins[some], steps[some], split, alone=alone)
+    competition, stretches, noise = judged
     if not stretches:
         return None
-    weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    weights, chosen = _weigh(competition, stretches, noise=noise)
     errors: Float64Array = np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
     return errors
 
 
 def _compete(
     problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = False
-) -> tuple[Competition, list[Stretch], list[int]]:
-    """Let all candidates forecast stretches, each fitted before them, and learn up to the split."""
+) -> tuple[Competition, list[Stretch], float]:
+    """Let all candidates forecast stretches, each fitted before them, and learn up to the split.
+
+    And tell how much a relative error says by chance: a stretch has so many times of forecasts.
+    """
     n_training = _before(steps, split, problem.pred_len)
     competition = Competition(problem, alone=alone)
     stretches: list[Stretch] = []
@@ -229,7 +239,8 @@ def _compete(
                 # Series of a panel move together: many of one time say hardly more than one.
                 sizes.append(len(np.unique(steps[held_out])))
     competition.learn(origins[n_learnt:n_training])
-    return competition, stretches, sizes
+    noise = _NOISE * math.sqrt(problem.pred_len / max(min(sizes, default=1), 1))
+    return competition, stretches, noise
 
 
 def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
@@ -347,11 +358,6 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     return products / total if total else None
 
 
-def _noise(sizes: list[int], pred_len: int) -> float:
-    """Tell how much a relative error says by chance: a stretch has so many times of forecasts."""
-    return _NOISE * math.sqrt(pred_len / max(min(sizes, default=1), 1))
-
-
 def _weigh(
     competition: Competition, stretches: list[Stretch], *, noise: float
 ) -> tuple[Float64Array, IntArray]:
@@ -371,8 +377,7 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     problem, candidates = competition.problem, competition.candidates
     pairs = list(zip(candidates, weights, strict=True))
     own = np.zeros((len(competition.columns.gram), problem.seq_len, problem.pred_len))
-    sums, none = competition.mixed, np.zeros((0, problem.pred_len * problem.n_targets))
-    mixed = none if sums is None else np.zeros(sums.cross.shape[1:])
+    mixed = np.zeros(competition.mixed.cross.shape[1:])
     skip = [c for c, w in pairs if w < _NEGLIGIBLE]
     for candidate, equations in competition.equations(skip):
         place = candidates.index(candidate)

@@ -121,15 +121,11 @@ class ElapsedClock(Clock):
 
     def labels(self, steps: IntArray) -> pd.Index:
         """Give the instants of steps, in the origin's time zone."""
-        step = pd.Timedelta(self.freq)
-        if _consecutive(steps):
-            start = self.origin + int(steps[0]) * step
-            grid = pd.date_range(start, periods=len(steps), freq=self.freq, name=self.name)
-            return grid.as_unit(self.origin.unit)
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
         unit = f"timedelta64[{self.origin.unit}]"
-        elapsed = steps * np.int64(step / pd.Timedelta(1, unit=self.origin.unit))
-        return pd.DatetimeIndex(self.origin + pd.to_timedelta(elapsed.astype(unit)), name=self.name)
+        elapsed = steps * np.int64(pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit))
+        dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
+        return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
 
 
 @dataclass(frozen=True)
@@ -172,13 +168,7 @@ class WallClock(Clock):
         before = max(0, -int(steps.min()))
         grid = self._grid(before, max(0, int(steps.max())))
         dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(self.origin.unit)
-        if not _consecutive(steps):
-            return dates
-        try:
-            regular = pd.date_range(dates[0], periods=len(dates), freq=self.freq, name=self.name)
-        except ValueError:  # pandas refuses a wall time that daylight saving skips
-            return dates
-        return regular.as_unit(dates.unit) if regular.equals(dates) else dates
+        return _with_freq(dates, steps, self.freq)
 
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
@@ -353,5 +343,11 @@ def _common_gap(gaps: IntArray, default: int) -> int | None:
     return commonest if commonest > 0 and not (gaps % commonest).any() else None
 
 
-def _consecutive(steps: IntArray) -> bool:
-    return len(steps) > 0 and bool((np.diff(steps) == 1).all())
+def _with_freq(dates: pd.DatetimeIndex, steps: IntArray, freq: Any) -> pd.DatetimeIndex:
+    """Give consecutive dates their frequency; pandas refuses what daylight saving moved."""
+    if not len(steps) or (np.diff(steps) != 1).any():
+        return dates
+    try:
+        return pd.DatetimeIndex(dates, freq=freq)
+    except ValueError:
+        return dates

@@ -148,7 +148,9 @@ class TargetScale:
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
-        tables = {k: v[chosen] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
+        tables: dict[str, Any] = {
+            k: v[chosen] for k, v in vars(self).items() if isinstance(v, np.ndarray)
+        }
         return replace(self, **tables)
 
     def with_unseen(self) -> TargetScale:

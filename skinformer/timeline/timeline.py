@@ -171,18 +171,17 @@ class Timeline:
 
     def appended(self, other: Timeline) -> Timeline:
         """Continue each series with the rows of another timeline, which follow directly."""
-        lengths = np.diff(self.first_row), np.diff(other.first_row)
-        first_row = np.concatenate([[0], np.cumsum(lengths[0] + lengths[1])])
-        mine = origins_between(first_row[:-1], first_row[:-1] + lengths[0] - 1)
-        theirs = origins_between(first_row[:-1] + lengths[0], first_row[1:] - 1)
-        values = np.empty((first_row[-1], self.values.shape[1]), dtype=np.float32)
-        values[mine], values[theirs] = self.values, other.values
+        order = np.argsort(np.concatenate([self.series, other.series]), kind="stable")
+        values = np.concatenate([self.values, other.values])[order]
         weight = None
         if self.weight is not None or other.weight is not None:
             n_targets = next(p.weight.shape[1] for p in (self, other) if p.weight is not None)
-            weight = np.ones((first_row[-1], n_targets), dtype=np.float32)
-            for rows, part in ((mine, self), (theirs, other)):
-                weight[rows] = 1 if part.weight is None else part.weight
+            parts = (
+                np.ones((len(p.values), n_targets), np.float32) if p.weight is None else p.weight
+                for p in (self, other)
+            )
+            weight = np.concatenate(list(parts))[order]
+        first_row = self.first_row + other.first_row
         return replace(self, values=values, weight=weight, first_row=first_row)
 
 
