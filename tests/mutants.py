@@ -573,14 +573,14 @@ YEARS = [
     ),
     Mutant(
         "year: a trend is a season",
-        "skinformer/ridge/year.py",
+        CALENDAR,
         "regressors = np.column_stack([table[place], line, np.ones(len(part))])",
         "regressors = np.column_stack([table[place], 0 * line, np.ones(len(part))])",
         tests=("tests/ridge/test_year.py",),
     ),
     Mutant(
         "year: days of other years",
-        "skinformer/ridge/year.py",
+        CALENDAR,
         "seen[0] + cells.n_days",
         "seen[0]",
         tests=("tests/ridge/test_year.py",),

@@ -142,8 +142,7 @@ class ClassFit:
             part = slice(start, start + size)
             window, ahead = (i.ravel() for i in np.indices((len(origins[part]), self.pred_len)))
             window = window + start
-            target = np.zeros_like(ahead)
-            pairs = Pairs(origins[window], ahead, target, begin[window], steps[window])
+            pairs = Pairs(origins[window], ahead, 0 * ahead, begin[window], steps[window])
             for fit in self.targets:
                 each = fit.probabilities(values, series[window], pairs, clock)
                 for number, made in enumerate(each[: len(self.names)]):

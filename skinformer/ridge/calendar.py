@@ -1,4 +1,4 @@
-"""What the calendar, and columns known ahead at each time of the day, do to targets."""
+"""What columns known ahead, the calendar and the time of the year do to targets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product, solution
-from skinformer.ridge.effect import known_columns, unexplained
-from skinformer.ridge.sums import Problem, Sums
+from skinformer.ridge.sums import Problem, Sums, gather, remaining
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cells
@@ -24,6 +23,68 @@ _MOST_TIMED = 512
 #: Nor where there are more regressors: solving for these takes as long as their products.
 _MOST_REGRESSORS = 1024
 _N_TIMES = 4  # each of which says what becomes of an effect that was found on the others
+_MAX_EFFECT_WINDOWS = 4096  # from which the effect of columns known ahead is found
+_EFFECT_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, np.inf)  # the last is no effect
+#: Waves of the year and of the day: with one of each, WTH errs by 1 to 2 % more.
+_N_WAVES = 2
+#: Days one after the other of which no year has shown any: waves would make up what is there.
+_LONGEST_GAP = 14
+#: Per row, for waves whose mean square is a half.
+_YEAR_STRENGTH = 1e-3
+_MOST_NUMBERS = 10_000_000  # of the table
+#: Days of a leap year before each month.
+_BEFORE = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
+_CHUNK = 65_536  # rows at a time
+
+
+def known_effect(problem: Problem, origins: IntArray) -> Float64Array:
+    """Regress the targets' changes since the origin on those of the columns known ahead.
+
+    Changes, not levels: two series that both rise are no effect of one on the other, and the maps
+    forecast changes. The strength is chosen on the newer half of the windows, the older ones come
+    first. The result, (n_known, n_targets), is 0 where no effect forecasts better than none.
+    """
+    n_known = len(problem.effect)
+    if not n_known or len(origins) < 2:
+        return np.zeros_like(problem.effect)
+    drawn = origins[spread_places(len(origins), _MAX_EFFECT_WINDOWS)]
+    older, newer = (_change_sums(problem, part) for part in np.array_split(drawn, 2))
+    best = min(_EFFECT_STRENGTHS, key=lambda s: unexplained(*newer, _effect(*older, strength=s)))
+    return _effect(*_change_sums(problem, drawn), strength=best)
+
+
+def _change_sums(problem: Problem, origins: IntArray) -> tuple[Float64Array, Float64Array]:
+    """Give mean products of known columns' changes with themselves and with the targets'."""
+    n_known, n_targets, n_columns = len(problem.effect), problem.n_targets, problem.values.shape[1]
+    everything = problem._replace(n_targets=n_columns, effect=np.empty((0, n_columns)))
+    gram, cross = np.zeros((n_known, n_known)), np.zeros((n_known, n_targets))
+    n_steps, weights = 0, np.zeros(n_targets)
+    for windows in gather(everything, origins):
+        changes = windows.future.reshape(-1, n_columns)
+        known = changes[:, -n_known:]
+        weight = windows.weight.reshape(len(changes), -1)[:, :n_targets]
+        gram += known.T @ known
+        cross += known.T @ (changes[:, :n_targets] * weight)
+        n_steps += len(changes)
+        weights += weight.sum(axis=0)
+    return gram / n_steps, cross / np.where(weights > 0, weights, 1)
+
+
+def _effect(gram: Float64Array, cross: Float64Array, *, strength: float) -> Float64Array:
+    if np.isinf(strength):
+        return np.zeros_like(cross)
+    return solution(gram + strength * np.eye(len(gram)), cross)
+
+
+def unexplained(gram: Float64Array, cross: Float64Array, effect: Float64Array) -> float:
+    """Give the mean squared change that an effect leaves, less a constant."""
+    return float((effect * (gram @ effect)).sum() - 2 * (effect * cross).sum())
+
+
+def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
+    """Read the last columns of rows, which are known ahead."""
+    first = problem.values.shape[1] - n_known
+    return np.nan_to_num(problem.values[rows, first:].astype(np.float64))
 
 
 def calendar_effect(
@@ -179,3 +240,57 @@ def _sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
         sums.cross[0] += product(regressors.T, truth)
         sums.weight[0] += n_truths
     return sums
+
+
+def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
+    """Regress targets on waves of the year, of the day, and on their products.
+
+    The result, (n_days, n_times, n_targets), see `CalendarEffect`, has a mean of about 0. It is
+    None where two weeks of the year were never seen, or days are not told apart. Cost: ``n_rows ·
+    26²`` products. A line in time stands beside the waves, so that a trend is not taken for a
+    season; the line has no part in the effect. Rows in which a truth is missing are left out.
+    """
+    if problem.cycle is None or problem.cycle.cells.n_days == 1:
+        return None
+    cells, k = problem.cycle.cells, problem.n_targets
+    if cells.n_days * cells.n_times * k > _MOST_NUMBERS:
+        return None
+    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
+    if problem.missing is not None:
+        rows = rows[~problem.missing[rows].any(axis=1)]
+    if problem.weight is not None:
+        rows = rows[(problem.weight[rows] > 0).all(axis=1)]
+    of_row = problem.cycle.of_row
+    seen = np.unique(of_row[rows] // cells.n_cells)
+    if not len(seen) or np.diff(seen, append=seen[0] + cells.n_days).max() > _LONGEST_GAP:
+        return None
+    table = _waves(cells)
+    low, high = find_bounds(problem.values[rows, :k], 0)
+    width = table.shape[1] + 2
+    gram, cross = np.zeros((width, width)), np.zeros((width, k))
+    for part in np.array_split(rows, -(-len(rows) // _CHUNK)):
+        place = of_row[part] // cells.n_cells * cells.n_times + of_row[part] % cells.n_times
+        line = (part - rows[0]) / (rows[-1] - rows[0])
+        regressors = np.column_stack([table[place], line, np.ones(len(part))])
+        gram += product(regressors.T, regressors)
+        cross += product(regressors.T, np.clip(remaining(problem, part)[:, :k], low, high))
+    gram, cross = gram / len(rows), cross / len(rows)
+    found = solution(gram + np.diag([*[_YEAR_STRENGTH] * (width - 2), 0.0, 0.0]), cross)
+    effect: Float64Array = product(table, found[:-2])
+    return effect.reshape(cells.n_days, cells.n_times, k)
+
+
+def _waves(cells: Cells) -> Float64Array:
+    """Lay the waves out, a row for each time of each of twelve months' 31 days."""
+    month, day = np.divmod(np.arange(cells.n_days), 31)
+    year = (_BEFORE[month] + day) / 366
+    time = np.arange(cells.n_times) / cells.n_times
+    n_of_day = min(_N_WAVES, (cells.n_times - 1) // 2)
+    of_year, of_day = _circle(year, _N_WAVES), _circle(time, n_of_day)
+    waves = of_year[:, None, :, None] * of_day[None, :, None, :]
+    return waves.reshape(cells.n_days * cells.n_times, -1)[:, 1:]  # the first is constant
+
+
+def _circle(turns: Float64Array, n_waves: int) -> Float64Array:
+    angle = 2 * np.pi * turns[:, None] * np.arange(1, n_waves + 1)
+    return np.concatenate([np.ones((len(turns), 1)), np.sin(angle), np.cos(angle)], axis=1)

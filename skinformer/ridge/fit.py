@@ -12,13 +12,11 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
-from skinformer.ridge.calendar import calendar_effect
+from skinformer.ridge.calendar import calendar_effect, known_columns, known_effect, year_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
-from skinformer.ridge.effect import known_columns, known_effect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
-from skinformer.ridge.year import year_effect
 from skinformer.selection import sure_gain
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
@@ -138,9 +136,7 @@ def _find_effect(
     if within is None:
         return find
     # By all candidates: those that see levels gain most.
-    before, after = (
-        _errors_with(each, *judged, n_most=_YEAR_JUDGES, alone=False) for each in (without, within)
-    )
+    before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
     if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
         return find
 
@@ -195,19 +191,13 @@ _EFFECTS = (
 
 
 def _errors_with(
-    problem: Problem,
-    origins: IntArray,
-    steps: IntArray,
-    split: int | None,
-    *,
-    n_most: int = _EFFECT_JUDGES,
-    alone: bool = True,
+    problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = True
 ) -> Float64Array | None:
     """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    some = spread_places(len(origins), n_most)
-    judged = _compete(problem, origins[some], steps[some], split, alone=alone)
-    competition, stretches, noise = judged
+    some = spread_places(len(origins), _EFFECT_JUDGES if alone else _YEAR_JUDGES)
+    rows = origins[some], steps[some]
+    competition, stretches, noise = _compete(problem, *rows, split, alone=alone)
     if not stretches:
         return None
     weights, chosen = _weigh(competition, stretches, noise=noise)
@@ -220,7 +210,7 @@ def _compete(
 ) -> tuple[Competition, list[Stretch], float]:
     """Let all candidates forecast stretches, each fitted before them, and learn up to the split.
 
-    And tell how much a relative error says by chance: a stretch has so many times of forecasts.
+    The last is how much of a relative error is chance.
     """
     n_training = _before(steps, split, problem.pred_len)
     competition = Competition(problem, alone=alone)
@@ -239,8 +229,7 @@ def _compete(
                 # Series of a panel move together: many of one time say hardly more than one.
                 sizes.append(len(np.unique(steps[held_out])))
     competition.learn(origins[n_learnt:n_training])
-    noise = _NOISE * math.sqrt(problem.pred_len / max(min(sizes, default=1), 1))
-    return competition, stretches, noise
+    return competition, stretches, _noise(sizes, problem.pred_len)
 
 
 def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
@@ -356,6 +345,11 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             products += product(flat, flat.T)
             total += float(part.weight.sum())
     return products / total if total else None
+
+
+def _noise(sizes: list[int], pred_len: int) -> float:
+    """Tell how much a relative error says by chance: a stretch has so many times of forecasts."""
+    return _NOISE * math.sqrt(pred_len / max(min(sizes, default=1), 1))
 
 
 def _weigh(

@@ -8,8 +8,8 @@ import pytest
 
 from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
+from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.candidates import STRENGTHS, Competition, Ridge
-from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
