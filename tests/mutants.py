@@ -682,8 +682,8 @@ PHASES = [
     Mutant(
         "phases: the split stays unlearnt",
         "skinformer/ridge/phases.py",
-        "_total([whole, _learn(problem, layout, new)])",
-        "_total([whole])",
+        "Sums.total([whole, _learn(problem, layout, new)])",
+        "Sums.total([whole])",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(

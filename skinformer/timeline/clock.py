@@ -153,7 +153,8 @@ class WallClock(Clock):
             dates = dates.tz_convert(self.origin.tz)
         walls = dates.tz_localize(None)
         before = self._count_before(walls.min())
-        grid = self._grid(before, max(0, self._count_after(walls.max())))
+        after = len(pd.date_range(self.wall, walls.max(), freq=self.freq)) - 1
+        grid = self._grid(before, max(0, after))
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
@@ -179,9 +180,6 @@ class WallClock(Clock):
         while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
             count *= 2
         return count
-
-    def _count_after(self, high: Any) -> int:
-        return len(pd.date_range(self.wall, high, freq=self.freq)) - 1
 
     def _grid(self, before: int, after: int) -> pd.DatetimeIndex:
         """Make the labels of steps -before … after."""
