@@ -97,13 +97,21 @@ def _without_season(
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
     names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
     means = [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])]
-    real = np.where(np.arange(past.shape[1]) >= past.shape[1] - length[:, None], past, np.nan)
-    means += [np.nanmedian(real[:, -k:], axis=1) for k in (*_MEDIANS, past.shape[1])]
+    means += [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
     flat = np.repeat(np.stack(means, axis=1)[:, :, None], horizon, axis=2)
     yield names, np.concatenate([straight[:, None], flat], axis=1)
     yield _smoothing(prefix, past, length, horizon)
     yield _theta(prefix, past, length, horizon, slope)
+
+
+def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
+    """Give the median of the last real rows; PERF: a fifth of the time of NumPy's nanmedian."""
+    most = min(most, past.shape[1])
+    real, count = np.arange(most) >= most - length[:, None], np.minimum(length, most)
+    ordered = np.sort(np.where(real, past[:, -most:], np.inf), axis=1)
+    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
+    return np.asarray(np.take_along_axis(ordered, middle, axis=1).mean(axis=1))
 
 
 def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
