@@ -210,8 +210,8 @@ LINKS = [
             (
                 "a value after an outlier is not judged anew",
                 "skinformer/timeline/outliers.py",
-                "heapq.heappush(queue, later)",
-                "pass",
+                "judged |= {",
+                "_ = {",
             ),
             ("any level is a unit", UNITS, "np.abs(np.median(new) - power) < _MIDDLE", "True"),
             (
@@ -571,14 +571,14 @@ YEARS = [
     ),
     Mutant(
         "year: a trend is a season",
-        "skinformer/ridge/year.py",
+        CALENDAR,
         "regressors = np.column_stack([table[place], line, np.ones(len(part))])",
         "regressors = np.column_stack([table[place], 0 * line, np.ones(len(part))])",
         tests=("tests/ridge/test_year.py",),
     ),
     Mutant(
         "year: days of other years",
-        "skinformer/ridge/year.py",
+        CALENDAR,
         "seen[0] + cells.n_days",
         "seen[0]",
         tests=("tests/ridge/test_year.py",),
@@ -610,7 +610,7 @@ PHASES = [
     Mutant(
         "phases: maps have learnt the time that they are judged by",
         "skinformer/ridge/phases.py",
-        "turn_over(part, whole)",
+        "part.turn_over(whole)",
         "pass",
         tests=("tests/ridge/test_phases.py",),
     ),
@@ -659,8 +659,8 @@ PHASES = [
     Mutant(
         "phases: trusted in full",
         "skinformer/ridge/phases.py",
-        "share * equations.solve(strength)",
-        "equations.solve(strength)",
+        "weights=share * each.solve(strength)",
+        "weights=each.solve(strength)",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
@@ -680,8 +680,8 @@ PHASES = [
     Mutant(
         "phases: the split stays unlearnt",
         "skinformer/ridge/phases.py",
-        "_total([whole, _learn(problem, layout, new)])",
-        "_total([whole])",
+        "Sums.total([whole, _learn(problem, layout, new)])",
+        "Sums.total([whole])",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(

@@ -71,18 +71,16 @@ class TargetFit:
         self, values: npt.NDArray[np.floating], series: IntArray, pairs: Pairs, clock: Clock
     ) -> list[Float64Array]:
         """Forecast pairs by each forecaster; frequencies stand in for one not fitted."""
-        out = self.simple(values, series, pairs, clock)
+        simple = self.simple(values, series, pairs, clock)
+        out = [*simple, simple[0], simple[0]]
         if self.logistic is not None:
             made = self.features.make(values, pairs, clock)
-            mapped = self.logistic.probabilities(_stacked(made, out))
-            grown = out[0]
+            out[2] = self.logistic.probabilities(_stacked(made, simple))
             if self.classifier is not None:
-                grown = np.zeros_like(mapped)
-                grown[:, self.seen] = self.classifier.probabilities(made)
-            out += [mapped, grown]
-        else:
-            out += [out[0], out[0]]
-        return [_mixed(one) for one in out]
+                out[3] = np.zeros_like(out[2])
+                out[3][:, self.seen] = self.classifier.probabilities(made)
+        # A little of every class, so that none has probability 0.
+        return [(1 - _LEAST * one.shape[1]) * one + _LEAST for one in out]
 
     def simple(
         self,
@@ -144,8 +142,7 @@ class ClassFit:
             part = slice(start, start + size)
             window, ahead = (i.ravel() for i in np.indices((len(origins[part]), self.pred_len)))
             window = window + start
-            target = np.zeros_like(ahead)
-            pairs = Pairs(origins[window], ahead, target, begin[window], steps[window])
+            pairs = Pairs(origins[window], ahead, 0 * ahead, begin[window], steps[window])
             for fit in self.targets:
                 each = fit.probabilities(values, series[window], pairs, clock)
                 for number, made in enumerate(each[: len(self.names)]):
@@ -185,18 +182,18 @@ def fit_classes(
 
 
 class _Truths(NamedTuple):
-    """What is to be learnt of one target."""
+    """What is to be learnt of one target, of each row.
+
+    columns: of its classes, (n_rows, n_classes).
+    known, usable: whether its class is known, and may be learnt.
+    number: of its class.
+    """
 
     columns: Float64Array
-    """Of its classes, shape (n_rows, n_classes)."""
     known: BoolArray
-    """Whether the class of each row is known."""
     usable: BoolArray
-    """Whether it may be learnt."""
     weight: Float64Array
-    """Of each row."""
     number: IntArray
-    """Of its class."""
 
 
 def _truths(
@@ -285,9 +282,3 @@ def _fit_logistic(
 def _stacked(features: Float64Array, simple: list[Float64Array]) -> Float64Array:
     """Append the log probabilities of the simple forecasters to the features."""
     return np.hstack([features, *(np.log(np.maximum(one, _LEAST)) for one in simple)])
-
-
-def _mixed(probabilities: Float64Array) -> Float64Array:
-    """Mix in a little of every class, so that none has probability 0."""
-    n_classes = probabilities.shape[1]
-    return np.asarray((1 - _LEAST * n_classes) * probabilities + _LEAST)

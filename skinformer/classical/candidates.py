@@ -12,6 +12,7 @@ import numpy as np
 
 from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
 from skinformer.classical.smoothing import Grid, continue_states, line, smooth
+from skinformer.classical.windows import on_both_scales
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 Named = tuple[list[str], Float64Array]
@@ -50,21 +51,12 @@ def forecast_candidates(
     but positive values has the former twice. A period of 1 means no season. Memory: as many windows
     as the caller gives.
     """
-    plain = _on_one_scale(past, length, horizon, period)
-    positive = past.min(axis=1) > 0
-    logs = plain
-    if positive.any():
-        logs = plain.copy()
-        there = np.log(past[positive])
-        forecast = _on_one_scale(there, length[positive], horizon, period)
-        logs[positive] = np.exp(_held(forecast, there))
-    return bounded(np.concatenate([plain, logs], axis=1), past, length)
 
+    def on_one_scale(_: str, some: IntArray, there: Float64Array) -> Float64Array:
+        families = _families(there, length[some], horizon, period)
+        return np.concatenate([forecast for _, forecast in families], axis=1)
 
-def _held(logs: Float64Array, past: Float64Array) -> Float64Array:
-    """Keep logarithms where their exponential is a number."""
-    middle = past[:, -1, None, None]
-    return np.clip(logs, middle - 30, middle + 30)
+    return bounded(on_both_scales(on_one_scale, past), past, length)
 
 
 def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Float64Array:
@@ -77,10 +69,6 @@ def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Flo
     room = (high - low)[:, None] * reach
     lower, upper = low[:, None] - room, high[:, None] + room
     return np.clip(forecast, lower[:, None], upper[:, None], out=forecast)
-
-
-def _on_one_scale(past: Float64Array, length: IntArray, horizon: int, period: int) -> Float64Array:
-    return np.concatenate([f for _, f in _families(past, length, horizon, period)], axis=1)
 
 
 def _families(past: Float64Array, length: IntArray, horizon: int, period: int) -> Iterator[Named]:
@@ -108,27 +96,22 @@ def _without_season(
     intercept, slope = line(past, length, past.shape[1])
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
     names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
-    means = np.stack(
-        [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])], axis=1
-    )
-    medians = [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
-    means = np.column_stack([means, *medians])
+    means = [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])]
+    means += [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
-    flat = np.repeat(means[:, :, None], horizon, axis=2)
+    flat = np.repeat(np.stack(means, axis=1)[:, :, None], horizon, axis=2)
     yield names, np.concatenate([straight[:, None], flat], axis=1)
     yield _smoothing(prefix, past, length, horizon)
     yield _theta(prefix, past, length, horizon, slope)
 
 
 def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
-    """Give the median of the last real rows."""
+    """Give the median of the last real rows; PERF: a fifth of the time of NumPy's nanmedian."""
     most = min(most, past.shape[1])
-    real = np.arange(most) >= most - length[:, None]
+    real, count = np.arange(most) >= most - length[:, None], np.minimum(length, most)
     ordered = np.sort(np.where(real, past[:, -most:], np.inf), axis=1)
-    count = np.minimum(length, most)
     middle = np.stack([(count - 1) // 2, count // 2], axis=1)
-    median: Float64Array = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
-    return median
+    return np.asarray(np.take_along_axis(ordered, middle, axis=1).mean(axis=1))
 
 
 def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:

@@ -77,7 +77,7 @@ def fit_classical(
     begin, end = first_row[:-1], first_row[1:]
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
-    floor = _never_negative(values, begin, end)
+    floor = np.minimum.reduceat(values, begin) >= 0
     ledger = Ledger(len(begin), len(_names(seq_len, period)))
     for offset in judging_offsets(end - begin, pred_len, period):
         judged = np.flatnonzero(offset)
@@ -109,7 +109,9 @@ def _forecasts(
 ) -> Iterator[tuple[IntArray, Float64Array]]:
     """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
     order = np.argsort(-length, kind="stable")
-    fallback = candidate_names(ridges.period).index(_fallback(ridges.period))
+    # What forecasts where no ridge can.
+    name = "theta 0.5" if ridges.period == 1 else "adjusted theta 0.5"
+    fallback = candidate_names(ridges.period).index(name)
     n_values = len(_names(ridges.seq_len, ridges.period)) * ridges.pred_len
     size = min(_BATCH, max(1, _BATCH_VALUES // n_values))
     for start in range(0, len(order), size):
@@ -120,14 +122,3 @@ def _forecasts(
         everything = np.concatenate([classical, learnt], axis=1)
         lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]
         yield rows, np.maximum(everything, lowest, out=everything)
-
-
-def _fallback(period: int) -> str:
-    """Name what forecasts where no ridge can."""
-    return "theta 0.5" if period == 1 else "adjusted theta 0.5"
-
-
-def _never_negative(values: Float64Array, begin: IntArray, end: IntArray) -> BoolArray:
-    below = np.concatenate([[0], np.cumsum(values < 0)])
-    never: BoolArray = below[begin] == below[end]
-    return never

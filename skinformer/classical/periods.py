@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skinformer.classical.windows import padded
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 
 _MOST_SEASONS = 8  # that a series is tested on, the newest ones
 _LEAST_GAIN = 0.02  # share of the error that seasons have to save, on the mean of the series
@@ -54,17 +54,11 @@ def _gains(values: Float64Array, begin: IntArray, end: IntArray, period: int) ->
     change = np.diff(window, axis=1).reshape(len(begin), n_seasons, period)
     whole = (end - begin - 1) // period
     real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
-    change = (change - _centre(change, real)) * real
+    trend = (change * real).sum(axis=(1, 2)) / np.maximum(real.sum(axis=(1, 2)) * period, 1)
+    change = (change - trend[:, None, None]) * real
     count = real.sum(axis=1, keepdims=True)
     others = (change.sum(axis=1, keepdims=True) - change) / np.maximum(count - 1, 1)
     left = (np.abs(change - others) * real).sum(axis=(1, 2))
     all_of_it = np.abs(change).sum(axis=(1, 2))
     gain: Float64Array = 1 - left / np.where(all_of_it > 0, all_of_it, np.inf)
     return np.where(all_of_it > 0, np.maximum(gain, -1), 0)
-
-
-def _centre(change: Float64Array, real: BoolArray) -> Float64Array:
-    """Give each series' mean change, which is its trend."""
-    count = np.maximum(real.sum(axis=(1, 2), keepdims=True) * change.shape[2], 1)
-    mean: Float64Array = (change * real).sum(axis=(1, 2), keepdims=True) / count
-    return mean

@@ -14,8 +14,8 @@ import numpy as np
 
 from skinformer.algebra import product, solution
 from skinformer.classical.seasons import last_seasons, repeated
-from skinformer.classical.windows import futures, pasts, row_products, unit_of
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.classical.windows import futures, on_both_scales, pasts, row_products, unit_of
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
 #: Strengths of the ridge, in mean squares of a feature.
@@ -53,14 +53,16 @@ def ridge_names(seq_len: int, period: int) -> list[str]:
 
 
 class Scaled(NamedTuple):
-    """Windows as ridges see them."""
+    """Windows as ridges see them.
+
+    distance: from the last value, in units, (n, seq_len - 1).
+    unit: (n,).
+    anchors: forecasts, (n, pred_len) each.
+    """
 
     distance: Float64Array
-    """From the last value, in units, shape (n, seq_len - 1)."""
     unit: Float64Array
-    """Shape (n,)."""
     anchors: dict[str, Float64Array]
-    """Forecasts of shape (n, pred_len)."""
 
     def over(self, rows: int) -> Float64Array:
         """Give the distances over the last rows, (n, rows - 1): the last one's, 0, is left out."""
@@ -89,21 +91,19 @@ class SharedRidges:
         A window too short for one ridge has the next shorter one's forecast, or the fallback, (n,
         pred_len); one that holds anything but positive values the same on both scales.
         """
-        plain = self._on_one_scale("", past, length, fallback)
-        positive = past.min(axis=1) > 0
-        logs = plain.copy()
-        if positive.any():
-            there, start = np.log(past[positive]), np.log(np.maximum(fallback[positive], 1e-300))
-            forecast = self._on_one_scale("log ", there, length[positive], start)
-            middle = there[:, -1, None, None]
-            logs[positive] = np.exp(np.clip(forecast, middle - 30, middle + 30))
-        return np.concatenate([plain, logs], axis=1)
+
+        def on_one_scale(scale: str, some: IntArray, there: Float64Array) -> Float64Array:
+            start = fallback[some]
+            start = np.log(np.maximum(start, 1e-300)) if scale else start
+            return self._on_one_scale(scale, there, length[some], start)
+
+        return on_both_scales(on_one_scale, past)
 
     def _on_one_scale(
         self, scale: str, past: Float64Array, length: IntArray, fallback: Float64Array
     ) -> Float64Array:
         scaled = scaled_as(self, past, length)
-        out = []
+        out = [np.empty((len(past), 0, self.pred_len))]
         for anchor in _ANCHORS:
             best = np.repeat(fallback[:, None], len(RIDGE_STRENGTHS), axis=1)
             for rows in look_backs(self.seq_len, self.period):
@@ -113,8 +113,7 @@ class SharedRidges:
                     forecast = scaled.anchors[anchor][:, None] + moved
                     best = np.where((length >= rows)[:, None, None], forecast, best)
                 out.append(best)
-        n_none = (len(past), 0, self.pred_len)
-        return np.concatenate(out, axis=1) if out else np.empty(n_none)
+        return np.concatenate(out, axis=1)
 
 
 def fit_ridges(
@@ -139,17 +138,12 @@ def fit_ridges(
         past, length = pasts(values, begin[series], origin, seq_len)
         future = futures(values, origin, origin + pred_len, pred_len).values
         for scale in _SCALES:
-            used = _usable(past, future) if scale else np.ones(len(past), dtype=bool)
+            least = np.minimum(past.min(axis=1), future.min(axis=1))
+            used = least > (0 if scale else -np.inf)
             if used.sum() >= _FEWEST_WINDOWS:
                 x, y = (np.log(a[used]) if scale else a[used] for a in (past, future))
                 _learn(shared, scale, rows, (x, length[used], y))
     return shared
-
-
-def _usable(past: Float64Array, future: Float64Array) -> BoolArray:
-    """Choose windows that have logarithms."""
-    usable: BoolArray = (past.min(axis=1) > 0) & (future.min(axis=1) > 0)
-    return usable
 
 
 def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:

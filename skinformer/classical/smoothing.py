@@ -15,14 +15,16 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 
 
 class Grid(NamedTuple):
-    """Constants, one of each per candidate; each of shape (n_grid,)."""
+    """Constants, one of each per candidate; each of shape (n_grid,).
+
+    trending: 1 where a trend is smoothed, else 0.
+    """
 
     alpha: Float64Array
     beta: Float64Array
     phi: Float64Array
     gamma: Float64Array
     trending: Float64Array
-    """1 where a trend is smoothed, else 0."""
 
     @classmethod
     def of(cls, *constants: tuple[float, float, float, float]) -> Grid:
@@ -32,14 +34,15 @@ class Grid(NamedTuple):
 
 
 class States(NamedTuple):
-    """Where smoothing has arrived at the end of the windows."""
+    """Where smoothing has arrived at the end of the windows.
+
+    level, trend: (n, n_grid).
+    season: of the next rows, (period, n, n_grid).
+    """
 
     level: Float64Array
-    """Shape (n, n_grid)."""
     trend: Float64Array
-    """Shape (n, n_grid)."""
     season: Float64Array | None
-    """Of the next rows, shape (period, n, n_grid)."""
 
 
 def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Array, Float64Array]:

@@ -8,6 +8,7 @@ so that every function here meets numbers only; what the padding holds never rea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,13 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
 class Truths(NamedTuple):
-    """What followed some windows, and which of it exists."""
+    """What followed some windows, and which of it is `known`, (n, pred_len) each.
+
+    values: where they are not known the last known value, or the window's.
+    """
 
     values: Float64Array
-    """Shape (n, pred_len); where `known` is False the last known value, or the window's."""
     known: BoolArray
-    """Shape (n, pred_len)."""
 
 
 def pasts(
@@ -58,6 +60,25 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     """
     products: Float64Array = np.einsum("...p,ph->...h", rows, maps)
     return products
+
+
+def on_both_scales(
+    forecast: Callable[[str, IntArray, Float64Array], Float64Array], past: Float64Array
+) -> Float64Array:
+    """Forecast windows as they are, and by their logarithms: (n, 2 * n_candidates, horizon).
+
+    forecast: of some windows, by their numbers, on a scale ("" or "log "), of (n_some, seq_len).
+    A window that holds anything but positive values has the former twice.
+    """
+    plain = forecast("", np.arange(len(past)), past)
+    logs, positive = plain, np.flatnonzero(past.min(axis=1) > 0)
+    if len(positive):
+        there = np.log(past[positive])
+        middle, logs = there[:, -1, None, None], plain.copy()
+        # Within what has an exponential.
+        found = np.clip(forecast("log ", positive, there), middle - 30, middle + 30)
+        logs[positive] = np.exp(found)
+    return np.concatenate([plain, logs], axis=1)
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:

@@ -18,7 +18,7 @@ from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
-from skinformer.ridge.effect import known_effect
+from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray

@@ -9,8 +9,6 @@ import numpy as np
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
-Ints = IntArray
-
 #: Relative error by which a candidate falls to 1/e of the best one's weight, on its worst stretch.
 _TEMPERATURE = 0.1
 #: Price, in relative error, of leaving these first weights (times the relative entropy): at most,
@@ -27,16 +25,16 @@ _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
 Stretch: TypeAlias = Float64Array
 
 
-def choose_strengths(stretches: list[Stretch], n_strengths: int) -> Ints:
+def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
     """Choose each candidate's strength, by number: the least mean error over the stretches."""
     errors = np.mean([np.diag(stretch) + _FLOOR for stretch in stretches], axis=0)
-    best: Ints = errors.reshape(-1, n_strengths).argmin(axis=1)
+    best: IntArray = errors.reshape(-1, n_strengths).argmin(axis=1)
     return best
 
 
 def choose_weights(
     stretches: list[Stretch],
-    chosen: Ints,
+    chosen: IntArray,
     n_strengths: int,
     *,
     margins: Float64Array,
@@ -99,7 +97,7 @@ def _descend(errors: Float64Array, first: Float64Array, price: float) -> Float64
 
 
 def mixed_errors(
-    stretches: list[Stretch], weights: Float64Array, chosen: Ints, n_strengths: int
+    stretches: list[Stretch], weights: Float64Array, chosen: IntArray, n_strengths: int
 ) -> Float64Array:
     """Give the mean squared error of a mixture of candidates on each stretch.
 

@@ -11,16 +11,7 @@ import numpy.typing as npt
 
 from skinformer.algebra import eigenvectors, product, solution
 from skinformer.ridge.lagged import add_runs
-from skinformer.ridge.sums import (
-    ColumnSums,
-    MixedSums,
-    Problem,
-    Sums,
-    Windows,
-    gather,
-    mixed_features,
-    turn_over,
-)
+from skinformer.ridge.sums import Problem, Sums, Windows, gather, mixed_features
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 Floats = npt.NDArray[np.floating]
@@ -43,14 +34,16 @@ _KIND_BYTES = 600_000_000
 
 
 class Candidate(NamedTuple):
-    """One way to map a window to its future."""
+    """One way to map a window to its future.
+
+    kind: "last" (repeat the last value), "shared", "own" or "mixed".
+    length: rows of the window that it looks at.
+    level: whether it sees the last values themselves and a constant, not distances alone.
+    """
 
     kind: str
-    """"last" (repeat the last value), "shared", "own" or "mixed"."""
     length: int = 0
-    """Rows of the window that it looks at."""
     level: bool = False
-    """Whether it sees the last values themselves and a constant, not distances alone."""
 
     @property
     def margin(self) -> float:
@@ -64,12 +57,10 @@ class Candidate(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Normal equations per unit of weight."""
+    """Normal equations per unit of weight, see `Sums`."""
 
     gram: Float64Array
-    """Shape (n_groups, n_features, n_features)."""
     cross: Float64Array
-    """Shape (n_groups, n_features, n_outputs)."""
 
     def solve(self, strength: float) -> Float64Array:
         """Give the maps of least mean squared error plus `strength` times their squared size."""
@@ -134,17 +125,19 @@ class Competition:
         fits = affordable(problem.n_targets * seq_len * seq_len, seq_len * n_outputs)
         self.per_column = problem.n_targets > 1 and fits and not alone
         self.problem = problem
-        self.columns = ColumnSums(problem, per_column=self.per_column)
+        n_groups = problem.n_targets if self.per_column else 1
+        self.columns = Sums.of_sizes(n_groups, seq_len, problem.pred_len)
         mixed = min(seq_len, _MIXED_ROWS, _MIXED_FEATURES // n_columns)
         n_features = (mixed + 1) * n_columns + 1
         fits = affordable(n_features**2, 2 * n_features * n_outputs) and not alone
-        self.mixed = MixedSums(problem, length=mixed) if n_columns > 1 and mixed and fits else None
+        self.mixed_len = mixed if n_columns > 1 and fits else 0
+        self.mixed = Sums.of_sizes(1, n_features * bool(self.mixed_len), n_outputs)
         halvings = range(1 if alone else _HALVINGS)
         lengths = sorted({max(1, seq_len >> k) for k in halvings}, reverse=True)
         kinds = ("shared", "own") if self.per_column else ("shared",)
         self.candidates = [Candidate("last")]
         self.candidates += [Candidate(kind, length) for kind in kinds for length in lengths]
-        if self.mixed is not None:
+        if self.mixed_len:
             lengths = sorted({mixed, max(1, mixed // 2)}, reverse=True)
             self.candidates += [
                 Candidate("mixed", n, level) for n in lengths for level in (False, True)
@@ -153,26 +146,21 @@ class Competition:
     def learn(self, origins: IntArray) -> None:
         """Let all candidates learn from windows."""
         for windows in gather(self.problem, add_runs(self.columns, self.problem, origins)):
-            self.columns.add(windows)
-        if self.mixed is not None:
-            short = self.problem._replace(seq_len=self.mixed.length)
+            self.columns.add_columns(windows)
+        if self.mixed_len:
+            short = self.problem._replace(seq_len=self.mixed_len)
             for windows in gather(short, origins):
-                self.mixed.add(windows)
+                self.mixed.add_mixed(windows, length=self.mixed_len)
 
     def turn_over(self, whole: Competition) -> None:
         """Unlearn what was learnt, and learn all else that another one of this problem learnt."""
-        turn_over(self.columns, whole.columns)
-        if self.mixed is not None and whole.mixed is not None:
-            turn_over(self.mixed, whole.mixed)
+        self.columns.turn_over(whole.columns)
+        self.mixed.turn_over(whole.mixed)
 
     def equations(self, skip: Sequence[Candidate] = ()) -> Iterator[tuple[Candidate, Equations]]:
         """Give those of the windows so far, but for ``skip`` and "last", which learns nothing."""
-        groups: dict[str, Sums | None] = {"shared": self.columns, "mixed": self.mixed}
-        if self.per_column:
-            groups |= {"shared": self.columns.shared(), "own": self.columns}
+        groups = {"shared": self.columns.shared(), "own": self.columns, "mixed": self.mixed}
         for kind, sums in groups.items():
-            if sums is None:
-                continue
             gram, cross = sums.means()
             for candidate in self.candidates:
                 if candidate.kind == kind and candidate not in skip:
@@ -181,18 +169,18 @@ class Competition:
 
     def features(self, candidate: Candidate) -> IntArray:
         """Give the positions of the features of its sums that a candidate uses."""
-        if candidate.kind != "mixed" or self.mixed is None:
+        if candidate.kind != "mixed":
             return np.arange(self.problem.seq_len - candidate.length, self.problem.seq_len)
         n_columns = self.problem.values.shape[1]
-        stop = self.mixed.length * n_columns
+        stop = self.mixed_len * n_columns
         end = stop + n_columns + 1 if candidate.level else stop
         return np.arange(stop - candidate.length * n_columns, end)
 
     def forecasts(self, candidate: Candidate, ridge: Ridge, windows: Windows) -> Iterator[Floats]:
         """Forecast distances from the last values, (n, pred_len, n_targets), for each strength."""
         used = self.features(candidate)
-        if candidate.kind == "mixed" and self.mixed is not None:
-            seen = mixed_features(windows, length=self.mixed.length)[None, :, used]
+        if candidate.kind == "mixed":
+            seen = mixed_features(windows, length=self.mixed_len)[None, :, used]
             for mapped in ridge.forecasts(seen):
                 yield mapped.reshape(windows.future.shape)
             return

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
-from skinformer.ridge.calendar import calendar_effect
+from skinformer.ridge.calendar import calendar_effect, known_columns, known_effect, year_effect
 from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
-from skinformer.ridge.effect import known_effect
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
-from skinformer.ridge.year import year_effect
 from skinformer.selection import sure_gain
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
@@ -35,6 +34,7 @@ _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly
 _EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
 _YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
+_FORECAST_BYTES = 64_000_000  # of the forecasts of all candidates at a time
 _FARTHEST = 10.0  # times the largest value before the split, from which one is not like it
 _FALLBACK = Candidate("last")  # where nothing can be compared
 
@@ -73,13 +73,13 @@ def fit_linear_path(
     n_training = _before(steps, split, problem.pred_len)
     bare, find = problem, _find_effect(problem, origins, steps, split)
     problem = find(bare, origins[:n_training])
-    competition, stretches, sizes = _compete(problem, origins, steps, split)
+    competition, stretches, noise = _compete(problem, origins, steps, split)
     training = origins[:n_training], steps[:n_training]
     ends = _fold_ends(problem, training[1], n_folds)
     for rest, unknown in _apart(competition, *training, ends):
         stretch = _compare(rest, _thinned(problem, unknown))
         stretches += [] if stretch is None else [stretch]
-    weights = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    weights = _weigh(competition, stretches, noise=noise)
     before = after = _blend(competition, *weights)
     # Learnt anew: the sums of all times beside each other would be several times the memory.
     others = [_blend(rest, *weights) for rest, _ in _apart(competition, *training, ends)]
@@ -114,8 +114,7 @@ def _find_effect(
     n_training = _before(steps, split, problem.pred_len)
     start = min((a for a, _ in _stretch_borders(steps[:n_training], steps, split)), default=0)
     early = origins[: _before(steps[:n_training], start, problem.pred_len)]
-    some = spread_places(len(origins), _EFFECT_JUDGES)
-    judged = origins[some], steps[some], split
+    judged = origins, steps, split
     tried = [(margin, kind(problem, early)) for kind, margin in _EFFECTS]
     best, most, nothing = 0, 0.0, None
     for i, (margin, found) in enumerate(tried if any(found for _, found in tried[1:]) else ()):
@@ -137,8 +136,6 @@ def _find_effect(
     if within is None:
         return find
     # By all candidates: those that see levels gain most.
-    some = spread_places(len(origins), _YEAR_JUDGES)
-    judged = origins[some], steps[some], split
     before, after = (_errors_with(each, *judged, alone=False) for each in (without, within))
     if before is None or after is None or sure_gain(before - after) < _EFFECT_GAIN:
         return find
@@ -152,15 +149,13 @@ def _find_effect(
 
 def _with_year(problem: Problem, origins: IntArray) -> Problem | None:
     """Add the time of the year to what is known ahead; None where no whole year was seen."""
-    if problem.cycle is None or not len(origins):
-        return None
     k, calendar = problem.n_targets, problem.calendar
-    year = year_effect(problem, origins)
-    if year is None:
+    year = year_effect(problem, origins) if len(origins) else None
+    if year is None or problem.cycle is None:
         return None
     if calendar is None:
-        cells, first = problem.cycle.cells, problem.values.shape[1] - len(problem.effect)
-        seen = np.nan_to_num(problem.values[origins, first:].astype(np.float64))
+        cells = problem.cycle.cells
+        seen = known_columns(problem, origins, len(problem.effect))
         bounds = np.stack([seen.min(axis=0), seen.max(axis=0)])
         none, effect = np.zeros((cells.n_cells, k)), problem.effect[None]
         calendar = CalendarEffect(none, effect, bounds, cells.places, cells.fields)
@@ -176,18 +171,16 @@ def _of_columns(problem: Problem, origins: IntArray) -> Problem | None:
     return problem._replace(effect=effect) if effect.any() else None
 
 
-def _of_calendar(problem: Problem, origins: IntArray) -> Problem | None:
-    calendar = calendar_effect(problem, origins, with_known=False)
-    return None if calendar is None else problem._replace(calendar=calendar)
-
-
-def _of_both(problem: Problem, origins: IntArray) -> Problem | None:
-    if not len(problem.effect):
+def _of_calendar(
+    problem: Problem, origins: IntArray, *, with_known: bool = False
+) -> Problem | None:
+    if with_known and not len(problem.effect):
         return None
-    calendar = calendar_effect(problem, origins, with_known=True)
+    calendar = calendar_effect(problem, origins, with_known=with_known)
     return None if calendar is None else problem._replace(calendar=calendar)
 
 
+_of_both = partial(_of_calendar, with_known=True)
 #: What is tried, nothing first, and by what log error it surely has to be better; 0 for on average.
 _EFFECTS = (
     (_without, 0.0),
@@ -202,18 +195,23 @@ def _errors_with(
 ) -> Float64Array | None:
     """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    competition, stretches, sizes = _compete(problem, origins, steps, split, alone=alone)
+    some = spread_places(len(origins), _EFFECT_JUDGES if alone else _YEAR_JUDGES)
+    rows = origins[some], steps[some]
+    competition, stretches, noise = _compete(problem, *rows, split, alone=alone)
     if not stretches:
         return None
-    weights, chosen = _weigh(competition, stretches, noise=_noise(sizes, problem.pred_len))
+    weights, chosen = _weigh(competition, stretches, noise=noise)
     errors: Float64Array = np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
     return errors
 
 
 def _compete(
     problem: Problem, origins: IntArray, steps: IntArray, split: int | None, *, alone: bool = False
-) -> tuple[Competition, list[Stretch], list[int]]:
-    """Let all candidates forecast stretches, each fitted before them, and learn up to the split."""
+) -> tuple[Competition, list[Stretch], float]:
+    """Let all candidates forecast stretches, each fitted before them, and learn up to the split.
+
+    The last is how much of a relative error is chance.
+    """
     n_training = _before(steps, split, problem.pred_len)
     competition = Competition(problem, alone=alone)
     stretches: list[Stretch] = []
@@ -231,7 +229,7 @@ def _compete(
                 # Series of a panel move together: many of one time say hardly more than one.
                 sizes.append(len(np.unique(steps[held_out])))
     competition.learn(origins[n_learnt:n_training])
-    return competition, stretches, sizes
+    return competition, stretches, _noise(sizes, problem.pred_len)
 
 
 def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
@@ -332,7 +330,9 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):
-        for part in _slices(windows, n_forecasts):
+        size = max(1, _FORECAST_BYTES // (n_forecasts * windows.future[0].size * 4))
+        for start in range(0, len(windows.last), size):
+            part = Windows(*(a[start : start + size] for a in windows))
             # Errors, not forecasts: where these are good, little is left of their products.
             errors = np.empty((n_forecasts, *part.future.shape), dtype=np.float32)
             errors[: len(STRENGTHS)] = -part.future  # of the last value
@@ -345,14 +345,6 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             products += product(flat, flat.T)
             total += float(part.weight.sum())
     return products / total if total else None
-
-
-def _slices(windows: Windows, n_forecasts: int) -> list[Windows]:
-    """Cut windows so that all forecasts of a part fit in 64 MB."""
-    per_window = n_forecasts * windows.future[0].size * 4
-    size = max(1, 64_000_000 // per_window)
-    n = len(windows.last)
-    return [Windows(*(a[i : i + size] for a in windows)) for i in range(0, n, size)]
 
 
 def _noise(sizes: list[int], pred_len: int) -> float:
@@ -378,9 +370,8 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
     """Solve the candidates and add their weighted maps up."""
     problem, candidates = competition.problem, competition.candidates
     pairs = list(zip(candidates, weights, strict=True))
-    own = np.zeros((competition.columns.n_groups, problem.seq_len, problem.pred_len))
-    sums, none = competition.mixed, np.zeros((0, problem.pred_len * problem.n_targets))
-    mixed = none if sums is None else np.zeros(sums.cross.shape[1:])
+    own = np.zeros((len(competition.columns.gram), problem.seq_len, problem.pred_len))
+    mixed = np.zeros(competition.mixed.cross.shape[1:])
     skip = [c for c, w in pairs if w < _NEGLIGIBLE]
     for candidate, equations in competition.equations(skip):
         place = candidates.index(candidate)
@@ -391,5 +382,4 @@ def _blend(competition: Competition, weights: Float64Array, chosen: IntArray) ->
         else:
             own[:, used] += maps
     blend = {str(c): round(float(w), 4) for c, w in pairs}
-    mixed_len = 0 if sums is None else sums.length
-    return LinearFit(own, mixed, mixed_len, problem.effect, blend, problem.calendar)
+    return LinearFit(own, mixed, competition.mixed_len, problem.effect, blend, problem.calendar)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from skinformer.ridge.sums import ColumnSums, Problem, remaining
+from skinformer.ridge.sums import Problem, Sums, remaining
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 #: Size, standardised, from which the products of a row that went leave digits of rounding.
 _LARGEST = 1e3
 
 
-def add_runs(sums: ColumnSums, problem: Problem, origins: IntArray) -> IntArray:
+def add_runs(sums: Sums, problem: Problem, origins: IntArray) -> IntArray:
     """Add the windows of long runs of consecutive origins; give the origins of all others."""
     if problem.weight is not None:
         return origins
@@ -28,7 +28,7 @@ def add_runs(sums: ColumnSums, problem: Problem, origins: IntArray) -> IntArray:
     return np.concatenate([origins[:0], *left])
 
 
-def _add_run(sums: ColumnSums, problem: Problem, run: IntArray) -> bool:
+def _add_run(sums: Sums, problem: Problem, run: IntArray) -> bool:
     """Add windows of consecutive origins; False where their values are too large for that."""
     n, seq_len = len(run), problem.seq_len
     rows = remaining(problem, np.arange(run[0] - seq_len, run[-1] + problem.pred_len))
@@ -37,7 +37,7 @@ def _add_run(sums: ColumnSums, problem: Problem, run: IntArray) -> bool:
     if np.abs(targets).max() > _LARGEST:
         return False
     for j, values in enumerate(targets):
-        group = j % sums.n_groups
+        group = j % len(sums.gram)
         products = lagged_products(values, n, seq_len)
         last = products[-1]  # of each row with the last one before the origin
         between = products - last[:seq_len, None] - last + last[seq_len - 1]

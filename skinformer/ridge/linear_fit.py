@@ -69,7 +69,7 @@ class LinearFit:
     own: (n_groups, seq_len, pred_len), from a target's distances to its own future; one group is
     shared by all targets.
     mixed: (n_features, pred_len * n_targets), from the last rows of all columns, their last values
-    and 1; see `MixedSums`. No features where `mixed_len` is 0.
+    and 1; see `mixed_features`. No features where `mixed_len` is 0.
     mixed_len: rows that `mixed` looks at.
     effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
     whatever the time; it is taken off the window and added to the forecast.

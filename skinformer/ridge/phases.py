@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from skinformer.ridge.candidates import STRENGTHS, Equations, Ridge, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.sums import ColumnSums, Problem, Windows, gather, turn_over
+from skinformer.ridge.sums import Problem, Sums, Windows, gather
 from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
@@ -71,25 +70,26 @@ def find_phases(
         return fits
     if len(training[0]) < _n_features(problem, layout):
         return fits  # nothing so large is learnt from so little
-    share = _LEARNT / len(training[0])
-    sums = [_learn(problem, layout, t.some(int(share * len(t.origins)) + 1)) for t in times]
-    whole = _total(sums)
+    thinning = _LEARNT / len(training[0])
+    sums = [_learn(problem, layout, t.some(int(thinning * len(t.origins)) + 1)) for t in times]
+    whole = Sums.total(sums)
     for part in sums:
-        turn_over(part, whole)
+        part.turn_over(whole)
     equations = [Equations(*part.means()) for part in (*sums, whole)]
     best = _choose(problem, layout, judges, [Ridge.of(each) for each in equations])
     if best is None:
         return fits
-    found = [_with_weights(layout, each, *best) for each in equations]
+    strength, share = best
+    found = [layout._replace(weights=share * each.solve(strength)) for each in equations]
     folds = tuple(
         (end, replace(other, phases=maps))
         for (end, other), maps in zip(fits.folds, found[:-1], strict=True)
     )
     last = found[-1]
     if len(late):
-        new = _Times(fits.before, late, steps=late).some(int(share * len(late)) + 1)
-        both = _total([whole, _learn(problem, layout, new)])
-        last = _with_weights(layout, Equations(*both.means()), *best)
+        new = _Times(fits.before, late, steps=late).some(int(thinning * len(late)) + 1)
+        both = Sums.total([whole, _learn(problem, layout, new)])
+        last = layout._replace(weights=share * Equations(*both.means()).solve(strength))
     before = replace(fits.before, phases=found[-1])
     return LinearFits(before, replace(fits.final, phases=last), folds)
 
@@ -121,12 +121,6 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     return maps if n_waves and fits else None
 
 
-def _with_weights(
-    maps: PhaseMaps, equations: Equations, strength: float, share: float
-) -> PhaseMaps:
-    return maps._replace(weights=share * equations.solve(strength))
-
-
 def _rests(
     problem: Problem, maps: PhaseMaps, time: _Times
 ) -> Iterator[tuple[slice, Windows, Float64Array, Float64Array]]:
@@ -143,12 +137,11 @@ def _rests(
         yield part, windows, seen, windows.future - time.fit.blended(windows)
 
 
-def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> ColumnSums:
+def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> Sums:
     """Add up what the maps read, and what the fit leaves."""
-    n = _n_features(problem, maps)
-    sums = ColumnSums(problem._replace(seq_len=n), per_column=True)
+    sums = Sums.of_sizes(problem.n_targets, _n_features(problem, maps), problem.pred_len)
     for _, windows, seen, rest in _rests(problem, maps, time):
-        sums.add(windows._replace(past=seen.transpose(1, 2, 0), future=rest))
+        sums.add_columns(windows._replace(past=seen.transpose(1, 2, 0), future=rest))
     return sums
 
 
@@ -160,14 +153,6 @@ def _n_features(problem: Problem, maps: PhaseMaps) -> int:
 def _n_columns(problem: Problem) -> int:
     """Count those that are not known ahead: what these do is taken off."""
     return int(problem.values.shape[1]) - len(problem.effect)
-
-
-def _total(sums: list[ColumnSums]) -> ColumnSums:
-    """Add sums up."""
-    out = copy(sums[0])
-    for name in ("gram", "cross", "weight"):
-        setattr(out, name, np.sum([getattr(part, name) for part in sums], axis=0))
-    return out
 
 
 def _choose(

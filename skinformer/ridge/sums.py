@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +17,18 @@ _CHUNK_BYTES = 16_000_000  # of windows at a time
 
 
 class Windows(NamedTuple):
-    """Some windows, every column as its distance from its last value before the origin."""
+    """Some windows, every column as its distance from its last value before the origin.
+
+    past: distances in the window, (n, seq_len, n_columns); the last is 0.
+    future: distances of the targets that followed, (n, pred_len, n_targets).
+    last: the last values, (n, n_columns).
+    weight: weights of `future`, of the same shape.
+    """
 
     past: Float64Array
-    """Distances in the window, shape (n, seq_len, n_columns); the last is 0."""
     future: Float64Array
-    """Distances of the targets that followed, shape (n, pred_len, n_targets)."""
     last: Float64Array
-    """The last values, shape (n, n_columns)."""
     weight: Float64Array
-    """Weights of `future`, the same shape."""
 
 
 class Problem(NamedTuple):
@@ -95,108 +97,79 @@ def remaining(problem: Problem, places: IntArray) -> Float64Array:
     return rows
 
 
-class Sums(Protocol):
-    """Normal equations that grow with windows, one set per group of targets."""
+class Sums(NamedTuple):
+    """Normal equations that grow with windows, one set per group of targets.
+
+    gram: products of features with features, (n_groups, n_features, n_features).
+    cross: products of features with what followed, (n_groups, n_features, n_outputs).
+    weight: of the truths of each output, (n_groups, n_outputs).
+
+    A window counts in `gram` with the mean weight of its truths; each output of `cross` is put on
+    the same footing, which is exact where the weights of a window are all alike, and else where
+    they have nothing to do with its past.
+    """
 
     gram: Float64Array
-    """Products of features with features, shape (n_groups, n_features, n_features)."""
     cross: Float64Array
-    """Products of features with what followed, shape (n_groups, n_features, n_outputs)."""
     weight: Float64Array
-    """Weight of the truths of each output, shape (n_groups, pred_len) or (n_outputs,)."""
 
-    def add(self, windows: Windows) -> None:
-        """Add some windows."""
+    @classmethod
+    def of_sizes(cls, n_groups: int, n_features: int, n_outputs: int) -> Sums:
+        """Start from nothing."""
+        shapes = (n_features, n_features), (n_features, n_outputs), (n_outputs,)
+        return cls(*(np.zeros((n_groups, *shape)) for shape in shapes))
 
-    def means(self) -> tuple[Float64Array, Float64Array]:
-        """Give `gram` and `cross` per unit of weight."""
+    @classmethod
+    def total(cls, parts: Sequence[Sums]) -> Sums:
+        """Add sums up."""
+        return cls(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
 
+    def add(
+        self, group: int, features: Float64Array, future: Float64Array, weight: Float64Array
+    ) -> None:
+        """Add some windows, (n, …) each, as many as fit in memory."""
+        self.gram[group] += product(features.T, features * weight.mean(axis=1, keepdims=True))
+        self.cross[group] += product(features.T, future * weight)
+        self.weight[group] += weight.sum(axis=0)
 
-def turn_over(part: Sums, whole: Sums) -> None:
-    """Make the sums over some windows, in place, those over all others.
+    def add_columns(self, windows: Windows) -> None:
+        """Add each target's own window, to a group of its own where there are several.
 
-    PERF: instead of adding up all the others. What is left of a difference where no truth is left
-    are rounding errors: there it is 0.
-    """
-    for mine, total in ((part.gram, whole.gram), (part.cross, whole.cross)):
-        np.subtract(total, mine, out=mine)
-    left = whole.weight - part.weight
-    some = left > _ROUNDING * whole.weight
-    part.weight[:] = np.where(some, left, 0.0)
-    part.cross *= some[..., None, :]
-    part.gram *= np.asarray(some.any(axis=-1))[..., None, None]
-
-
-class ColumnSums:
-    """Sums over each target's own window.
-
-    per_column: whether each target has its own group; else all share one.
-
-    Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products. A window counts in
-    `gram` with the mean weight of its truths; each step of `cross` is put on the same footing,
-    which is exact where the weights of a window are all alike, and else where they have nothing to
-    do with its past.
-    """
-
-    def __init__(self, problem: Problem, *, per_column: bool) -> None:
-        self.n_groups = problem.n_targets if per_column else 1
-        self.gram = np.zeros((self.n_groups, problem.seq_len, problem.seq_len))
-        self.cross = np.zeros((self.n_groups, problem.seq_len, problem.pred_len))
-        self.weight = np.zeros((self.n_groups, problem.pred_len))
-
-    def add(self, windows: Windows) -> None:
-        """Add as many windows as fit in memory."""
+        Cost of a window: ``n_targets · seq_len · (seq_len + pred_len)`` products.
+        """
         for j in range(windows.future.shape[2]):
-            group = j % self.n_groups
             past = np.ascontiguousarray(windows.past[:, :, j])
-            weight = windows.weight[:, :, j]
-            self.gram[group] += product(past.T, past * weight.mean(axis=1, keepdims=True))
-            self.cross[group] += product(past.T, windows.future[:, :, j] * weight)
-            self.weight[group] += weight.sum(axis=0)
+            group = j % len(self.gram)
+            self.add(group, past, windows.future[:, :, j], windows.weight[:, :, j])
+
+    def add_mixed(self, windows: Windows, *, length: int) -> None:
+        """Add the last rows of all columns together, see `mixed_features`."""
+        features = mixed_features(windows, length=length)
+        future, weight = (x.reshape(len(features), -1) for x in (windows.future, windows.weight))
+        self.add(0, features, future, weight)
 
     def means(self) -> tuple[Float64Array, Float64Array]:
         """Give `gram` and `cross`, each group per unit of its own weight."""
         total = np.maximum(self.weight.mean(axis=1), _TINY)[:, None, None]
         return self.gram / total, self.cross / np.maximum(self.weight, _TINY)[:, None]
 
-    def shared(self) -> ColumnSums:
+    def shared(self) -> Sums:
         """Put the groups together, for one map that all targets share."""
-        out = object.__new__(ColumnSums)
-        out.n_groups = 1
-        for name in ("gram", "cross", "weight"):
-            setattr(out, name, getattr(self, name).sum(axis=0, keepdims=True))
-        return out
+        return Sums(*(part.sum(axis=0, keepdims=True) for part in self))
 
+    def turn_over(self, whole: Sums) -> None:
+        """Make the sums over some windows, in place, those over all others of the whole.
 
-class MixedSums:
-    """Sums over the last rows of all columns together, their levels and a constant.
-
-    length: rows of the window that are looked at, at most `seq_len`.
-
-    The features are ``length · n_columns`` distances (row by row), ``n_columns`` last values and 1.
-    All targets share one `gram`, in which a window counts with the mean weight of its truths.
-    """
-
-    def __init__(self, problem: Problem, *, length: int) -> None:
-        n_features = (length + 1) * problem.values.shape[1] + 1
-        self.length = length
-        self.gram = np.zeros((1, n_features, n_features))
-        self.cross = np.zeros((1, n_features, problem.pred_len * problem.n_targets))
-        self.weight = np.zeros(problem.pred_len * problem.n_targets)
-
-    def add(self, windows: Windows) -> None:
-        """Add as many windows as fit in memory."""
-        features = mixed_features(windows, length=self.length)
-        weight = windows.weight.reshape(len(features), -1)
-        future = windows.future.reshape(len(features), -1)
-        self.gram[0] += product(features.T, features * weight.mean(axis=1, keepdims=True))
-        self.cross[0] += product(features.T, future * weight)
-        self.weight += weight.sum(axis=0)
-
-    def means(self) -> tuple[Float64Array, Float64Array]:
-        """Give `gram` and `cross` per unit of weight."""
-        total = max(self.weight.mean(), _TINY)
-        return self.gram / total, self.cross / np.maximum(self.weight, _TINY)
+        PERF: instead of adding up all the others. What is left of a difference where no truth is
+        left are rounding errors: there it is 0.
+        """
+        for mine, total in zip(self[:2], whole[:2], strict=True):
+            np.subtract(total, mine, out=mine)
+        left = whole.weight - self.weight
+        some = left > _ROUNDING * whole.weight
+        self.weight[:] = np.where(some, left, 0.0)
+        self.cross[:] *= some[:, None]
+        self.gram[:] *= np.asarray(some.any(axis=1))[:, None, None]
 
 
 _TINY = 1e-300  # a weight of 0 leaves sums of 0

@@ -22,17 +22,19 @@ _YEARS_OF_RIDGES = 2
 
 
 class Field(NamedTuple):
-    """One calendar field: how many values it has, for which steps it is chosen, its values."""
+    """One calendar field.
+
+    size: how many values it has.
+    finest, coarsest: it is chosen for steps of at least so many days, and less than so many.
+    values: from a dated index to integers in 0 … size - 1.
+    annual: whether its cycle is the year.
+    """
 
     size: int
     finest: float
-    """The field is chosen for steps of at least so many days …"""
     coarsest: float
-    """… and less than so many."""
     values: Callable[[Any], Any]
-    """From a dated index to integers in 0 … size - 1."""
     annual: bool = False
-    """Whether its cycle is the year."""
 
 
 #: Every calendar field by name. Note 2.3 has hour, weekday and month; the others serve finer
@@ -79,16 +81,11 @@ def choose_fields(index: pd.Index) -> tuple[str, ...]:
     """
     if not is_dated(index) or len(index) < 2:
         return ()
-    # On the wall: a day that daylight saving shortens is still a day.
-    dates = wall_times(index)
-    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
-    step = days / (len(dates) - 1)
+    step, days = _span(index)
     fitting = [
         name
         for name, field in FIELDS.items()
-        if field.finest <= step < field.coarsest
-        # The last row's own step belongs to the years, too.
-        and not (field.annual and days + step < _YEARS * 364)
+        if field.finest <= step < field.coarsest and not (field.annual and days < _YEARS * 364)
     ]
     values = calendar_values(index, fitting)
     return tuple(name for name, column in zip(fitting, values.T, strict=True) if np.ptp(column))
@@ -103,12 +100,18 @@ def year_fields(index: pd.Index, fields: Sequence[str]) -> tuple[str, ...] | Non
     >>> year_fields(pd.date_range("2022-01-01", "2023-12-31"), ("weekday", "day"))
     ('month',)
     """
-    dates = wall_times(index)
-    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
-    step = days / max(len(dates) - 1, 1)
-    if step >= FIELDS["weekday"].coarsest or days + step < _YEARS_OF_RIDGES * 364:
+    step, days = _span(index)
+    if step >= FIELDS["weekday"].coarsest or days < _YEARS_OF_RIDGES * 364:
         return None
     return tuple(name for name in ("month", "day") if name not in fields)
+
+
+def _span(index: pd.Index) -> tuple[float, float]:
+    """Give the mean step of an index, and what it spans with the last row's own step, in days."""
+    dates = wall_times(index)  # a day that daylight saving shortens is still a day
+    days = (dates[-1] - dates[0]) / pd.Timedelta(days=1)
+    step = days / max(len(dates) - 1, 1)
+    return step, days + step
 
 
 def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:

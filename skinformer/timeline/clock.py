@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,13 @@ class Clock(ABC):
 
     freq: the distance between two labels: an offset of pandas or an int.
     name: of the index, given back with the labels.
+    dated: whether labels are dates, so that a calendar exists.
     """
 
     origin: Any
     freq: Any
     name: Hashable
+    dated: ClassVar[bool] = True
 
     @abstractmethod
     def steps(self, index: pd.Index) -> IntArray:
@@ -40,11 +42,6 @@ class Clock(ABC):
     @abstractmethod
     def labels(self, steps: IntArray) -> pd.Index:
         """Give the labels of steps, the inverse of `steps`; consecutive ones have a frequency."""
-
-    @property
-    def dated(self) -> bool:
-        """Whether labels are dates, so that a calendar exists."""
-        return True
 
     def elapsed(self, steps: IntArray) -> IntArray:
         """Measure the time from the origin to steps: microseconds; steps without dates."""
@@ -69,10 +66,7 @@ class Clock(ABC):
 class IntegerClock(Clock):
     """Labels are integers, `freq` apart."""
 
-    @property
-    def dated(self) -> bool:
-        """Integers have no calendar."""
-        return False
+    dated: ClassVar[bool] = False
 
     def steps(self, index: pd.Index) -> IntArray:
         """Count the steps from the origin to each integer, or `OFF_GRID`."""
@@ -127,15 +121,11 @@ class ElapsedClock(Clock):
 
     def labels(self, steps: IntArray) -> pd.Index:
         """Give the instants of steps, in the origin's time zone."""
-        step = pd.Timedelta(self.freq)
-        if _consecutive(steps):
-            start = self.origin + int(steps[0]) * step
-            grid = pd.date_range(start, periods=len(steps), freq=self.freq, name=self.name)
-            return grid.as_unit(self.origin.unit)
         # Multiplied as integers of the origin's own unit: pandas' step * array is per element.
         unit = f"timedelta64[{self.origin.unit}]"
-        elapsed = steps * np.int64(step / pd.Timedelta(1, unit=self.origin.unit))
-        return pd.DatetimeIndex(self.origin + pd.to_timedelta(elapsed.astype(unit)), name=self.name)
+        elapsed = steps * np.int64(pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit))
+        dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
+        return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
 
 
 @dataclass(frozen=True)
@@ -163,7 +153,8 @@ class WallClock(Clock):
             dates = dates.tz_convert(self.origin.tz)
         walls = dates.tz_localize(None)
         before = self._count_before(walls.min())
-        grid = self._grid(before, max(0, self._count_after(walls.max())))
+        after = len(pd.date_range(self.wall, walls.max(), freq=self.freq)) - 1
+        grid = self._grid(before, max(0, after))
         found = grid.get_indexer(dates.as_unit(grid.unit))
         return np.where(found < 0, OFF_GRID, found - before)
 
@@ -178,13 +169,7 @@ class WallClock(Clock):
         before = max(0, -int(steps.min()))
         grid = self._grid(before, max(0, int(steps.max())))
         dates = pd.DatetimeIndex(grid[steps + before], name=self.name).as_unit(self.origin.unit)
-        if not _consecutive(steps):
-            return dates
-        try:
-            regular = pd.date_range(dates[0], periods=len(dates), freq=self.freq, name=self.name)
-        except ValueError:  # pandas refuses a wall time that daylight saving skips
-            return dates
-        return regular.as_unit(dates.unit) if regular.equals(dates) else dates
+        return _with_freq(dates, steps, self.freq)
 
     def _count_before(self, low: Any) -> int:
         """Count how many steps back from the origin cover `low`."""
@@ -195,9 +180,6 @@ class WallClock(Clock):
         while pd.date_range(end=self.wall, periods=count + 1, freq=self.freq)[0] > low:
             count *= 2
         return count
-
-    def _count_after(self, high: Any) -> int:
-        return len(pd.date_range(self.wall, high, freq=self.freq)) - 1
 
     def _grid(self, before: int, after: int) -> pd.DatetimeIndex:
         """Make the labels of steps -before … after."""
@@ -216,17 +198,14 @@ def clock_for(index: pd.Index, freq: Any) -> Clock:
     freq: as `infer_step` gives it. Labels that do not lie on it are for the caller to find, by
     ``clock.steps(index) == OFF_GRID``.
     """
-    kind: type[Clock]
+    origin, name = index[0], index.name
     if isinstance(index, pd.PeriodIndex):
-        kind = PeriodClock
-    elif not isinstance(index, pd.DatetimeIndex):
-        return IntegerClock(origin=int(index[0]), freq=freq, name=index.name)
-    elif isinstance(freq, pd.offsets.Tick):
-        kind = ElapsedClock
-    else:
-        wall = _walls(index[:1], _usual_time(index))[0]
-        return WallClock(origin=index[0], freq=freq, name=index.name, wall=wall)
-    return kind(origin=index[0], freq=freq, name=index.name)
+        return PeriodClock(origin, freq, name)
+    if not isinstance(index, pd.DatetimeIndex):
+        return IntegerClock(int(origin), freq, name)
+    if isinstance(freq, pd.offsets.Tick):
+        return ElapsedClock(origin, freq, name)
+    return WallClock(origin, freq, name, _walls(index[:1], _usual_time(index))[0])
 
 
 def infer_step(index: pd.Index, freq: Any) -> Any:
@@ -241,11 +220,9 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         numbers: IntArray = index.to_numpy(dtype=np.int64)
         return _common_gap(numbers[1:] - numbers[:-1], 1) if freq is None else freq
     if freq is not None:
-        step = pd.tseries.frequencies.to_offset(freq)
-        whole_days = isinstance(freq, pd.Timedelta) and freq % pd.Timedelta(days=1) == pd.Timedelta(
-            0
-        )
-        return pd.offsets.Day(freq.days) if whole_days else step
+        if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
+            return pd.offsets.Day(freq.days)
+        return pd.tseries.frequencies.to_offset(freq)
     if index.freq is not None:
         return index.freq
     walls = _walls(index, _usual_time(index))
@@ -364,5 +341,11 @@ def _common_gap(gaps: IntArray, default: int) -> int | None:
     return commonest if commonest > 0 and not (gaps % commonest).any() else None
 
 
-def _consecutive(steps: IntArray) -> bool:
-    return len(steps) > 0 and bool((np.diff(steps) == 1).all())
+def _with_freq(dates: pd.DatetimeIndex, steps: IntArray, freq: Any) -> pd.DatetimeIndex:
+    """Give consecutive dates their frequency; pandas refuses what daylight saving moved."""
+    if not len(steps) or (np.diff(steps) != 1).any():
+        return dates
+    try:
+        return pd.DatetimeIndex(dates, freq=freq)
+    except ValueError:
+        return dates

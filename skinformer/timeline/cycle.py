@@ -130,27 +130,18 @@ def calendar_cells(
             if name in fields and n_cells == 1:
                 places[fields.index(name), :size] = every[:size]
                 n_cells = size
-    cells = Cells(tuple(fields), places, n_times, n_cells)
-    return _with_days(cells, years) if 1 < n_cells <= _MOST_CELLS else None
-
-
-def _with_days(cells: Cells, years: bool) -> Cells:
-    """Tell days of the year apart, where they are known."""
-    if not years:
-        return cells
-    every, places = np.arange(31), cells.places.copy()
-    # Added: a month may have its place in the cycle, too.
-    places[cells.fields.index("month"), :12] += 31 * cells.n_cells * every[:12]
-    places[cells.fields.index("day"), :31] += cells.n_cells * every
-    return cells._replace(places=places, n_days=_DAYS)
+    if years:
+        # Added: a month may have its place in the cycle, too.
+        places[fields.index("month"), :12] += 31 * n_cells * every[:12]
+        places[fields.index("day"), :31] += n_cells * every[:31]
+    cells = Cells(tuple(fields), places, n_times, n_cells, _DAYS if years else 1)
+    return cells if 1 < n_cells <= _MOST_CELLS else None
 
 
 def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
     """Give the number of each step's cell, from its fields in the last axis."""
-    cell = np.zeros(values.shape[:-1], dtype=np.int64)
-    for j, place in enumerate(places):
-        cell += place[values[..., j]]
-    return cell
+    numbers: IntArray = places[np.arange(len(places)), values].sum(axis=-1)
+    return numbers
 
 
 def row_cells(

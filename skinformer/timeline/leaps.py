@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
@@ -125,49 +126,21 @@ def is_leap(
     return np.asarray(_distances(values, before) > times * leap)
 
 
-class Earlier:
-    """Targets of the rows before those of a table: its own, else those of the history.
+def earlier_values(
+    table: Table, history: Timeline, scaler: Scaler, owner: IntArray, j: int, season: int
+) -> Float64Array:
+    """Give a target's values so many `lags` before each row, (4, n): the table's, else stored ones.
 
-    usable: (n,), the rows of series that the history holds; those of others have none.
+    owner: the series of each row in the history.
     """
-
-    def __init__(self, table: Table, history: Timeline, scaler: Scaler, usable: BoolArray) -> None:
-        self.table, self.history, self.scaler = table, history, scaler
-        self.owner = np.where(usable, table.series, 0)
-        self._stored = usable if table.clock == history.clock else np.zeros_like(usable)
-        self._steps = np.unique(table.steps)
-        key = self._key(table.steps)[0]
-        self._order = np.argsort(key, kind="stable")
-        self._keys = key[self._order]
-        self._places: dict[int, tuple[BoolArray, IntArray]] = {}
-
-    def values(self, j: int, season: int) -> Float64Array:
-        """Give a target's values so many `lags` before: (4, n)."""
-        return np.stack([self._before(j, lag) for lag in lags(season)])
-
-    def _before(self, j: int, lag: int) -> Float64Array:
-        if lag not in self._places:
-            self._places[lag] = self._find(lag)
-        own, place = self._places[lag]
-        found = np.full(len(own), np.nan)
-        found[own] = self.table.columns[j][place[own]]
-        rest = np.flatnonzero(~own & self._stored)
-        series, steps = self.owner[rest], self.table.steps[rest] - lag
-        found[rest] = stored(
-            self.history, self.scaler, j, series, steps, n_targets=self.table.n_targets
-        )
-        return found
-
-    def _find(self, lag: int) -> tuple[BoolArray, IntArray]:
-        """Tell which rows have one so many steps before in the table, and where it is."""
-        key, known = self._key(self.table.steps - lag)
-        at = np.minimum(np.searchsorted(self._keys, key), len(key) - 1)
-        return known & (self._keys[at] == key), self._order[at]
-
-    def _key(self, steps: IntArray) -> tuple[IntArray, BoolArray]:
-        """Give numbers to pairs of a series and a step; and tell which steps the table has."""
-        at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
-        return self.table.series * len(self._steps) + at, self._steps[at] == steps
+    width = int(table.steps.max(initial=0) - table.steps.min(initial=0)) + season + 2
+    key = table.series * width + table.steps  # one for each series and step
+    found = []
+    for lag in lags(season):
+        place = pd.Index(key).get_indexer(key - lag)
+        known = stored(history, scaler, j, owner, table.steps - lag, n_targets=table.n_targets)
+        found.append(np.where(place >= 0, table.columns[j][place], known))
+    return np.stack(found)
 
 
 def stored(

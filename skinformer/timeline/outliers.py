@@ -8,7 +8,6 @@ before them alone: whether a value is an outlier never depends on later ones.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.leaps import Earlier, is_leap, judge_leaps, lags, n_phases, stored
+from skinformer.timeline.leaps import earlier_values, is_leap, judge_leaps, lags, n_phases, stored
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline
@@ -39,6 +38,20 @@ class Outlier(NamedTuple):
     row: int
     column: int
     value: float
+
+
+class _Course(NamedTuple):
+    """A column of a series, step by step from a season before its rows on.
+
+    row_at: the place of each of its rows, in time, and its number in the table.
+    leaps: by a place modulo their number, (n_phases, 3).
+    outliers: those that were found, by their places.
+    """
+
+    values: Float64Array
+    row_at: dict[int, int]
+    leaps: Float64Array
+    outliers: dict[int, float]
 
 
 @dataclass(frozen=True)
@@ -69,8 +82,7 @@ class Usual:
         to go by once these rows are history. Series that the fit did not see are not judged.
         """
         fitted = table.series < len(self.reach)
-        earlier = Earlier(table, history, scaler, fitted)
-        owner, pending, found = earlier.owner, self.pending.copy(), []
+        owner, pending, found = np.where(fitted, table.series, 0), self.pending.copy(), []
         pending[table.series[fitted]] = np.nan
         for j, column in enumerate(table.columns):
             if column is None:
@@ -80,48 +92,62 @@ class Usual:
             far = _beyond(values, low, high, reach)
             if j < table.n_targets and table.clock == history.clock:
                 leap = self.leaps[owner, j, table.steps % self.leaps.shape[2]]
-                before = earlier.values(j, self.season)
+                before = earlier_values(table, history, scaler, owner, j, self.season)
                 far |= is_leap(values, before, leap, np.maximum(np.abs(low), np.abs(high)))
             for i in np.unique(table.series[fitted & far]):
                 rows = np.flatnonzero(table.series == i)
                 rows = rows[np.argsort(table.steps[rows], kind="stable")]
-                found += self._judge_series(table, rows, far, (i, j), history, scaler, pending)
+                course = self._course(table, rows, (i, j), history, scaler)
+                found += self._judge_series(table, rows[far[rows]], (i, j), course)
+                last = (course.outliers.get(len(course.values) - k, np.nan) for k in (2, 1))
+                pending[i, j] = (*last,)
         return _without(table, found), replace(self, pending=pending), [one for one, _ in found]
 
-    def _judge_series(
+    def _course(
         self,
         table: Table,
         rows: IntArray,
-        far: BoolArray,
         place: tuple[int, int],
         history: Timeline,
         scaler: Scaler,
-        pending: Float64Array,
-    ) -> list[tuple[Outlier, float]]:
-        """Judge a column of a series, whose rows are given in time; note what is pending."""
-        (i, j), first = place, int(table.steps[rows[0]]) - self.season - 1
-        values, outliers = self._course(table, rows, place, history, scaler)
+    ) -> _Course:
+        """Give a series' values, from a season before its rows on, and its last outliers."""
+        first, (i, j) = int(table.steps[rows[0]]) - self.season - 1, place
         row_at = dict(zip((table.steps[rows] - first).tolist(), rows.tolist(), strict=True))
+        steps = np.arange(first, int(table.steps[rows[-1]]) + 1)
+        values, outliers = np.full(len(steps), np.nan), {}
         leaps = np.full((1, 3), np.inf)  # covariates have none
-        if j < table.n_targets and table.clock == history.clock:
-            leaps = self.leaps[place]
-        found = []
+        if table.clock == history.clock:
+            series = np.full(len(steps), i)
+            values = stored(history, scaler, j, series, steps, n_targets=table.n_targets)
+            last = enumerate(self.pending[i, j], int(history.end_step[i]) - first - 2)
+            outliers = {at: x for at, x in last if not np.isnan(x) and at not in row_at}
+            leaps = self.leaps[place] if j < table.n_targets else leaps
+        values[list(row_at)] = table.columns[j][rows]
+        return _Course(values, row_at, np.roll(leaps, -first, axis=0), outliers)
+
+    def _judge_series(
+        self, table: Table, suspect: IntArray, place: tuple[int, int], course: _Course
+    ) -> list[tuple[Outlier, float]]:
+        """Judge a column of a series; its outliers are NaN, or stood in for, from then on."""
+        (values, row_at, leaps, outliers), j, found = course, place[1], []
+        size = np.abs([self.low[place], self.high[place]]).max()
+        judged = set(suspect.tolist())
         # In time: where an outlier is no more, the values after it are judged anew.
-        queue = [at for at, row in row_at.items() if far[row]]
-        queued = set(queue)
-        while queue:
-            at = heapq.heappop(queue)
-            bounds = self._bounds(place, values[max(at - self.season, 0) : at])
-            leap = leaps[(first + at) % len(leaps)]
-            if np.isnan(values[max(at - self.season, 0) : at]).sum() > _FEW:
-                leap = np.full_like(leap, np.inf)  # what comes more often may come again
-            if np.isnan(values[at]) or not self._is_outlier(place, values, at, bounds, leap):
+        for at, row in row_at.items():
+            if row not in judged or np.isnan(values[at]):
                 continue
+            recent = values[at - self.season : at]
+            bounds = self._bounds(place, recent)
+            far = _beyond(values[at], *bounds)
+            leap = np.isnan(recent).sum() <= _FEW and is_leap(
+                values[at], values[at - np.array(lags(self.season))], leaps[at % len(leaps)], size
+            )  # what comes more often may come again
             run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [values[at]]
             level = len(run) == _RUN and _agree(run, *bounds[:2])
-            if level and (j < table.n_targets or not _beyond(values[at], *bounds)):
+            if not (leap or far) or (level and (j < table.n_targets or not far)):
                 continue
-            outlier, values[at] = Outlier(row_at[at], j, float(values[at])), np.nan
+            outlier, values[at] = Outlier(row, j, float(values[at])), np.nan
             outliers[at] = outlier.value
             if j >= table.n_targets:
                 low, high = bounds[:2]
@@ -132,46 +158,8 @@ class Usual:
                     else _like(values, at, self.season, low, high)
                 )
             found.append((outlier, float(values[at])))
-            for later in {at + lag for lag in lags(self.season)} & row_at.keys() - queued:
-                heapq.heappush(queue, later)
-                queued.add(later)
-        pending[i, j] = [outliers.get(len(values) - k, np.nan) for k in (2, 1)]
+            judged |= {row_at[at + lag] for lag in lags(self.season) if at + lag in row_at}
         return found
-
-    def _course(
-        self,
-        table: Table,
-        rows: IntArray,
-        place: tuple[int, int],
-        history: Timeline,
-        scaler: Scaler,
-    ) -> tuple[Float64Array, dict[int, float]]:
-        """Give a series' values, from a season before its rows on, and its last outliers."""
-        first, (i, j) = int(table.steps[rows[0]]) - self.season - 1, place
-        steps, outliers = np.arange(first, int(table.steps[rows[-1]]) + 1), {}
-        values = np.full(len(steps), np.nan)
-        if table.clock == history.clock:
-            series = np.full(len(steps), i)
-            values = stored(history, scaler, j, series, steps, n_targets=table.n_targets)
-            last = enumerate(self.pending[i, j], int(history.end_step[i]) - first - 2)
-            outliers = {at: value for at, value in last if not np.isnan(value)}
-        for at in (table.steps[rows] - first).tolist():
-            outliers.pop(at, None)
-        values[table.steps[rows] - first] = table.columns[j][rows]
-        return values, outliers
-
-    def _is_outlier(
-        self,
-        place: tuple[int, int],
-        values: Float64Array,
-        at: int,
-        bounds: tuple[float, float, float],
-        leap: Float64Array,
-    ) -> bool:
-        """Tell whether a value is out of reach, or out of that of the values before it."""
-        before = values[at - np.array(lags(self.season))]
-        leaps = is_leap(values[at], before, leap, np.abs([self.low[place], self.high[place]]).max())
-        return bool(leaps or _beyond(values[at], *bounds))
 
     def _bounds(self, place: tuple[int, int], recent: Float64Array) -> tuple[float, float, float]:
         """Give what is usual, recent values among it: after growth, or a step, others are."""
@@ -220,7 +208,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
                 found.append((Outlier(int(start + at), j, float(raw[at])), float(values[at])))
                 if at >= len(values) - 2:
                     pending[i, j, at - len(values)] = raw[at]
-    table = _weightless(_without(table, found), found)
+    table = _without(table, found, of_targets=True)
     return table, Usual(low, high, reach, season, pending, leaps), [outlier for outlier, _ in found]
 
 
@@ -327,8 +315,13 @@ def _stand_in(values: Float64Array, at: int, season: int, low: float, high: floa
     return float(np.clip(like + level, low, high))
 
 
-def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:
-    """Put in what stands in for outliers of covariates, and mark those of targets."""
+def _without(
+    table: Table, found: list[tuple[Outlier, float]], *, of_targets: bool = False
+) -> Table:
+    """Put in what stands in for outliers of covariates, and mark those of targets.
+
+    Or put in what stands in `of_targets`, too: without weight.
+    """
     if not found:
         return table
     columns = list(table.columns)
@@ -336,19 +329,11 @@ def _without(table: Table, found: list[tuple[Outlier, float]]) -> Table:
     for (row, j, _), value in found:
         if j < table.n_targets:
             outliers[row, j] = True
-            continue
-        if columns[j] is table.columns[j]:
-            columns[j] = columns[j].astype(np.float64)
-        columns[j][row] = value
-    return replace(table, columns=columns, outliers=outliers if outliers.any() else None)
-
-
-def _weightless(table: Table, found: list[tuple[Outlier, float]]) -> Table:
-    """Put in what stands in for outliers of targets, without weight."""
-    if table.outliers is None:
-        return table
-    columns, weight = list(table.columns), table.without_outliers().weight
-    for (row, j, _), value in found:
-        if j < table.n_targets:
-            columns[j] = np.where(np.arange(len(columns[j])) == row, value, columns[j])
-    return replace(table, columns=columns, weight=weight, outliers=None)
+        if j >= table.n_targets or of_targets:
+            if columns[j] is table.columns[j]:
+                columns[j] = columns[j].astype(np.float64)
+            columns[j][row] = value
+    table = replace(table, columns=columns, outliers=outliers if outliers.any() else None)
+    if of_targets:
+        return replace(table, weight=table.without_outliers().weight, outliers=None)
+    return table

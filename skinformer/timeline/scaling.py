@@ -8,13 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
-
-#: Rows that are handled in float64 at a time: bounds the temporary memory.
-_CHUNK = 1 << 17
 
 #: Factor by which no forecast exceeds what is free for it: what is beyond is compressed.
 _BEYOND = 1.1
@@ -78,23 +76,15 @@ class Scaler:
         Values are centred in float64 before they are rounded, so that 1e8 ± 1 keeps its digits. It
         is a ValueError if one lies so far off that the network would answer NaN.
         """
-        out = np.empty((len(series), len(columns)), dtype=np.float32)
-        for start in range(0, len(series), _CHUNK):
-            rows = slice(start, start + _CHUNK)
-            owner = series[rows]
-            for j, column in enumerate(columns):
-                if column is None:
-                    out[rows, j] = np.nan
-                else:
-                    values = self.forward(column[rows], owner, j).astype(np.float64)
-                    values -= self.mean[owner, j]
-                    with np.errstate(over="ignore"):
-                        values /= self.scale[owner, j]
-                    # NaN, too, is not within: then each value is looked at.
-                    within = -_FARTHEST <= values.min() <= values.max() <= _FARTHEST
-                    if not within:
-                        self._check_reach(column[rows], values, owner, j)
-                    out[rows, j] = values
+        out = np.full((len(series), len(columns)), np.nan, dtype=np.float32)
+        for j, column in enumerate(columns):
+            if column is not None:
+                values = self.forward(column, series, j).astype(np.float64)
+                values -= self.mean[series, j]
+                with np.errstate(over="ignore"):
+                    values /= self.scale[series, j]
+                self._check_reach(column, values, series, j)
+                out[:, j] = values
         return out
 
     def forward(
@@ -217,12 +207,13 @@ def fit_scaler(
     """
     mean = np.zeros((len(start), len(columns)))
     scale = np.ones((len(start), len(columns)))
+    rows, owner = origins_between(start, stop - 1), np.repeat(np.arange(len(start)), stop - start)
     for j, column in enumerate(columns):
-        column, logs = _transformed(column, start, targets, j)
-        count = _sums(~np.isnan(column), start, stop)
-        mean[:, j] = _means(column, start, stop, np.maximum(count, 1))
-        deviation = _deviations(column, start, stop, mean[:, j], np.maximum(count, 1))
-        seen = count > 0
+        logs = np.zeros(len(start), dtype=bool)
+        values = column[rows]
+        if targets is not None and j < targets.n_targets:
+            values, logs = targets.forward(values, owner, j), targets.logs[:, j]
+        mean[:, j], deviation, seen = _moments(values.astype(np.float64), owner, len(start))
         if j in static and seen.any():
             apart = mean[seen, j] - mean[seen, j].mean()
             unit = _units(np.abs(apart).max())
@@ -246,84 +237,25 @@ def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: Bo
             mean[none], deviation[none] = mean[some].mean(), deviation[some].mean()
 
 
-def _transformed(
-    column: npt.NDArray[np.generic], start: IntArray, targets: TargetScale | None, j: int
-) -> tuple[npt.NDArray[np.generic], BoolArray]:
-    """Give a column as it is standardised, and the series that take logarithms of it."""
-    if targets is None or j >= targets.n_targets or not targets.shaped[:, j].any():
-        return column, np.zeros(len(start), dtype=bool)
-    series = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(column))))
-    return targets.forward(column, series, j), targets.logs[:, j]
-
-
-def _deviations(
-    column: npt.NDArray[np.generic],
-    start: IntArray,
-    stop: IntArray,
-    mean: Float64Array,
-    count: Float64Array,
-) -> Float64Array:
-    """Find the deviation of each series about its mean."""
-    # A second pass: the one-pass formula loses all digits at 1e8 ± 1.
-    with np.errstate(over="ignore", under="ignore"):
-        squares = _sums(column, start, stop, centre=mean)
-    if ((squares > 1e-200) & (squares < 1e200)).all():
-        return np.sqrt(squares / count)
-    # Squares that ran over, or vanished: once more, in units near the distances themselves.
-    sizes = _sums(column, start, stop, centre=mean, power=np.abs) / count
-    unit = np.where(np.isfinite(sizes), _units(sizes), 2.0**1000)
-    squares = _sums(column, start, stop, centre=mean, unit=unit)
-    return unit * np.sqrt(squares / count)
-
-
-def _means(
-    column: npt.NDArray[np.generic], start: IntArray, stop: IntArray, count: Float64Array
-) -> Float64Array:
-    mean = _sums(column, start, stop) / count
-    if not np.isfinite(mean).all():  # sums of numbers near the greatest one
-        none, unit = np.zeros(len(start)), np.full(len(start), 2.0**64)
-        sums = _sums(column, start, stop, centre=none, unit=unit, power=np.positive)
-        mean = unit * (sums / count)
-    return mean
+def _moments(
+    values: Float64Array, owner: IntArray, n_series: int
+) -> tuple[Float64Array, Float64Array, BoolArray]:
+    """Give mean and deviation of each series, 0 of one without a value, and which have any."""
+    size = np.zeros(n_series)
+    np.fmax.at(size, owner, np.abs(values))
+    unit = _units(size)
+    groups = pd.Series(values / unit[owner]).groupby(owner)
+    mean, deviation = (
+        part.reindex(range(n_series)).to_numpy() for part in (groups.mean(), groups.std(ddof=0))
+    )
+    seen = ~np.isnan(mean)
+    return unit * np.where(seen, mean, 0.0), unit * np.where(seen, deviation, 0.0), seen
 
 
 def _units(sizes: npt.ArrayLike) -> Float64Array:
-    """Give the power of two near each size, 1 for 0: in such units no square runs over."""
+    """Give the power of two below each size, 1 for 0: in such units no square runs over."""
     _, exponent = np.frexp(sizes)  # dividing by a power of two rounds nothing
-    return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent))
-
-
-def _sums(
-    column: npt.NDArray[np.generic],
-    start: IntArray,
-    stop: IntArray,
-    *,
-    centre: Float64Array | None = None,
-    unit: Float64Array | None = None,
-    power: np.ufunc = np.square,
-) -> Float64Array:
-    """Sum values (or powers of their distances from a centre, in units), NaN as 0, by chunks."""
-    total = np.zeros(len(start))
-    for low in range(0, len(column), _CHUNK):
-        values = column[low : low + _CHUNK].astype(np.float64)
-        first, last = np.clip(start - low, 0, len(values)), np.clip(stop - low, 0, len(values))
-        inside = np.flatnonzero(last > first)
-        if not len(inside):
-            continue
-        if centre is not None:
-            each = np.repeat(centre[inside], last[inside] - first[inside])
-            rows = origins_between(first[inside], last[inside] - 1)
-            apart = values[rows] - each
-            if unit is not None:
-                apart /= np.repeat(unit[inside], last[inside] - first[inside])
-            values[rows] = power(apart)
-        np.nan_to_num(values, copy=False, nan=0.0)
-        bounds = np.stack([first[inside], last[inside]], axis=1).ravel()
-        # reduceat reads bounds pairwise; a last bound at the end of the chunk is implied.
-        bounds = bounds[:-1] if bounds[-1] == len(values) else bounds
-        with np.errstate(over="ignore"):
-            total[inside] += np.add.reduceat(values, bounds)[::2]
-    return total
+    return np.ldexp(1.0, np.where(np.equal(sizes, 0), 0, exponent - 1))
 
 
 def affine_link(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:

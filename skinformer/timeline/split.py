@@ -47,7 +47,7 @@ def split_rows(
     >>> import numpy as np
     >>> from skinformer.timeline.clock import RowClock
     >>> table = Table([np.ones(99)], 1, np.zeros(99, dtype=int), np.arange(99), RowClock())
-    >>> tail_rows(table, seq_len=8, pred_len=4, fraction=0.1)
+    >>> split_rows(table, seq_len=8, pred_len=4, fraction=0.1)
     array([89])
     """
     start, end = table.first_row[:-1], table.first_row[1:]
@@ -92,7 +92,7 @@ def series_with_truth(
     table : Table
         Rows sorted by series and step.
     split : ndarray of int64, shape (n_series,), or None
-        From `tail_rows`; None for no split.
+        From `split_rows`; None for no split.
     seq_len, pred_len : int
         Steps in a context and in a forecast.
 

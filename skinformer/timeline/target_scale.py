@@ -148,15 +148,10 @@ class TargetScale:
 
     def of_series(self, chosen: IntArray) -> TargetScale:
         """Keep the numbers of some series."""
-        return replace(
-            self,
-            floor=self.floor[chosen],
-            low=self.low[chosen],
-            logs=self.logs[chosen],
-            smear=self.smear[chosen],
-            top=None if self.top is None else self.top[chosen],
-            rise=None if self.rise is None else self.rise[chosen],
-        )
+        tables: dict[str, Any] = {
+            k: v[chosen] for k, v in vars(self).items() if isinstance(v, np.ndarray)
+        }
+        return replace(self, **tables)
 
     def with_unseen(self) -> TargetScale:
         """Append a series that training did not hold.

@@ -24,7 +24,7 @@ class Table:
     steps: the step of each row on the clock.
     weight: weight of each truth in the loss, (n, n_targets); 0 where it is missing.
     names: names of the series of a panel, (n_series,).
-    wild: where targets are outliers: observed, but not believed, (n, n_targets).
+    outliers: where targets are outliers: observed, but not believed, (n, n_targets).
     """
 
     columns: list[Any]
@@ -49,19 +49,13 @@ class Table:
 
     def constant_columns(self) -> list[int]:
         """Find the covariates that never change within a series."""
-        start = self.first_row[:-1]
-        found = []
-        for j in range(self.n_targets, len(self.columns)):
-            column = self.columns[j]
-            if (np.maximum.reduceat(column, start) == np.minimum.reduceat(column, start)).all():
-                found.append(j)
-        return found
+        first = self.first_row[self.series]  # row of each row's series
+        covariates = range(self.n_targets, len(self.columns))
+        return [j for j in covariates if (self.columns[j] == self.columns[j][first]).all()]
 
     def static_columns(self) -> list[int]:
         """Find the covariates that are constant in each series and differ between them."""
         start = self.first_row[:-1]
-        if len(start) < 2:
-            return []
         # A column that is the same everywhere may be a measurement in a quiet time.
         parts = ((j, self.columns[j][start]) for j in self.constant_columns())
         return [j for j, values in parts if (values != values[0]).any()]
@@ -177,18 +171,17 @@ class Timeline:
 
     def appended(self, other: Timeline) -> Timeline:
         """Continue each series with the rows of another timeline, which follow directly."""
-        lengths = np.diff(self.first_row), np.diff(other.first_row)
-        first_row = np.concatenate([[0], np.cumsum(lengths[0] + lengths[1])])
-        mine = origins_between(first_row[:-1], first_row[:-1] + lengths[0] - 1)
-        theirs = origins_between(first_row[:-1] + lengths[0], first_row[1:] - 1)
-        values = np.empty((first_row[-1], self.values.shape[1]), dtype=np.float32)
-        values[mine], values[theirs] = self.values, other.values
+        order = np.argsort(np.concatenate([self.series, other.series]), kind="stable")
+        values = np.concatenate([self.values, other.values])[order]
         weight = None
         if self.weight is not None or other.weight is not None:
             n_targets = next(p.weight.shape[1] for p in (self, other) if p.weight is not None)
-            weight = np.ones((first_row[-1], n_targets), dtype=np.float32)
-            for rows, part in ((mine, self), (theirs, other)):
-                weight[rows] = 1 if part.weight is None else part.weight
+            parts = (
+                np.ones((len(p.values), n_targets), np.float32) if p.weight is None else p.weight
+                for p in (self, other)
+            )
+            weight = np.concatenate(list(parts))[order]
+        first_row = self.first_row + other.first_row
         return replace(self, values=values, weight=weight, first_row=first_row)
 
 
@@ -220,11 +213,6 @@ def runs(series: IntArray, n_series: int) -> IntArray:
 
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
     """Fill missing values in place by the last one before in their series, else by the mean, 0."""
-    for j in range(values.shape[1]):
-        missing = np.isnan(values[:, j])
-        if not missing.any():
-            continue
-        first = np.repeat(first_row[:-1], np.diff(first_row))
-        last = np.maximum.accumulate(np.where(missing, -1, np.arange(len(values))))
-        filled = np.where(last >= first, values[last, j], 0)
-        values[missing, j] = filled[missing]
+    owner = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
+    for j in np.flatnonzero(np.isnan(values).any(axis=0)):
+        values[:, j] = pd.Series(values[:, j]).groupby(owner).ffill().fillna(0)

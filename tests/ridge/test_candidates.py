@@ -161,7 +161,7 @@ def test_many_targets_share_one_map_where_memory_is_short(monkeypatch):
     monkeypatch.setattr(candidates, "_KIND_BYTES", 1)
     competition = trained(make_problem())
     assert {c.kind for c in competition.candidates} == {"last", "shared"}
-    assert competition.mixed is None
+    assert not competition.mixed_len
     assert len(competition.columns.gram) == 1
     shared = Candidate("shared", SEQ)
     few = dict(competition.equations())[shared].solve(0.1)
@@ -198,7 +198,7 @@ def test_many_columns_are_seen_together_over_fewer_rows(most, length, monkeypatc
     """The products of all features with all must stay small."""
     monkeypatch.setattr(candidates, "_MIXED_FEATURES", most)
     competition = Competition(make_problem())
-    assert (competition.mixed is None) == (length == 0)
+    assert bool(competition.mixed_len) == (length > 0)
     lengths = {c.length for c in competition.candidates if c.kind == "mixed"}
     assert lengths == ({length, max(1, length // 2)} if length else set())
 

@@ -8,8 +8,8 @@ import pytest
 
 from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
+from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.candidates import STRENGTHS, Competition, Ridge
-from skinformer.ridge.effect import known_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
@@ -244,7 +244,7 @@ def test_what_is_fitted_apart_has_not_learnt_its_time_and_has_learnt_the_others(
     """The network's training would be shown residuals that forecasts never have."""
     values = noisy_walk(200, 3)
     first = fit_apart(values)
-    ends = [end for end, _ in first.apart]
+    ends = [end for end, _ in first.folds]
     assert ends == sorted(ends)
     assert ends[-1] == len(values) - PRED + 1
     begins = [SEQ, *ends[:-1]]
@@ -256,7 +256,7 @@ def test_what_is_fitted_apart_has_not_learnt_its_time_and_has_learnt_the_others(
         other[begin + PRED : end - SEQ] += 3.0  # in no window of another time
         again = fit_apart(other)
         for i in range(3):
-            same = np.allclose(first.apart[i][1].own, again.apart[i][1].own, rtol=1e-9)
+            same = np.allclose(first.folds[i][1].own, again.folds[i][1].own, rtol=1e-9)
             assert same == (i == number)
         assert not np.allclose(first.before.own, again.before.own)
 
@@ -267,7 +267,7 @@ def test_what_is_fitted_apart_errs_more_on_its_time_than_who_has_learnt_it():
     values = np.random.default_rng(0).normal(size=(130, 2))
     problem = make_problem(values, n_targets=2)
     found, begin = fit_apart(values), SEQ
-    for end, apart in found.apart:
+    for end, apart in found.folds:
         origins = np.arange(begin, end)
         assert relative_error(apart, problem, origins) > relative_error(
             found.before, problem, origins
@@ -285,7 +285,7 @@ def test_each_time_judges_who_has_learnt_all_others(split, monkeypatch):
     found = fit_linear_path(problem, kept, kept, split=split, refit=True, n_folds=3)
     assert len(course.compared) == 4 + 3
     training = kept if split is None else kept[kept < split]
-    ends = [end for end, _ in found.apart]
+    ends = [end for end, _ in found.folds]
     for begin, end, (_, requested), sums in zip(
         [0, *ends[:-1]], ends, course.compared[4:], course.sums[4:], strict=True
     ):
@@ -372,8 +372,8 @@ def test_a_time_without_truth_does_not_vote():
 
 def test_too_few_windows_are_not_parted():
     """A third of them must fill more than a window."""
-    assert fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 2, 2)).apart == ()
-    assert len(fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 1, 2)).apart) == 3
+    assert fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 2, 2)).folds == ()
+    assert len(fit_apart(noisy_walk(3 * (SEQ + PRED) + SEQ + PRED - 1, 2)).folds) == 3
 
 
 def test_windows_of_one_time_stay_together():
@@ -386,7 +386,7 @@ def test_windows_of_one_time_stay_together():
     alone = fit_linear_path(
         problem._replace(values=values[:100]), one, one, split=None, refit=False, n_folds=3
     )
-    assert [end for end, _ in before.apart] == [end for end, _ in alone.apart]
+    assert [end for end, _ in before.folds] == [end for end, _ in alone.folds]
 
 
 # --- no leaks ---------------------------------------------------------------------------------
@@ -752,26 +752,13 @@ def test_of_many_targets_fewer_windows_are_compared(values, n_most, monkeypatch)
         assert gaps.max() <= 2 * gaps.mean() + 2  # one in each of equal runs
 
 
-def test_slices_of_a_stretch_change_nothing(monkeypatch):
-    """A stretch of a thousand targets is forecast in parts."""
+@pytest.mark.parametrize("n_bytes", [1, 5000])
+def test_slices_of_a_stretch_change_nothing(n_bytes, monkeypatch):
+    """A stretch of a thousand targets is forecast in parts, of a window at least."""
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     at_once = fit(problem)[0]
-    monkeypatch.setattr(
-        fitting,
-        "_slices",
-        lambda windows, _: [
-            type(windows)(*(a[i : i + 1] for a in windows)) for i in range(len(windows.last))
-        ],
-    )
+    monkeypatch.setattr(fitting, "_FORECAST_BYTES", n_bytes)
     same_maps(fit(problem)[0], at_once, rtol=1e-6, atol=1e-8)
-
-
-def test_slices_hold_all_windows_in_order():
-    """However many forecasts there are, at least one window at a time."""
-    [windows] = gather(make_problem(noisy_walk(60)), np.arange(SEQ, 50))
-    for n_forecasts in (1, 10**6, 10**9):
-        parts = fitting._slices(windows, n_forecasts)
-        np.testing.assert_array_equal(np.concatenate([p.last for p in parts]), windows.last)
 
 
 @pytest.mark.parametrize(("n_columns", "rows"), [(1, 0), (2, 10), (4, 5), (21, 0)])

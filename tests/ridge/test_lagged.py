@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.ridge.lagged import add_runs
-from skinformer.ridge.sums import ColumnSums, Problem, gather
+from skinformer.ridge.sums import Problem, Sums, gather
 
 SEQ, PRED, N, TARGETS = 12, 4, 300, 2
 NAMES = ("gram", "cross", "weight")
@@ -18,10 +18,14 @@ def make_problem(*, n_known=0, weight=None, seed=0):
     return Problem(values, weight, None, TARGETS, SEQ, PRED, effect)
 
 
+def nothing(*, per_column=True):
+    return Sums.of_sizes(TARGETS if per_column else 1, SEQ, PRED)
+
+
 def by_windows(problem, origins, *, per_column):
-    sums = ColumnSums(problem, per_column=per_column)
+    sums = nothing(per_column=per_column)
     for windows in gather(problem, origins):
-        sums.add(windows)
+        sums.add_columns(windows)
     return sums
 
 
@@ -36,7 +40,7 @@ def runs_and_others():
 def test_sums_of_runs_equal_those_of_windows(per_column, n_known):
     problem, runs = make_problem(n_known=n_known), runs_and_others()
     origins = np.random.default_rng(1).permutation(np.concatenate(runs))
-    found = ColumnSums(problem, per_column=per_column)
+    found = nothing(per_column=per_column)
     left = add_runs(found, problem, origins)
     np.testing.assert_array_equal(left, np.concatenate([run for run in runs if len(run) < SEQ]))
     learnt = np.concatenate([run for run in runs if len(run) >= SEQ])
@@ -53,12 +57,12 @@ def test_weighted_and_enormous_values_are_left_to_windows():
     outliers = make_problem()
     outliers.values[100, 1] = 1e8
     for each, n_left in ((problem, N - SEQ - PRED), (outliers, N - SEQ - PRED)):
-        sums = ColumnSums(each, per_column=True)
+        sums = nothing()
         assert len(add_runs(sums, each, np.arange(SEQ, N - PRED))) == n_left
         assert not sums.gram.any()
 
 
 def test_no_windows_are_none():
-    sums, problem = ColumnSums(make_problem(), per_column=True), make_problem()
+    sums, problem = nothing(), make_problem()
     assert not len(add_runs(sums, problem, np.arange(0)))
     assert not sums.weight.any()

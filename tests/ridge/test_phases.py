@@ -52,7 +52,7 @@ def turning(n=4000, *, freq="h", n_columns=2, seed=0, period=24, loud=None):
 def fit(problem, *, split=None, n_folds=3, refit=False):
     origins = np.arange(problem.seq_len, len(problem.values) - PRED + 1)
     split = 9 * len(problem.values) // 10 if split is None else split
-    options = {"split": split, "refit": refit, "n_apart": n_folds}
+    options = {"split": split, "refit": refit, "n_folds": n_folds}
     return fit_linear_path(problem, origins, origins, **options)
 
 
@@ -263,7 +263,7 @@ def test_nothing_is_found_without_a_clock_or_anything_to_judge_by(lacking):
     origins = np.arange(SEQ, len(problem.values) - PRED + 1)
     split = None if lacking == "split" else 3600
     n_folds = 0 if lacking == "apart" else 3
-    options = {"split": split, "refit": False, "n_apart": n_folds}
+    options = {"split": split, "refit": False, "n_folds": n_folds}
     assert fit_linear_path(problem, origins, origins, **options)[0].phases is None
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.ridge import sums
-from skinformer.ridge.sums import ColumnSums, MixedSums, Problem, gather, mixed_features, turn_over
+from skinformer.ridge.sums import Problem, Sums, gather, mixed_features
 
 SEQ, PRED, N, TARGETS = 5, 3, 40, 2
 ORIGINS = np.arange(SEQ, N - PRED + 1)
@@ -38,10 +38,34 @@ def naive_windows(problem, origins):
         yield past, future, last, weight
 
 
+def column_sums(problem, *, per_column):
+    return Sums.of_sizes(TARGETS if per_column else 1, problem.seq_len, PRED)
+
+
 def added(out, problem, origins=ORIGINS):
     for windows in gather(problem, origins):
-        out.add(windows)
+        out.add_columns(windows)
     return out
+
+
+def added_mixed(problem, length, origins=ORIGINS):
+    n_columns = problem.values.shape[1]
+    out = Sums.of_sizes(1, (length + 1) * n_columns + 1, PRED * TARGETS)
+    for windows in gather(problem, origins):
+        out.add_mixed(windows, length=length)
+    return out
+
+
+def added_own(problem, origins=ORIGINS):
+    return added(column_sums(problem, per_column=True), problem, origins)
+
+
+def added_shared(problem, origins=ORIGINS):
+    return added(column_sums(problem, per_column=False), problem, origins)
+
+
+def added_three(problem, origins=ORIGINS):
+    return added_mixed(problem, 3, origins)
 
 
 def solved(out, strength):
@@ -92,20 +116,13 @@ def test_windows_far_apart_are_read_like_those_side_by_side(effect):
 
 
 @pytest.mark.parametrize("weight", [None, window_weights()])
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda problem: ColumnSums(problem, per_column=True),
-        lambda problem: ColumnSums(problem, per_column=False),
-        lambda problem: MixedSums(problem, length=3),
-    ],
-)
-def test_sums_turned_over_are_those_of_all_other_windows(make, weight):
+@pytest.mark.parametrize("learnt", [added_own, added_shared, added_three])
+def test_sums_turned_over_are_those_of_all_other_windows(learnt, weight):
     problem = make_problem(weight=weight)
     part, others = ORIGINS[4:20], np.append(ORIGINS[:4], ORIGINS[20:])
-    found = added(make(problem), problem, part)
-    turn_over(found, added(make(problem), problem))
-    expected = added(make(problem), problem, others)
+    found = learnt(problem, part)
+    found.turn_over(learnt(problem))
+    expected = learnt(problem, others)
     for name in ("gram", "cross", "weight"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
 
@@ -116,13 +133,13 @@ def test_where_no_other_window_has_a_truth_nothing_is_left_of_the_sums():
     weight[20:, 1] = np.random.default_rng(0).random(20)
     weight[:20, 0] = 1.0
     problem = make_problem(weight=weight)
-    whole = added(ColumnSums(problem, per_column=True), problem)
-    part = ColumnSums(problem, per_column=True)
+    whole = added_own(problem)
+    part = column_sums(problem, per_column=True)
     for origin in ORIGINS[:11:-1]:  # in another order, so that sums are rounded otherwise
         added(part, problem, np.array([origin]))
     added(part, problem, ORIGINS[12 - SEQ : 12])
     assert (part.weight[1] != whole.weight[1]).any()
-    turn_over(part, whole)
+    part.turn_over(whole)
     assert not part.gram[1].any()
     assert not part.cross[1].any()
     assert part.gram[0].any()
@@ -150,7 +167,7 @@ def test_column_sums_equal_a_loop_over_windows(per_column, weight):
                 cross[j, :, h] += w[h, j] * past[:, j] * future[h, j]
     if not per_column:
         gram, cross, total, steps = (a.sum(0, keepdims=True) for a in (gram, cross, total, steps))
-    found = added(ColumnSums(problem, per_column=per_column), problem).means()
+    found = added(column_sums(problem, per_column=per_column), problem).means()
     np.testing.assert_allclose(found[0], gram / total[:, None, None])
     np.testing.assert_allclose(found[1], cross / steps[:, None, :])
 
@@ -167,7 +184,7 @@ def test_mixed_sums_equal_a_loop_over_windows(length, weight):
         steps += w.ravel()
         gram = gram + w.mean() * np.outer(features, features)
         cross = cross + np.outer(features, future.ravel() * w.ravel())
-    found = added(MixedSums(problem, length=length), problem).means()
+    found = added_mixed(problem, length).means()
     np.testing.assert_allclose(found[0][0], gram / total)
     np.testing.assert_allclose(found[1][0], cross / steps)
 
@@ -186,24 +203,20 @@ def test_mixed_features_are_distances_then_levels_then_one():
 def test_chunks_change_nothing_but_the_memory(size, monkeypatch):
     """Sums do not depend on how windows are put together."""
     problem = make_problem(weight=window_weights())
-    kinds = [
-        lambda: ColumnSums(problem, per_column=True),
-        lambda: ColumnSums(problem, per_column=False),
-        lambda: MixedSums(problem, length=3),
-    ]
-    at_once = [added(kind(), problem).means() for kind in kinds]
+    kinds = [added_own, added_shared, added_three]
+    at_once = [kind(problem).means() for kind in kinds]
     monkeypatch.setattr(sums, "_CHUNK_BYTES", size * 8 * (SEQ + PRED) * 3)
     for kind, expected in zip(kinds, at_once, strict=True):
-        for a, b in zip(added(kind(), problem).means(), expected, strict=True):
+        for a, b in zip(kind(problem).means(), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
 def test_groups_put_together_are_the_shared_sums():
     """The shared map costs no second pass over the windows."""
     problem = make_problem(weight=window_weights())
-    own = added(ColumnSums(problem, per_column=True), problem)
+    own = added_own(problem)
     before = own.gram.copy()
-    shared = added(ColumnSums(problem, per_column=False), problem)
+    shared = added_shared(problem)
     for a, b in zip(own.shared().means(), shared.means(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     np.testing.assert_array_equal(own.gram, before)
@@ -215,11 +228,8 @@ def test_a_window_of_weight_0_is_as_if_it_did_not_exist():
     weight[20:30] = 0  # windows from 20 to 27 have no truth at all
     problem = make_problem(weight=weight)
     kept = ORIGINS[(ORIGINS < 20) | (ORIGINS > 27)]
-    for make in (
-        lambda: ColumnSums(problem, per_column=True),
-        lambda: MixedSums(problem, length=2),
-    ):
-        everything, some = added(make(), problem), added(make(), problem, kept)
+    for learnt in (added_own, added_three):
+        everything, some = learnt(problem), learnt(problem, kept)
         for a, b in zip(everything.means(), some.means(), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
@@ -231,11 +241,7 @@ def test_values_of_weight_0_that_are_no_context_do_not_matter():
     problem = make_problem(weight=weight)
     wrong = problem._replace(values=problem.values.copy())
     wrong.values[-PRED:, :TARGETS] = 1e6
-    for one, two in zip(
-        added(ColumnSums(problem, per_column=True), problem).means(),
-        added(ColumnSums(problem, per_column=True), wrong).means(),
-        strict=True,
-    ):
+    for one, two in zip(added_own(problem).means(), added_own(wrong).means(), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
@@ -244,8 +250,8 @@ def test_doubled_weights_are_doubled_windows():
     problem = make_problem(weight=np.full((N, TARGETS), 2.0))
     once = problem._replace(weight=None)
     for a, b in zip(
-        added(MixedSums(problem, length=2), problem).means(),
-        added(MixedSums(once, length=2), once, np.tile(ORIGINS, 2)).means(),
+        added_mixed(problem, 2).means(),
+        added_mixed(once, 2, np.tile(ORIGINS, 2)).means(),
         strict=True,
     ):
         np.testing.assert_allclose(a, b, rtol=1e-12)
@@ -256,17 +262,16 @@ def test_the_unit_of_the_weights_does_not_matter(factor):
     """Only ratios of weights mean anything; the ridge's strength is per window."""
     problem = make_problem(weight=window_weights())
     other = problem._replace(weight=problem.weight * factor)
-    for make in (lambda p: ColumnSums(p, per_column=True), lambda p: MixedSums(p, length=2)):
-        one, two = (solved(added(make(p), p), 0.1) for p in (problem, other))
+    for learnt in (added_own, added_three):
+        one, two = (solved(learnt(p), 0.1) for p in (problem, other))
         np.testing.assert_allclose(two, one, rtol=1e-8, atol=1e-12)
 
 
 def test_no_truth_at_all_gives_a_map_of_zeros():
     """It then repeats the last value, instead of dividing by zero."""
     problem = make_problem(weight=np.zeros((N, TARGETS)))
-    for out in (ColumnSums(problem, per_column=True), MixedSums(problem, length=2)):
-        maps = solved(added(out, problem), 1e-3)
-        assert not maps.any()
+    for learnt in (added_own, added_three):
+        assert not solved(learnt(problem), 1e-3).any()
 
 
 def test_a_target_without_truth_leaves_the_others_their_maps():
@@ -275,7 +280,7 @@ def test_a_target_without_truth_leaves_the_others_their_maps():
     weight[:, 0] = 0
     problem = make_problem(weight=weight)
     full = make_problem()
-    own, expected = (solved(added(ColumnSums(p, per_column=True), p), 0.1) for p in (problem, full))
+    own, expected = (solved(added_own(p), 0.1) for p in (problem, full))
     assert not own[0].any()
     np.testing.assert_allclose(own[1], expected[1])
 
@@ -289,8 +294,7 @@ def walk_of_sines(n):
 def map_of(weight, *, n=600, seq_len=8, values=None):
     values = walk_of_sines(n) if values is None else values
     problem = Problem(values, weight, None, 1, seq_len, PRED, np.empty((0, 1)))
-    out = added(ColumnSums(problem, per_column=False), problem, np.arange(seq_len, n - PRED + 1))
-    return solved(out, 1e-6)[0]
+    return solved(added_shared(problem, np.arange(seq_len, n - PRED + 1)), 1e-6)[0]
 
 
 def forecast_errors(maps, *, n=600, seq_len=8):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from skinformer.ridge import fit as fitting
+from skinformer.ridge.calendar import year_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem
-from skinformer.ridge.year import year_effect
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import RowCells, calendar_cells
 
