@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,16 +13,9 @@ from skinformer.reading.places import sort_rows
 from skinformer.validation.columns import labelled_rows
 from skinformer.validation.index import find_start, time_labels
 
-
-class Fold(NamedTuple):
-    """Rows of one fit: X, and y if there is one.
-
-    training: rows before the first origin.
-    later: rows from there on, up to the last one that is forecast; with None for no y.
-    """
-
-    training: tuple[Any, ...]
-    later: tuple[Any, Any]
+#: Rows of a fit, X and y (None for none): those before its first origin, and those from there on
+#: up to the last one that is forecast.
+Fold = list[tuple[Any, Any]]
 
 
 def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int) -> list[Fold]:
@@ -35,7 +28,7 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
 
     >>> X = pd.DataFrame({"load": range(6)})
     >>> folds = refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
-    >>> [len(fold.training[0]) for fold in folds]
+    >>> [len(rows) for (rows, truth), later in folds]
     [3, 5]
     """
     if start is None:
@@ -59,10 +52,8 @@ def refit_folds(X: Any, y: Any, start: Any, *, every: int, horizon: int, step: i
     for begin in range(first, len(moments), every * step):
         stop = begin + (every - 1) * step + horizon
         before = np.asarray(time < moments[begin])
-        later = ~before & (np.asarray(time < moments[stop]) if stop < len(moments) else True)
-        truth = (None, None) if y is None else (y[before], y[later])
-        training = (X[before],) if y is None else (X[before], truth[0])
-        folds.append(Fold(training, (X[later], truth[1])))
+        later = ~before & np.asarray(time <= moments[min(stop, len(moments)) - 1])
+        folds.append([(X[part], None if y is None else y[part]) for part in (before, later)])
     return folds
 
 
