@@ -24,7 +24,7 @@ from skinformer.evaluation import (
     wape,
     winkler_score,
 )
-from skinformer.evaluation.truth import stored_truth
+from skinformer.evaluation.scorers import stored_truth
 
 HOURS = pd.date_range("2024-01-01", periods=160, freq="h")
 
