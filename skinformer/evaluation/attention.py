@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
@@ -277,13 +278,10 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
 
 def _entropy(each: AttentionMap) -> Float64Array:
     """Give the mean entropy of each head's selected queries, in units of that of even weights."""
-    weights = each.weights.astype(np.float64)
-    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
     most = np.log(each.visible.sum(axis=1))  # (n_queries,)
     counts = each.selected & (most > 0)
-    share = -(weights * logs).sum(axis=2) / np.where(most > 0, most, 1.0)
-    n = counts.sum(axis=1)
-    found: Float64Array = np.where(n > 0, (share * counts).sum(axis=1) / np.maximum(n, 1), np.nan)
+    share = entr(each.weights.astype(np.float64)).sum(axis=2) / np.where(most > 0, most, 1.0)
+    found: Float64Array = np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan)
     return found
 
 

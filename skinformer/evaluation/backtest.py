@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import delayed
+from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 
 from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
-from skinformer.evaluation.folds import refit_folds, shared
 from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_truth
@@ -152,13 +151,56 @@ def backtest(
             estimator, rows, first, horizon, step, requested, n_jobs=n_jobs, verbose=verbose
         )
     every = 1 if refit is True else check_row_count("refit", refit)
-    folds = refit_folds(X, y, start, every=every, horizon=horizon, step=step)
+    folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
     options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": found}
     calls = [delayed(_of_fold)(estimator, *fold, options, every) for fold in folds]
-    table = pd.concat(shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits"))
+    table = pd.concat(_shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits"))
     keys = [key for key in ("series", "origin", "target", "time") if key in table]
     ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
     return ordered
+
+
+def _refit_folds(
+    X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int
+) -> list[list[tuple[Any, Any]]]:
+    """Part rows, X and y (None for none), into stretches of origins, with the rows before each.
+
+    A stretch ends with the last row that is forecast from its origins.
+    every: origins of a stretch.
+    horizon, step: rows of a forecast and between origins.
+
+    Series of a panel are cut at the same times. It is a ValueError if there is no start.
+
+    >>> X = pd.DataFrame({"load": range(6)})
+    >>> folds = _refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
+    >>> [len(rows) for (rows, truth), later in folds]
+    [3, 5]
+    """
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+    X = labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
+    order = sort_rows(time, labels, len(X)).order
+    X, time = X.iloc[order], time[order]
+    if y is not None:
+        y = y.iloc[order] if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)[order]
+    moments = time.unique().sort_values()
+    first = int(moments.get_loc(find_start(time, start)))
+    if not first:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
+    folds = []
+    for begin in range(first, len(moments), every * step):
+        stop = begin + (every - 1) * step + horizon
+        before = np.asarray(time < moments[begin])
+        later = ~before & np.asarray(time <= moments[min(stop, len(moments)) - 1])
+        folds.append([(X[part], None if y is None else y[part]) for part in (before, later)])
+    return folds
 
 
 def _of_fold(
@@ -343,7 +385,7 @@ def _forecast_all(
         delayed(_forecast_origins)(forecaster, rows, origins[turn == now], lengths[turn == now])
         for now in np.unique(turn)
     ]
-    for part in shared(calls, what="origins", **processes):
+    for part in _shared(calls, what="origins", **processes):
         parts += part
     return _as_table(rows, levels, *map(np.concatenate, zip(*parts, strict=True)))
 
@@ -373,6 +415,33 @@ def _forecast_origins(
         forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
         found.append((shown[ahead], start[ahead], forecast))
     return found
+
+
+def _shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> Iterator[Any]:
+    """Make joblib's delayed calls, in several processes if asked to; results come in order.
+
+    verbose: above 0 a progress bar, where ``rich`` is installed.
+    what: what it counts.
+    """
+    results = _in_order(n_jobs)(calls)
+    if verbose and len(calls) > 1:
+        try:
+            from rich.progress import track
+        except ImportError as error:
+            raise ImportError(
+                "verbose=1 shows a progress bar of rich, which is not installed: pip install rich, "
+                "or pass verbose=0."
+            ) from error
+        results = track(results, total=len(calls), description=f"backtest, {what}")
+    yield from results
+
+
+def _in_order(n_jobs: int | None) -> Any:
+    """Give results as they come; all at the end, where an engine, as Ray's, cannot do so."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)
 
 
 def _as_table(

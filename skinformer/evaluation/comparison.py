@@ -111,7 +111,8 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     [0.0, 1.0]
     """
     named_results(results, "origin", "time", "actual", "forecast")
-    given: Any = results if isinstance(results, Mapping) else {"": results}
+    given: Any = results
+    given = given if isinstance(given, Mapping) else {"": given}
     first = next(iter(given)) if reference is None else reference
     tables = aligned(given, first)
     yardstick, rows = tables[first], {}

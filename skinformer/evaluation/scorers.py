@@ -232,7 +232,7 @@ class ForecastScorer:
         """Find the truth by which errors are scaled."""
         last = take_apart(estimator)[1]
         if self.y_train is None and hasattr(last, "timeline_"):
-            return stored_truth(last)
+            return _stored_truth(last)
         if self.y_train is None:
             raise ValueError(
                 f"{type(last).__name__} does not keep its training rows, by which errors are "
@@ -245,7 +245,7 @@ class ForecastScorer:
         return self.y_train[times < truth.index.get_level_values(-1).min()]
 
 
-def stored_truth(model: FittedState) -> pd.DataFrame:
+def _stored_truth(model: FittedState) -> pd.DataFrame:
     """Give the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
 
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single

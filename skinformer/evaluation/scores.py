@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
 from skinformer.validation.truth import (
     check_any_truth,
@@ -387,6 +387,7 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
     >>> seasonal_change(np.array([1.0, 5.0, 2.0, 6.0]), 2)
     1.0
     """
+    rows = np.asarray(rows)  # a column of pandas would be lagged by its labels
     lag = season if len(rows) > season else 1
     change = np.abs(rows[lag:] - rows[:-lag]) ** power
     change = change[~np.isnan(change)]
@@ -460,15 +461,10 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     trained = numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
     check_target_count(errors.shape[1], trained.shape[1])
-    names, codes = _series_of(y_true, len(errors))
-    train_names, train_codes = _series_of(y_train, len(trained))
-    place = train_names.get_indexer(names)
-    scores = np.full((*errors.shape[1:], len(names)), np.nan)
-    for j in range(errors.shape[1]):
-        rows = pd.Series(trained[:, j]).groupby(train_codes)
-        scale = rows.agg(lambda part: seasonal_change(part.to_numpy(), season, power=power))
-        error = pd.Series(errors[:, j]).groupby(codes).mean().to_numpy()
-        scores[j] = error / np.where(place >= 0, scale.to_numpy()[place], np.nan)
+    error = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors))).mean()
+    rows = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
+    scale = rows.agg(seasonal_change, season=season, power=power)
+    scores = error.to_numpy() / scale.reindex(error.index).to_numpy()
     if not np.isfinite(scores).any():
         raise ValueError(
             "no series of y_true changes in y_train, or none has the same name there, so errors "
@@ -477,10 +473,9 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     return float(np.nanmean(scores ** (1 / power)))
 
 
-def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
-    """Give the names of series, and the number of each row's; one for rows without names."""
-    index = getattr(rows, "index", None)
-    if index is None or getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
-        return pd.Index([0]), np.zeros(n, dtype=np.int64)
-    codes, names = pd.factorize(index.get_level_values(0))
-    return pd.Index(names), np.asarray(codes, dtype=np.int64)
+def _series_of(rows: Any, n: int) -> Any:
+    """Give each row's series; one for rows without names."""
+    index: Any = getattr(rows, "index", None)
+    if getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
+        return np.zeros(n, dtype=np.int64)
+    return index.get_level_values(0)

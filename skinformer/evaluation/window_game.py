@@ -155,9 +155,8 @@ class WindowGame:
 
     def _of_sum(self, start: Float64Array, changes: Float64Array, seed: int) -> Float64Array:
         """Give the Shapley values, in units, of a sum to which each player adds its part."""
-        targets = self.forecaster.scaler.with_unseen().targets
-        k, series = start.shape[-1], self._series
-        scaler = self.forecaster.scaler.with_unseen()
+        scaler, k, series = self.forecaster.scaler.with_unseen(), start.shape[-1], self._series
+        targets = scaler.targets
         out = changes * scaler.scale[series, :k]
         if targets is None:
             return out
