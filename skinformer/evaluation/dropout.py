@@ -106,9 +106,8 @@ def dropout_samples(
         )
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()
-    forecast = model.head_.point(np.stack([window.outputs for window in forecasts.windows]))[
-        :, None
-    ]
+    outputs = np.stack([window.outputs for window in forecasts.windows])
+    forecast = model.head_.point(outputs)[:, None]
     found = (forecast + shares * moved).astype(np.float64)
     points = found[forecasts.window, :, forecasts.ahead]  # (n, n_samples, n_targets)
     calibrated = forecasts.values - forecasts.points

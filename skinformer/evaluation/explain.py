@@ -124,15 +124,12 @@ def explain(
         edges = default_blocks(clock, look_back, pred_len)
     players, places = lay_out(model.roles_, look_back, pred_len, edges)
     usual = cache(lambda series: UsualValues.of(model.timeline_, series))
-    given = []
+    given, occlude = [], method == "occlusion"
     for window in forecasts.windows:
         there = usual(window.series).at(window.steps, clock)
         game = WindowGame(forecaster, window, clock, there, places, len(players))
-        if method == "shapley":
-            given.append(game.shapley(n_evaluations, random_state))
-        else:
-            given.append(game.occlusion())
-    if method == "occlusion":
+        given.append(game.occlusion() if occlude else game.shapley(n_evaluations, random_state))
+    if occlude:
         players = [*players, Player("interactions", "")]
     return _as_table(forecasts, players, np.stack(given))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -171,8 +170,16 @@ class WindowGame:
             out[:, smooth] = of_exponential(begin[smooth], out[:, smooth])
             bent &= ~smooth
         if bent.any():
-            out[:, bent] = _of_bent_sum(start, changes, self.units, seed)[:, bent]
+            out[:, bent] = self._of_bent_sum(start, changes, seed)[:, bent]
         return out
+
+    def _of_bent_sum(self, start: Float64Array, changes: Float64Array, seed: int) -> Float64Array:
+        """Give Shapley values of any function of a sum: exact for up to 12 players."""
+        n = len(changes)
+        if 1 << n <= _SUMS:
+            return of_all(self.units(start + _sums(all_coalitions(n), changes)))
+        orders = draw_orders(n, max(1, _SUMS // (2 * n)), seed)
+        return of_orders(self.units(start + _sums(along_orders(orders), changes)), orders)
 
     def _responses(self, changes: Float64Array) -> Float64Array:
         """Tell what the ridges, by their weight, make of n changes: (n, pred_len, n_targets).
@@ -235,17 +242,3 @@ class WindowGame:
 
 def _sums(members: BoolArray, changes: Float64Array) -> Float64Array:
     return np.tensordot(members.astype(np.float64), changes, axes=1)
-
-
-def _of_bent_sum(
-    start: Float64Array,
-    changes: Float64Array,
-    units: Callable[[Float64Array], Float64Array],
-    seed: int,
-) -> Float64Array:
-    """Give Shapley values of any function of a sum: exact for up to 12 players."""
-    n = len(changes)
-    if 1 << n <= _SUMS:
-        return of_all(units(start + _sums(all_coalitions(n), changes)))
-    orders = draw_orders(n, max(1, _SUMS // (2 * n)), seed)
-    return of_orders(units(start + _sums(along_orders(orders), changes)), orders)
