@@ -48,27 +48,13 @@ NOTE: dict[str, Any] = {
 #: Xavier with scaled residual outputs, Muon and AdamW, BF16 compute over float32 state. What it
 #: does not speak of (calendar, position, distilling) is the note's.
 BF16: dict[str, Any] = {
-    "target_transform": None,
-    "members": ["network"],
-    "patch_len": 1,
-    "calendar": ["hour", "weekday", "month"],
+    **NOTE,
     "embeddings": ("mask",),
-    "d_model": 64,
-    "n_heads": 4,
-    "n_encoder_layers": 2,
-    "n_decoder_layers": 1,
-    "d_ff": 256,
     "attention": "dense",
     "block": "bf16",
-    "position": "sinusoidal",
-    "distil": True,
-    "dropout": 0.1,
-    "window_norm": False,
-    "loss": "mse",
     "optimizer": "muon",
     "learning_rate": 3e-4,
     "weight_decay": 0.1,
-    "batch_size": 32,
     "precision": "bf16",
 }
 

@@ -188,14 +188,14 @@ LINKS = [
     ),
     Mutant(
         "reads: not when dropout is on",
-        "skinformer/evaluation/seen_network.py",
+        "skinformer/evaluation/seen.py",
         "network=network).forecast(self._at.take(some), base)",
         "network=network).forecast(self._at.take(some), base * 0)",
         tests=("tests/evaluation/test_dropout_samples.py",),
     ),
     Mutant(
         "reads: not for attention maps",
-        "skinformer/evaluation/seen_network.py",
+        "skinformer/evaluation/seen.py",
         "network=network).forecast(self._at.take(some), base)",
         "network=network).forecast(self._at.take(some), None)",
         tests=("tests/evaluation/test_attention_maps.py",),

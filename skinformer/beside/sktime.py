@@ -95,10 +95,8 @@ class InformerForecaster(BaseForecaster):
         n_known = len(names) - y.shape[1]
         regressor.set_params(target=names[n_known:], known_future=names[:n_known] or None)
         self.regressor_ = regressor.fit(rows)
-        self._targets, self._known = (
-            y.columns,
-            X,
-        )  # sktime hands on no rows of the past, which in-sample forecasts need
+        # sktime hands on no rows of the past, which in-sample forecasts need.
+        self._targets, self._known = y.columns, X
         return self
 
     def _predict(self, fh: Any, X: pd.DataFrame | None) -> pd.DataFrame:
@@ -173,13 +171,7 @@ class InformerForecaster(BaseForecaster):
         list of dict
             Parameters.
         """
-        small: dict[str, Any] = {
-            "pred_len": 2,
-            "d_model": 4,
-            "n_heads": 2,
-            "max_iter": 1,
-            "random_state": 0,
-        }
+        small: Any = {"pred_len": 2, "d_model": 4, "n_heads": 2, "max_iter": 1, "random_state": 0}
         return [
             {"regressor": InformerRegressor(seq_len=4, **small)},
             {"regressor": InformerRegressor(seq_len=8, members=["ridges", "network"], **small)},

@@ -16,13 +16,19 @@ _NONE = np.empty(0)
 
 
 class PredictingModel:
-    """Any regressor: `predict` is asked, which gives one forecast a row.
+    """Any regressor, or a function of the rows before an origin and of those to forecast.
 
+    `predict` is asked, which gives one forecast a row, or ``function(history, future)``, which
+    gives an array with a row for each of `future`.
     levels: of quantiles; the estimator must have `predict_quantiles` then.
     >>> from sklearn.dummy import DummyRegressor
     >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
+    >>> rows, ahead = np.arange(3), np.array([False, False, True])
     >>> model = PredictingModel(DummyRegressor().fit(shown[:2], shown["load"][:2]))
-    >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
+    >>> model.forecast(shown, rows, ahead)
+    array([[[2.]]])
+    >>> model = PredictingModel(lambda history, future: history["load"].mean() + 0 * future.index)
+    >>> model.forecast(shown, rows, ahead)
     array([[[2.]]])
     """
 
@@ -41,11 +47,14 @@ class PredictingModel:
         rows: IntArray,  # noqa: ARG002 – for models that count steps
         ahead: BoolArray,
     ) -> Float64Array:
-        """Predict the rows shown and keep those ahead: (n_ahead, n_targets, 1 + n_levels).
+        """Forecast the rows ahead: (n_ahead, n_targets, 1 + n_levels).
 
         shown: rows of X, hidden where nothing is known.
         rows: not used.
         """
+        if not hasattr(self.estimator, "predict"):
+            called = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
+            return called.reshape(int(ahead.sum()), -1, 1)
         forecast = np.asarray(self.estimator.predict(shown), dtype=np.float64)
         points = forecast.reshape(len(shown), -1, 1)[ahead]
         if not len(self.levels):
@@ -53,27 +62,6 @@ class PredictingModel:
         quantiles = np.asarray(self.estimator.predict_quantiles(shown, list(self.levels)))
         found = quantiles.reshape(len(shown), -1, len(self.levels))[ahead]
         return np.concatenate([points, found], axis=2)
-
-
-class CallingModel(PredictingModel):
-    """A function of the rows before an origin and of those to forecast; it has no quantiles.
-
-    ``function(history, future)`` gives an array with a row for each of `future`.
-    >>> shown = pd.DataFrame({"load": [1.0, 3.0, np.nan]})
-    >>> model = CallingModel(lambda history, future: history["load"].mean() + 0 * future.index)
-    >>> model.forecast(shown, np.arange(3), np.array([False, False, True]))
-    array([[[2.]]])
-    """
-
-    def forecast(
-        self,
-        shown: pd.DataFrame,
-        rows: IntArray,  # noqa: ARG002 – for models that count steps
-        ahead: BoolArray,
-    ) -> Float64Array:
-        """Call the function for the rows ahead: (n_ahead, n_targets, 1)."""
-        forecast = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)
-        return forecast.reshape(int(ahead.sum()), -1, 1)
 
 
 class ForecastingModel:
@@ -140,8 +128,7 @@ class ForecastingModel:
         return out[ahead]
 
     def _forecast_alike(self, shown: Any, rows: IntArray, ahead: BoolArray) -> Float64Array:
-        options = {"levels": list(self.levels)} if len(self.levels) else {}
-        forecast = self.model.forecast(shown, **options)
+        forecast = self.model.forecast(shown, levels=list(self.levels) or None)
         values: Float64Array = forecast.loc[self._index[rows[ahead]]].to_numpy()
         return values.reshape(len(values), -1, 1 + len(self.levels))
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.requested import labels_of, requested_steps, seen_windows
-from skinformer.evaluation.seen import WindowRecorder
-from skinformer.evaluation.seen_network import SeenNetwork
+from skinformer.evaluation.requested import requested_forecasts
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
@@ -154,17 +153,14 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     >>> maps[0].key_times.iloc[-1].astype(str).tolist()
     ['2024-01-09 04:00:00', '2024-01-09 07:00:00']
     """
-    transformers, model = take_apart(estimator)
+    model = take_apart(estimator)[1]
     if not isinstance(model, BaseInformer):
         raise TypeError(
             f"{type(model).__name__} has no attention to show. Pass a fitted InformerRegressor or "
             "InformerClassifier, or a Pipeline or search that ends in one."
         )
-    X, steps = requested_steps(transformers, model, X)
-    recorder = WindowRecorder.of(model._forecaster)
-    recorder.forecast(steps)
-    windows, window, _ = seen_windows(recorder, steps)
-    network = SeenNetwork(model._forecaster, windows, steps.clock)
+    forecasts = requested_forecasts(estimator, X)
+    network, window, clock = forecasts.seen, forecasts.window, forecasts.steps.clock
     shares = network.shares.mean(axis=(1, 2))
     silent = int((shares[window] == 0).sum())
     if silent:
@@ -174,12 +170,12 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
             "them, and its attention explains nothing of them. trust_ tells how far a fit trusts "
             "it; with members=['network'] it forecasts alone."
         )
-    series = labels_of(model, X, steps).get("series")
+    series = forecasts.labels.get("series")
     first = np.unique(window, return_index=True)[1]
     names = [None if series is None else series[row] for row in first]
-    origins = [int(each.steps[recorder.look_back]) for each in windows]
+    origins = (forecasts.steps.steps - forecasts.ahead)[first]
     return [
-        _as_map(layer, origin, steps.clock, float(weight), name)
+        _as_map(layer, int(origin), clock, float(weight), name)
         for layers, origin, weight, name in zip(
             network.attention(), origins, shares, names, strict=True
         )
@@ -282,13 +278,10 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
 
 def _entropy(each: AttentionMap) -> Float64Array:
     """Give the mean entropy of each head's selected queries, in units of that of even weights."""
-    weights = each.weights.astype(np.float64)
-    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
     most = np.log(each.visible.sum(axis=1))  # (n_queries,)
     counts = each.selected & (most > 0)
-    share = -(weights * logs).sum(axis=2) / np.where(most > 0, most, 1.0)
-    n = counts.sum(axis=1)
-    found: Float64Array = np.where(n > 0, (share * counts).sum(axis=1) / np.maximum(n, 1), np.nan)
+    share = entr(each.weights.astype(np.float64)).sum(axis=2) / np.where(most > 0, most, 1.0)
+    found: Float64Array = np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan)
     return found
 
 

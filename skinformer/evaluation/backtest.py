@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import delayed
+from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 
-from skinformer.evaluation.ahead import CallingModel, ForecastingModel, PredictingModel, take_apart
+from skinformer.evaluation.ahead import ForecastingModel, PredictingModel, take_apart
 from skinformer.evaluation.baselines import SeasonalNaive
-from skinformer.evaluation.folds import Fold, refit_folds, shared
-from skinformer.evaluation.origins import OriginsModel, after_updates
+from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_truth
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
@@ -138,86 +137,81 @@ def backtest(
     >>> result["forecast"].tolist()
     [3.0, 3.0, 5.0, 5.0]
     """
-    requested = check_range_levels(coverage, levels)
-    requested = np.empty(0) if requested is None else requested
-    options: dict[str, Any] = {
-        "horizon": horizon,
-        "step": step,
-        "known_future": known_future,
-        "levels": requested,
-    }
-    if refit is not False:
-        every = 1 if refit is True else check_row_count("refit", refit)
-        horizon = _horizon(estimator, horizon)
-        options |= {"horizon": horizon, "step": _step(step, horizon)}
-        folds = refit_folds(X, y, start, every=every, horizon=horizon, step=options["step"])
-        return _with_refits(estimator, folds, options, every, n_jobs=n_jobs, verbose=verbose)
-    return _of_fitted(estimator, X, y, start=start, n_jobs=n_jobs, verbose=verbose, **options)
-
-
-def _horizon(estimator: Any, horizon: int | None) -> int:
+    found = check_range_levels(coverage, levels)
+    requested = np.empty(0) if found is None else found
+    if refit is False:
+        _check_forecasts(estimator)
     last = take_apart(estimator)[1]
-    return check_row_count("horizon", _fitted_horizon(last) if horizon is None else horizon)
+    horizon = _horizon(last, horizon)
+    step = check_row_count("step", horizon if step is None else step)
+    if refit is False:
+        rows = _read_rows(estimator, last, X, y, known_future)
+        first = rows.first_origins(start)
+        return _forecast_all(
+            estimator, rows, first, horizon, step, requested, n_jobs=n_jobs, verbose=verbose
+        )
+    every = 1 if refit is True else check_row_count("refit", refit)
+    folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
+    options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": found}
+    calls = [delayed(_of_fold)(estimator, *fold, options, every) for fold in folds]
+    table = pd.concat(_shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits"))
+    keys = [key for key in ("series", "origin", "target", "time") if key in table]
+    ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
+    return ordered
 
 
-def _step(step: int | None, horizon: int) -> int:
-    return check_row_count("step", horizon if step is None else step)
+def _refit_folds(
+    X: Any, y: Any, start: Any, *, every: int, horizon: int, step: int
+) -> list[list[tuple[Any, Any]]]:
+    """Part rows, X and y (None for none), into stretches of origins, with the rows before each.
+
+    A stretch ends with the last row that is forecast from its origins.
+    every: origins of a stretch.
+    horizon, step: rows of a forecast and between origins.
+
+    Series of a panel are cut at the same times. It is a ValueError if there is no start.
+
+    >>> X = pd.DataFrame({"load": range(6)})
+    >>> folds = _refit_folds(X, X["load"], 3, every=1, horizon=1, step=2)
+    >>> [len(rows) for (rows, truth), later in folds]
+    [3, 5]
+    """
+    if start is None:
+        raise ValueError(
+            "refit needs start=, the label of the first origin: X holds the training rows before "
+            "it. Pass it, such as start=X.index[1000]."
+        )
+    X = labelled_rows(X, 0)
+    time, labels = time_labels(X.index)
+    order = sort_rows(time, labels, len(X)).order
+    X, time = X.iloc[order], time[order]
+    if y is not None:
+        y = y.iloc[order] if isinstance(y, pd.Series | pd.DataFrame) else np.asarray(y)[order]
+    moments = time.unique().sort_values()
+    first = int(moments.get_loc(find_start(time, start)))
+    if not first:
+        raise ValueError(
+            "start is the first label of X, so there are no rows to fit to. Pass X with the "
+            "training rows before it."
+        )
+    folds = []
+    for begin in range(first, len(moments), every * step):
+        stop = begin + (every - 1) * step + horizon
+        before = np.asarray(time < moments[begin])
+        later = ~before & np.asarray(time <= moments[min(stop, len(moments)) - 1])
+        folds.append([(X[part], None if y is None else y[part]) for part in (before, later)])
+    return folds
 
 
-def _of_fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    start: Any = None,
-    horizon: int | None,
-    step: int | None,
-    known_future: str | Sequence[Any],
-    levels: Float64Array,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+def _of_fold(
+    estimator: Any, training: Any, later: Any, options: dict[str, Any], every: int
 ) -> pd.DataFrame:
-    """Forecast from all origins by one fitted estimator."""
-    _check_forecasts(estimator)
-    transformers, last = take_apart(estimator)
-    roles: Roles | None = getattr(last, "roles_", None)
-    horizon = _horizon(estimator, horizon)
-    step = _step(step, horizon)
-    X = labelled_rows(X, _row_after(last))
-    targets = _known_targets(roles, estimator, X)
-    if roles is not None and roles.mode == "features":
-        raise ValueError(
-            "estimator was fitted on features alone, so the truth before an origin does not reach "
-            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
-        )
-    if y is None and not targets:
-        raise ValueError(
-            "y=None needs an estimator that knows its target, such as InformerRegressor("
-            "target='load'). Pass the truth, such as y=X['load']."
-        )
-    truth = _read_truth(targets, X, y)
-    rows = _sort(X, truth, _hidden(roles, X, truth.columns, known_future))
-    first = rows.first_origins(start)
-    quick: OriginsModel | None = None
-    forecaster: ForecastingModel | PredictingModel | CallingModel
-    if hasattr(last, "forecast"):
-        forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
-        forecaster.check_origins(first[first < rows.ends[1:]])
-        quick = None if transformers else after_updates(last, rows.frame)
-    elif hasattr(last, "predict"):
-        forecaster = PredictingModel(estimator, levels)
-    else:
-        forecaster = CallingModel(estimator, levels)
-    origins = list(_origins(first, rows.ends[1:], step))
-    parts = []
-    if quick is not None:
-        parts = _forecast_quickly(quick, rows, origins, horizon, levels)
-        origins = [_without(origin, quick.after_truth, rows.ends[1:]) for origin in origins]
-    origins = [origin for origin in origins if (origin < rows.ends[1:]).any()]
-    calls = [delayed(_forecast_origins)(forecaster, rows, origin, horizon) for origin in origins]
-    for part in shared(calls, n_jobs=n_jobs, verbose=verbose, what="origins"):
-        parts += part
-    return _as_table(rows, levels, *(np.concatenate(part) for part in zip(*parts, strict=True)))
+    """Fit a clone to the rows before a stretch of origins, and forecast from these."""
+    table = backtest(clone(estimator).fit(*training), *later, **options)
+    origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
+    place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
+    kept: pd.DataFrame = table[place <= every]
+    return kept
 
 
 def _check_forecasts(estimator: Any) -> None:
@@ -237,60 +231,13 @@ def _check_forecasts(estimator: Any) -> None:
         )
 
 
-def _forecast_quickly(
-    quick: OriginsModel,
-    rows: _SortedRows,
-    origins: list[IntArray],
-    horizon: int,
-    levels: Float64Array,
-) -> list[tuple[IntArray, IntArray, Float64Array]]:
-    """Forecast from all origins that a truth lies before, in one go."""
-    chosen, lengths = [], []
-    for origin in origins:
-        begun = origin < rows.ends[1:]
-        some, stop = origin[begun], rows.ends[1:][begun]
-        known = quick.after_truth[some]
-        chosen.append(some[known])
-        lengths.append(np.minimum(horizon, stop - some)[known])
-    starts, steps = np.concatenate(chosen), np.concatenate(lengths)
-    if not len(starts):
-        return []
-    forecast = quick.forecast(starts, steps, levels)
-    check_target_count(forecast.shape[1], rows.truth.shape[1])
-    return [(origins_between(starts, starts + steps - 1), np.repeat(starts, steps), forecast)]
-
-
-def _without(origin: IntArray, done: BoolArray, ends: IntArray) -> IntArray:
-    """Leave out the origins that are done."""
-    inside = np.minimum(origin, len(done) - 1)
-    return np.where((origin < ends) & done[inside], ends, origin)
-
-
-def _with_refits(
-    estimator: Any,
-    folds: list[Fold],
-    options: dict[str, Any],
-    every: int,
-    *,
-    n_jobs: int | None,
-    verbose: int,
-) -> pd.DataFrame:
-    """Fit a clone before each stretch of origins, and put their results together."""
-    calls = [delayed(_of_fold)(estimator, fold, options, every) for fold in folds]
-    tables = shared(calls, n_jobs=n_jobs, verbose=verbose, what="fits")
-    table = pd.concat(tables, ignore_index=True)
-    keys = [key for key in ("series", "origin", "target", "time") if key in table]
-    ordered: pd.DataFrame = table.sort_values(keys, kind="stable", ignore_index=True)
-    return ordered
-
-
-def _of_fold(estimator: Any, fold: Fold, options: dict[str, Any], every: int) -> pd.DataFrame:
-    fitted = clone(estimator).fit(*fold.training)
-    table = _of_fitted(fitted, *fold.later, **options)
-    origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
-    place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
-    kept: pd.DataFrame = table[place <= every]
-    return kept
+def _horizon(last: Any, horizon: int | None) -> int:
+    """Give the horizon; by itself the steps that a fit was for, whatever the parameter became."""
+    if horizon is None and isinstance(last, SeasonalNaive):
+        horizon = last.season
+    elif horizon is None:
+        horizon = getattr(getattr(last, "sizes_", last), "pred_len", None)
+    return check_row_count("horizon", horizon)
 
 
 #: Rows that one call holds at most, unless a series has more: bounds the memory of panels.
@@ -323,12 +270,44 @@ class _SortedRows:
         return frame
 
 
-def _fitted_horizon(estimator: Any) -> int | None:
-    """Give the steps that a fit was for, not what the parameter has become since."""
-    sizes = getattr(estimator, "sizes_", None)
-    if isinstance(estimator, SeasonalNaive):
-        return estimator.season
-    return getattr(estimator if sizes is None else sizes, "pred_len", None)
+def _read_rows(
+    estimator: Any, last: Any, X: Any, y: Any, known_future: str | Sequence[Any]
+) -> _SortedRows:
+    """Read the rows and their truth, and bring those of each series together in time."""
+    roles: Roles | None = getattr(last, "roles_", None)
+    X = labelled_rows(X, _row_after(last))
+    targets = _known_targets(roles, estimator, X)
+    if roles is not None and roles.mode == "features":
+        raise ValueError(
+            "estimator was fitted on features alone, so the truth before an origin does not reach "
+            "it. Fit it on a frame that holds the target: fit(X) or fit(X, y) with y in X."
+        )
+    if y is None and not targets:
+        raise ValueError(
+            "y=None needs an estimator that knows its target, such as InformerRegressor("
+            "target='load'). Pass the truth, such as y=X['load']."
+        )
+    truth = _read_truth(targets, X, y)
+    names, targets = list(X.columns), list(truth.columns)
+    given = [*check_ahead(known_future, names, targets), *(() if roles is None else roles.known)]
+    known = find_known(names, given, targets)
+    hidden = [j for j, name in enumerate(names) if name not in known]
+    check_some_columns(X.shape[1], "X")
+    time, labels = time_labels(X.index)
+    check_distinct(time, labels)
+    rows = sort_rows(time, labels, len(X))
+    frame = X.copy()
+    for j in hidden:
+        frame.isetitem(j, numeric_column(X.iloc[:, j], names[j]).astype(np.float64))
+    return _SortedRows(
+        frame.iloc[rows.order],
+        hidden,
+        truth.iloc[rows.order],
+        time[rows.order],
+        None if labels is None else labels[rows.order],
+        rows.series,
+        runs(rows.series, 1 if rows.names is None else len(rows.names)),
+    )
 
 
 def _row_after(last: Any) -> int:
@@ -351,8 +330,7 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     if y is None:
         for target in targets:
             check_target_exists(target, list(X.columns), named=True)
-            column = numeric_column(X[target], target)
-            check_finite(column, target)
+            check_finite(numeric_column(X[target], target), target)
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
@@ -364,77 +342,106 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
         names = list(truth.names)
     if targets:
         check_target_count(len(targets), n_columns)
-        if list(names) != targets and set(names) <= set(X.columns):
+        if names != targets and set(names) <= set(X.columns):
             fix = f"X[{targets!r}]" if set(targets) <= set(X.columns) else "their truth"
             raise ValueError(
                 f"y holds {list(names)!r}, but the estimator forecasts {targets!r}: they would be "
                 f"compared with one another. Pass y={fix}."
             )
-    return pd.DataFrame(truth.values, index=X.index).set_axis(
-        pd.Index(names, tupleize_cols=False), axis=1
-    )
+    return pd.DataFrame(truth.values, X.index, pd.Index(names, tupleize_cols=False))
 
 
-def _hidden(roles: Roles | None, X: pd.DataFrame, targets: Any, known_future: Any) -> list[int]:
-    """Find the columns of X that are not known ahead."""
-    names = list(X.columns)
-    given = check_ahead(known_future, names, list(targets))
-    given += [] if roles is None else list(roles.known)
-    known = find_known(names, given, list(targets))
-    return [j for j, name in enumerate(names) if name not in known]
+def _forecast_all(
+    estimator: Any,
+    rows: _SortedRows,
+    first: IntArray,
+    horizon: int,
+    step: int,
+    levels: Float64Array,
+    **processes: Any,
+) -> pd.DataFrame:
+    """Forecast from each series' first origin on."""
+    ends = rows.ends[1:]
+    origins, turn = _list_origins(first, ends, step)
+    lengths = np.minimum(horizon, ends[rows.series[origins]] - origins)
+    transformers, last = take_apart(estimator)
+    forecaster: ForecastingModel | PredictingModel
+    parts = []
+    if hasattr(last, "forecast"):
+        forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
+        forecaster.check_origins(first[first < ends])
+        quick = None if transformers else after_updates(last, rows.frame)
+        at_once = np.zeros(len(origins), bool) if quick is None else quick.after_truth[origins]
+        if quick is not None and at_once.any():
+            start, steps = origins[at_once], lengths[at_once]
+            found = quick.forecast(start, steps, levels)
+            parts.append(
+                (origins_between(start, start + steps - 1), np.repeat(start, steps), found)
+            )
+        origins, lengths, turn = origins[~at_once], lengths[~at_once], turn[~at_once]
+    else:
+        forecaster = PredictingModel(estimator, levels)
+    calls = [
+        delayed(_forecast_origins)(forecaster, rows, origins[turn == now], lengths[turn == now])
+        for now in np.unique(turn)
+    ]
+    for part in _shared(calls, what="origins", **processes):
+        parts += part
+    return _as_table(rows, levels, *map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _sort(X: pd.DataFrame, truth: pd.DataFrame, hidden: list[int]) -> _SortedRows:
-    """Bring the rows of each series together in time, hidden columns as floating-point numbers."""
-    check_some_columns(X.shape[1], "X")
-    time, labels = time_labels(X.index)
-    check_distinct(time, labels)
-    rows = sort_rows(time, labels, len(X))
-    columns = {j: X.iloc[:, j] for j in range(X.shape[1])}
-    for j in hidden:
-        column = numeric_column(columns[j], X.columns[j])
-        columns[j] = pd.Series(column.astype(np.float64), index=X.index)
-    frame = pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
-    return _SortedRows(
-        frame.iloc[rows.order],
-        hidden,
-        truth.iloc[rows.order],
-        time[rows.order],
-        None if labels is None else labels[rows.order],
-        rows.series,
-        runs(rows.series, 1 if rows.names is None else len(rows.names)),
-    )
-
-
-def _origins(first: IntArray, ends: IntArray, step: int) -> Iterator[IntArray]:
-    """Give each series' first origin, then the next one; its end where there are no more."""
-    origin = first
-    while (origin < ends).any():
-        yield np.minimum(origin, ends)
-        origin = origin + step
+def _list_origins(first: IntArray, ends: IntArray, step: int) -> tuple[IntArray, IntArray]:
+    """List the origins of all series, and how many of its own series come before each."""
+    counts = -((first - ends) // step)
+    turn = origins_between(np.zeros_like(counts), counts - 1)
+    return np.repeat(first, counts) + step * turn, turn
 
 
 def _forecast_origins(
-    forecaster: ForecastingModel | PredictingModel | CallingModel,
+    forecaster: ForecastingModel | PredictingModel,
     rows: _SortedRows,
-    origin: IntArray,
-    horizon: int,
+    origins: IntArray,
+    lengths: IntArray,
 ) -> list[tuple[IntArray, IntArray, Float64Array]]:
-    """Forecast from one origin of each series: rows ahead, their origins and forecasts."""
-    begun = np.flatnonzero(origin < rows.ends[1:])
-    first, stop = rows.ends[begun], np.minimum(origin[begun] + horizon, rows.ends[begun + 1])
+    """Forecast from one origin of each of some series: rows ahead, their origins and forecasts."""
+    first, stop = rows.ends[rows.series[origins]], origins + lengths
     batch = np.cumsum(forecaster.sizes(first, stop)) // _ROWS_AT_ONCE
     found = []
     for number in np.unique(batch):
         chosen = batch == number
-        lengths = (stop - first)[chosen]
         shown = origins_between(first[chosen], stop[chosen] - 1)
-        start = np.repeat(origin[begun][chosen], lengths)
+        start = np.repeat(origins[chosen], (stop - first)[chosen])
         ahead = shown >= start
         forecast = forecaster.forecast(rows.shown(shown, ahead), shown, ahead)
-        check_target_count(forecast.shape[1], rows.truth.shape[1])
         found.append((shown[ahead], start[ahead], forecast))
     return found
+
+
+def _shared(calls: list[Any], *, n_jobs: int | None, verbose: int, what: str) -> Iterator[Any]:
+    """Make joblib's delayed calls, in several processes if asked to; results come in order.
+
+    verbose: above 0 a progress bar, where ``rich`` is installed.
+    what: what it counts.
+    """
+    results = _in_order(n_jobs)(calls)
+    if verbose and len(calls) > 1:
+        try:
+            from rich.progress import track
+        except ImportError as error:
+            raise ImportError(
+                "verbose=1 shows a progress bar of rich, which is not installed: pip install rich, "
+                "or pass verbose=0."
+            ) from error
+        results = track(results, total=len(calls), description=f"backtest, {what}")
+    yield from results
+
+
+def _in_order(n_jobs: int | None) -> Any:
+    """Give results as they come; all at the end, where an engine, as Ray's, cannot do so."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)
 
 
 def _as_table(
@@ -442,22 +449,19 @@ def _as_table(
 ) -> pd.DataFrame:
     """Lay out all forecasts by series, origin and target."""
     n_targets = forecast.shape[1]
+    check_target_count(n_targets, rows.truth.shape[1])
     target = np.tile(np.arange(n_targets), len(row))
     row, origin = np.repeat(row, n_targets), np.repeat(origin, n_targets)
     order = np.lexsort((row, target, origin))
     row, origin, target = row[order], origin[order], target[order]
-    names = np.empty(n_targets, dtype=object)
-    names[:] = list(rows.truth.columns)
-    table = {
+    table: dict[str, Any] = {} if rows.labels is None else {"series": rows.labels[row]}
+    table |= {
         "origin": rows.time[origin],
         "time": rows.time[row],
         "ahead": row - origin + 1,
-        "target": names[target],
+        "target": rows.truth.columns.to_numpy(dtype=object)[target],
         "actual": rows.truth.to_numpy()[row, target],
     }
-    flat = forecast.reshape(-1, 1 + len(levels))[order]
-    names_of_levels = [f"q{level:g}" for level in levels]
-    table |= dict(zip(["forecast", *names_of_levels], flat.T, strict=True))
-    if rows.labels is not None:
-        table = {"series": rows.labels[row], **table}
-    return pd.DataFrame(table)
+    names = ["forecast", *(f"q{level:g}" for level in levels)]
+    flat = forecast.reshape(-1, len(names))[order]
+    return pd.DataFrame(table | dict(zip(names, flat.T, strict=True)))

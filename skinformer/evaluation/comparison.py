@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr
 
 from skinformer.evaluation.results import (
     aligned,
@@ -16,8 +17,7 @@ from skinformer.evaluation.results import (
     named_results,
     quantile_columns,
 )
-from skinformer.evaluation.scores import pinball_loss
-from skinformer.timeline.arrays import Float64Array
+from skinformer.evaluation.scores import interval_coverage, interval_width, pinball_loss
 
 
 def summary(
@@ -58,13 +58,8 @@ def summary(
     known = result[result["actual"].notna()]
     names = list(by) if isinstance(by, Sequence) and not isinstance(by, str) else []
     keys = [group_key(known, each) for each in names or [by]]
-    names, rows = [], []
-    for name, part in known.groupby(keys, sort=True):
-        names.append(name)
-        rows.append(_errors(part))
-    labels = names if len(keys) > 1 else [name for (name,) in names]
-    index = pd.Index(labels).set_names([key.name for key in keys])
-    return pd.DataFrame(rows, index=index)
+    groups = known.groupby(keys if len(keys) > 1 else keys[0])
+    return pd.DataFrame([_errors(part) for _, part in groups], index=groups.size().index)
 
 
 def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None) -> pd.DataFrame:
@@ -120,8 +115,7 @@ def compare(results: Mapping[str, pd.DataFrame], *, reference: str | None = None
     given = given if isinstance(given, Mapping) else {"": given}
     first = next(iter(given)) if reference is None else reference
     tables = aligned(given, first)
-    yardstick = tables[first]
-    rows = {}
+    yardstick, rows = tables[first], {}
     for name, table in tables.items():
         errors = _errors(table[table["actual"].notna()])
         dm, p_value = _diebold_mariano(table, yardstick)
@@ -144,9 +138,8 @@ def _errors(part: pd.DataFrame) -> dict[str, float]:
         actual, levels = part["actual"].to_numpy(), list(names)
         quantiles = part[list(names.values())].to_numpy()
         out["pinball"] = pinball_loss(actual, quantiles, levels=levels)
-        low, high = quantiles[:, 0], quantiles[:, -1]
-        out["coverage"] = float(((low <= actual) & (actual <= high)).mean())
-        out["width"] = float((high - low).mean())
+        out["coverage"] = interval_coverage(actual, quantiles[:, [0, -1]])
+        out["width"] = interval_width(actual, quantiles[:, [0, -1]])
     return out
 
 
@@ -167,16 +160,4 @@ def _diebold_mariano(one: pd.DataFrame, other: pd.DataFrame) -> tuple[float, flo
     if variance <= 0 or harvey <= 0:
         return float("nan"), float("nan")
     statistic = by_origin.mean() / math.sqrt(variance) * math.sqrt(harvey)
-    return statistic, _two_sided(abs(statistic), n - 1)
-
-
-def _two_sided(statistic: float, freedom: int) -> float:
-    """Give the chance of so large a value by Student's law, by Simpson's rule."""
-    angle = math.atan(statistic / math.sqrt(freedom))
-    places: Float64Array = np.linspace(angle, math.pi / 2, 2001)
-    density = np.cos(places) ** (freedom - 1)
-    weights = np.tile([2.0, 4.0], 1001)[:2001]
-    weights[[0, -1]] = 1.0
-    area = float(density @ weights) * (places[1] - places[0]) / 3
-    log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    return float(min(1.0, 2 * area * math.exp(log_scale) / math.sqrt(math.pi)))
+    return statistic, float(2 * stdtr(n - 1, -abs(statistic)))

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.requested import requested_forecasts
-from skinformer.evaluation.seen_network import SeenNetwork
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_count
 
@@ -91,7 +90,7 @@ def dropout_samples(
             "a network. Pass a fitted InformerRegressor, or a Pipeline or search that ends in one."
         )
     forecasts = requested_forecasts(estimator, X)
-    network = SeenNetwork(model._forecaster, forecasts.windows, forecasts.steps.clock)
+    network = forecasts.seen
     if not network.dropout:
         raise ValueError(
             "the network was fitted with dropout=0 and drops nothing: all samples would be the "
@@ -107,9 +106,8 @@ def dropout_samples(
         )
     seed = int(check_random_state(random_state).randint(2**31))
     moved = network.points(n_dropped=n_samples, seed=seed) - network.points()
-    forecast = model.head_.point(np.stack([window.outputs for window in forecasts.windows]))[
-        :, None
-    ]
+    outputs = np.stack([window.outputs for window in forecasts.windows])
+    forecast = model.head_.point(outputs)[:, None]
     found = (forecast + shares * moved).astype(np.float64)
     points = found[forecasts.window, :, forecasts.ahead]  # (n, n_samples, n_targets)
     calibrated = forecasts.values - forecasts.points

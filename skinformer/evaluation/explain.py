@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.estimators.regressor import InformerRegressor
+from skinformer.evaluation.ahead import take_apart
 from skinformer.evaluation.players import Player, default_blocks, lay_out
 from skinformer.evaluation.requested import RequestedForecasts, requested_forecasts
 from skinformer.evaluation.usual import UsualValues
@@ -115,22 +117,19 @@ def explain(
     )
     check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
     edges = None if blocks is None else check_blocks(blocks)
-    forecasts = requested_forecasts(estimator, X)
-    model, clock = forecasts.model, forecasts.steps.clock
-    pred_len, look_back = model.sizes_.pred_len, model._forecaster.look_back
+    forecasts = _forecasts_of(estimator, X)
+    model, forecaster, clock = forecasts.model, forecasts.model._forecaster, forecasts.steps.clock
+    pred_len, look_back = model.sizes_.pred_len, forecaster.look_back
     if edges is None:
         edges = default_blocks(clock, look_back, pred_len)
     players, places = lay_out(model.roles_, look_back, pred_len, edges)
     usual = cache(lambda series: UsualValues.of(model.timeline_, series))
-    given = []
-    for each in forecasts.models():
-        there = usual(each.window.series).at(each.window.steps, clock)
-        game = WindowGame(each, there, places, len(players))
-        if method == "shapley":
-            given.append(game.shapley(n_evaluations, random_state))
-        else:
-            given.append(game.occlusion())
-    if method == "occlusion":
+    given, occlude = [], method == "occlusion"
+    for window in forecasts.windows:
+        there = usual(window.series).at(window.steps, clock)
+        game = WindowGame(forecaster, window, clock, there, places, len(players))
+        given.append(game.occlusion() if occlude else game.shapley(n_evaluations, random_state))
+    if occlude:
         players = [*players, Player("interactions", "")]
     return _as_table(forecasts, players, np.stack(given))
 
@@ -195,17 +194,28 @@ def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:
     >>> sorted(parts), bool(np.allclose(parts.groupby("time")["weight"].sum(), 1))
     (['ahead', 'forecast', 'part', 'target', 'time', 'weight'], True)
     """
-    forecasts = requested_forecasts(estimator, X)
-    said = [each.parts() for each in forecasts.models()]
-    names = list(dict.fromkeys(name for parts in said for name in parts))
-    nothing = np.zeros((2, forecasts.model.sizes_.pred_len, forecasts.values.shape[1]))
-    # Windows, parts, share and points, steps, targets.
-    both = np.array([[parts.get(name, nothing) for name in names] for parts in said])
-    share, points = np.moveaxis(both[forecasts.window, :, :, forecasts.ahead], 2, 0)
-    table = forecasts.table(part=names)
-    table["weight"] = share.swapaxes(1, 2).ravel()
-    forecast = [forecasts.in_units(points[:, i]) for i in range(len(names))]
+    forecasts = _forecasts_of(estimator, X)
+    parts = forecasts.seen.parts()
+    # Of each part and window, steps and targets; then of each part and forecast, targets.
+    share, points = map(np.stack, zip(*parts.values(), strict=True))
+    counts = np.asarray(share.any(axis=(2, 3)))[:, forecasts.window]
+    share, points = (each[:, forecasts.window, forecasts.ahead] for each in (share, points))
+    table = forecasts.table(part=list(parts))
+    table["weight"] = np.moveaxis(share, 0, 2).ravel()
+    forecast = [forecasts.in_units(each.astype(np.float64)) for each in points]
     table["forecast"] = np.stack(forecast, axis=2).ravel()
-    speaks = np.array([[name in parts for name in names] for parts in said])[forecasts.window]
-    kept = np.repeat(speaks[:, None], forecasts.values.shape[1], axis=1).ravel()
+    kept = np.repeat(counts.T[:, None], share.shape[2], axis=1).ravel()
     return table[kept].reset_index(drop=True)
+
+
+def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:
+    """Make forecasts; raise if the estimator forecasts no numbers, or by other means."""
+    model = take_apart(estimator)[1]
+    if not isinstance(model, InformerRegressor):
+        raise TypeError(
+            f"{type(model).__name__} cannot be explained: contributions are read off the windows "
+            "of an InformerRegressor, whose forecasts are numbers. Pass a fitted one, or a "
+            "Pipeline or search that ends in one; scikit-learn's permutation_importance takes any "
+            "estimator."
+        )
+    return requested_forecasts(estimator, X)

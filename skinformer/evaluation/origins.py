@@ -13,7 +13,7 @@ from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import Table, Timeline, runs
+from skinformer.timeline.timeline import Timeline, runs
 from skinformer.validation.arguments import check_ranges
 from skinformer.validation.rows import warn_of_held_values
 
@@ -67,7 +67,8 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     table = table.take(order)
     first_row = runs(table.series, history.n_series)
     inside = np.arange(len(order)) - first_row[table.series]
-    if (table.steps != history.end_step[table.series] + inside).any() or _lacks(table):
+    lacking = any(each is None or np.isnan(each).any() for each in table.columns[table.n_targets :])
+    if (table.steps != history.end_step[table.series] + inside).any() or lacking:
         return None
     if _bounds_change(scaler, scaler.after(table.columns, first_row)):
         return None
@@ -81,12 +82,6 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     rows[order] = places
     after_truth[order] = np.append(True, known[:-1]) | (inside == 0)
     return OriginsModel(model, replace(model._forecaster, history=extended), rows, after_truth)
-
-
-def _lacks(table: Table) -> bool:
-    """Tell whether a covariate is missing somewhere."""
-    covariates = table.columns[table.n_targets :]
-    return any(column is None or np.isnan(column).any() for column in covariates)
 
 
 def _bounds_change(before: Any, after: Any) -> bool:

@@ -48,14 +48,14 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
     >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
     [7.0, 5.0]
     """
-    tables, labels = {}, {}
-    for name, table in results.items():
-        keys = [key for key in _KEYS if key in table]
-        tables[name] = table.sort_values(keys, ignore_index=True)
-        labels[name] = tables[name][keys]
-    check_choice("reference", reference, labels)
-    for name in labels:
-        if not labels[name].equals(labels[reference]):
+    tables = {
+        name: table.sort_values([key for key in _KEYS if key in table], ignore_index=True)
+        for name, table in results.items()
+    }
+    check_choice("reference", reference, tables)
+    labels = tables[reference].filter(items=_KEYS)
+    for name, table in tables.items():
+        if not table.filter(items=_KEYS).equals(labels):
             raise ValueError(
                 f"results of {name!r} and {reference!r} are of different rows: run both backtests "
                 "on the same X with the same start, horizon and step."

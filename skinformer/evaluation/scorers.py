@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
 from skinformer.evaluation.ahead import raise_no_ranges, take_apart
-from skinformer.evaluation.truth import stored_truth
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import join_series
 from skinformer.validation.arguments import (
     check_choice,
     check_coverage,
+    check_fitted,
     check_levels,
     check_row_count,
 )
 from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_".
-_POINTS: dict[str, Callable[..., float]] = {
+_SCORES: dict[str, Callable[..., float]] = {
     "mase": scores.mase,
     "rmsse": scores.rmsse,
     "smape": scores.smape,
     "wape": scores.wape,
-}
-_QUANTILES: dict[str, Callable[..., float]] = {
     "crps": scores.crps_of_quantiles,
     "pinball": scores.pinball_loss,
     "wql": scores.weighted_quantile_loss,
-}
-_INTERVALS: dict[str, Callable[..., float]] = {
     "width": scores.interval_width,
     "winkler": scores.winkler_score,
+    "coverage_error": scores.interval_coverage,
 }
-_LOSSES = [*_POINTS, *_QUANTILES, *_INTERVALS, "coverage_error"]
+_SCALED = ("mase", "rmsse")
+_QUANTILES = ("crps", "pinball", "wql")
+_INTERVALS = ("width", "winkler", "coverage", "coverage_error")
 #: Every name; what is better when it is lower is turned round, as scikit-learn does.
-_NAMES = ("coverage", *(f"neg_{name}" for name in _LOSSES))
+_NAMES = ("coverage", *(f"neg_{name}" for name in _SCORES))
 
 
 def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Float64Array:
@@ -212,37 +212,53 @@ class ForecastScorer:
         """
         name = self.score.removeprefix("neg_")
         truth = _truth(estimator, X, y)
-        if name in _POINTS:
-            measure = self._of_points(name, estimator, truth, sample_weight)
-            return -measure(truth, estimator.predict(X))
-        weighted = {"sample_weight": sample_weight}
+        options: dict[str, Any] = {"sample_weight": sample_weight}
+        if name in _SCALED:
+            options = {"y_train": self._trained(estimator, truth), "season": self.season}
         if name in _QUANTILES:
-            quantiles = predict_quantiles(estimator, X, self.levels)
-            return -_QUANTILES[name](truth, quantiles, levels=self.levels, **weighted)
-        interval = predict_interval(estimator, X, self.coverage)
-        if name in ("coverage", "coverage_error"):
-            reached = scores.interval_coverage(truth, interval, **weighted)
-            return reached if name == "coverage" else -abs(reached - self.coverage)
-        options = weighted if name == "width" else {**weighted, "coverage": self.coverage}
-        return -_INTERVALS[name](truth, interval, **options)
-
-    def _of_points(
-        self, name: str, estimator: Any, truth: Any, sample_weight: Any
-    ) -> Callable[[Any, Any], float]:
-        if name in ("smape", "wape"):
-            return partial(_POINTS[name], sample_weight=sample_weight)
-        last = take_apart(estimator)[1]
-        if self.y_train is not None:
-            trained = _before(self.y_train, truth)
-        elif hasattr(last, "timeline_"):
-            trained = stored_truth(last)
+            forecast = predict_quantiles(estimator, X, self.levels)
+            options["levels"] = self.levels
+        elif name in _INTERVALS:
+            forecast = predict_interval(estimator, X, self.coverage)
+            options |= {"coverage": self.coverage} if name == "winkler" else {}
         else:
+            forecast = estimator.predict(X)
+        if name == "coverage":
+            return scores.interval_coverage(truth, forecast, **options)
+        found = _SCORES[name](truth, forecast, **options)
+        return -abs(found - self.coverage) if name == "coverage_error" else -found
+
+    def _trained(self, estimator: Any, truth: Any) -> Any:
+        """Find the truth by which errors are scaled."""
+        last = take_apart(estimator)[1]
+        if self.y_train is None and hasattr(last, "timeline_"):
+            return _stored_truth(last)
+        if self.y_train is None:
             raise ValueError(
                 f"{type(last).__name__} does not keep its training rows, by which errors are "
                 "scaled. Pass them as y_train=, such as y_train=df['load']; rows from X's first "
                 "one on are left out."
             )
-        return partial(_POINTS[name], y_train=trained, season=self.season)
+        if not (hasattr(self.y_train, "index") and hasattr(truth, "index")):
+            return self.y_train
+        times = self.y_train.index.get_level_values(-1)
+        return self.y_train[times < truth.index.get_level_values(-1).min()]
+
+
+def _stored_truth(model: FittedState) -> pd.DataFrame:
+    """Give the targets of all rows that `fit` and `update` saw: (n_rows, n_targets).
+
+    They are in the truth's units, series after series; NaN where one was missing. Rounded to single
+    precision, in which rows are kept.
+    """
+    check_fitted(model)
+    timeline, k = model.timeline_, model.sizes_.n_targets
+    series = timeline.series
+    values = model.scaler_.restored(timeline.values[:, :k], series)
+    if timeline.weight is not None:
+        values[timeline.weight == 0] = np.nan
+    labels = join_series(model.series_, series, timeline.clock.labels(timeline.steps))
+    return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
 def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
@@ -272,11 +288,3 @@ def _truth(estimator: Any, X: Any, y: Any) -> Any:
     if index is None:
         return values
     return pd.DataFrame(values, index=index) if values.ndim == 2 else pd.Series(values, index=index)
-
-
-def _before(rows: Any, truth: Any) -> Any:
-    """Give the rows before the first one of the truth, where both are labelled."""
-    if not (hasattr(rows, "index") and hasattr(truth, "index")):
-        return rows
-    times, first = rows.index.get_level_values(-1), truth.index.get_level_values(-1).min()
-    return rows[times < first]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
 from skinformer.validation.truth import (
     check_any_truth,
@@ -50,7 +50,7 @@ def pinball_loss(
     >>> pinball_loss([3.0, float("nan")], [[1.0, 2.0], [9.0, 9.0]], levels=[0.1, 0.5])
     0.35
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, len(check_levels(levels)))
     return _mean(_pinball(truth, forecast, levels).mean(axis=2), sample_weight)
 
 
@@ -81,7 +81,7 @@ def weighted_quantile_loss(
     >>> round(weighted_quantile_loss([3.0, 1.0], [[1.0, 2.0], [1.0, 1.0]], levels=[0.1, 0.5]), 4)
     0.175
     """
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(check_levels(levels)))
+    truth, forecast = _truth_and(y_true, y_quantiles, len(check_levels(levels)))
     loss = 2 * _pinball(truth, forecast, levels).mean(axis=2)
     return _ratio(loss, np.abs(truth), sample_weight)
 
@@ -118,7 +118,7 @@ def crps_of_quantiles(
     1.0
     """
     levels = check_levels(levels)
-    truth, forecast = _truth_and(y_true, y_quantiles, behind=len(levels))
+    truth, forecast = _truth_and(y_true, y_quantiles, len(levels))
     order = np.argsort(levels)
     between = (levels[order][1:] + levels[order][:-1]) / 2
     width = np.empty(len(levels))
@@ -152,7 +152,7 @@ def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -
     """
     samples = _forecast_array(y_samples)
     n = samples.shape[-1]
-    truth, draws = _truth_and(y_true, samples, behind=n)
+    truth, draws = _truth_and(y_true, samples, n)
     ordered = np.sort(draws, axis=2)
     pairs = ordered @ (2 * np.arange(n) - n + 1.0) / max(n * (n - 1), 1)
     return _mean(np.abs(draws - truth[..., None]).mean(axis=2) - pairs, sample_weight)
@@ -181,7 +181,7 @@ def interval_coverage(y_true: Any, y_interval: Any, *, sample_weight: Any = None
     >>> interval_coverage([1.0, 2.0, float("nan")], [[0, 1], [0, 1], [0, 1]])
     0.5
     """
-    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    truth, bounds = _truth_and(y_true, y_interval, 2)
     inside = (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
     return _mean(np.where(np.isnan(truth), np.nan, inside), sample_weight)
 
@@ -209,7 +209,7 @@ def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -
     >>> interval_width([1.0, 2.0], [[0, 1], [0, 2]])
     1.5
     """
-    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    truth, bounds = _truth_and(y_true, y_interval, 2)
     width = bounds[..., 1] - bounds[..., 0]
     return _mean(np.where(np.isnan(truth), np.nan, width), sample_weight)
 
@@ -243,7 +243,7 @@ def winkler_score(
     7.0
     """
     check_coverage(coverage)
-    truth, bounds = _truth_and(y_true, y_interval, behind=2)
+    truth, bounds = _truth_and(y_true, y_interval, 2)
     low, high = bounds[..., 0], bounds[..., 1]
     outside = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
     return _mean(high - low + 2 / (1 - coverage) * outside, sample_weight)
@@ -387,21 +387,27 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
     >>> seasonal_change(np.array([1.0, 5.0, 2.0, 6.0]), 2)
     1.0
     """
+    rows = np.asarray(rows)  # a column of pandas would be lagged by its labels
     lag = season if len(rows) > season else 1
     change = np.abs(rows[lag:] - rows[:-lag]) ** power
     change = change[~np.isnan(change)]
     return float(change.mean()) if len(change) and change.any() else float("nan")
 
 
-def _truth_and(
-    y_true: Any, forecast: Any, *, behind: int | None = None
-) -> tuple[Float64Array, Float64Array]:
-    """Give truth and forecasts as (n, n_targets, …); raise where they do not fit."""
-    truth = numeric_truth(y_true)
-    forecast = _forecast_array(forecast)
-    _check_shape(truth.shape, forecast.shape, behind)
-    truth = truth.reshape(len(truth), -1)
-    forecast = forecast.reshape(*truth.shape, *(() if behind is None else (behind,)))
+def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
+    """Give truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
+    truth, forecast = numeric_truth(y_true), _forecast_array(forecast)
+    shape = truth.shape
+    columns = shape if len(shape) > 1 else (*shape, 1)
+    fitting = [(*shape, *behind), (*columns, *behind)]
+    if columns[1] == 1 and not behind:
+        fitting.append(shape[:1])
+    if forecast.shape not in fitting:
+        raise ValueError(
+            f"forecasts of shape {forecast.shape} do not fit a truth of shape {shape}: they need "
+            f"shape {fitting[0]}."
+        )
+    truth, forecast = truth.reshape(columns), forecast.reshape(*columns, *behind)
     known = ~np.isnan(truth)
     check_any_truth(int(known.sum()))
     missing = int(np.isnan(forecast[known]).sum())
@@ -425,17 +431,6 @@ def _forecast_array(forecast: Any) -> Float64Array:
             "row for each truth."
         )
     return values
-
-
-def _check_shape(truth: tuple[int, ...], forecast: tuple[int, ...], behind: int | None) -> None:
-    """Raise if forecasts, with so many values behind each truth, do not fit the truth."""
-    columns = truth if len(truth) > 1 else (*truth, 1)
-    fitting = [(*shape, *(() if behind is None else (behind,))) for shape in (truth, columns)]
-    if forecast not in fitting and not (len(truth) > 1 and truth[1] == 1 and forecast == truth[:1]):
-        raise ValueError(
-            f"forecasts of shape {forecast} do not fit a truth of shape {truth}: they need shape "
-            f"{fitting[0]}."
-        )
 
 
 def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
@@ -466,15 +461,10 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     trained = numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
     check_target_count(errors.shape[1], trained.shape[1])
-    names, codes = _series_of(y_true, len(errors))
-    train_names, train_codes = _series_of(y_train, len(trained))
-    place = train_names.get_indexer(names)
-    scores = np.full((*errors.shape[1:], len(names)), np.nan)
-    for j in range(errors.shape[1]):
-        rows = pd.Series(trained[:, j]).groupby(train_codes)
-        scale = rows.agg(lambda part: seasonal_change(part.to_numpy(), season, power=power))
-        error = pd.Series(errors[:, j]).groupby(codes).mean().to_numpy()
-        scores[j] = error / np.where(place >= 0, scale.to_numpy()[place], np.nan)
+    error = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors))).mean()
+    rows = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
+    scale = rows.agg(seasonal_change, season=season, power=power)
+    scores = error.to_numpy() / scale.reindex(error.index).to_numpy()
     if not np.isfinite(scores).any():
         raise ValueError(
             "no series of y_true changes in y_train, or none has the same name there, so errors "
@@ -483,10 +473,9 @@ def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, pow
     return float(np.nanmean(scores ** (1 / power)))
 
 
-def _series_of(rows: Any, n: int) -> tuple[pd.Index, IntArray]:
-    """Give the names of series, and the number of each row's; one for rows without names."""
-    index = getattr(rows, "index", None)
-    if index is None or getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
-        return pd.Index([0]), np.zeros(n, dtype=np.int64)
-    codes, names = pd.factorize(index.get_level_values(0))
-    return pd.Index(names), np.asarray(codes, dtype=np.int64)
+def _series_of(rows: Any, n: int) -> Any:
+    """Give each row's series; one for rows without names."""
+    index: Any = getattr(rows, "index", None)
+    if getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
+        return np.zeros(n, dtype=np.int64)
+    return index.get_level_values(0)

@@ -1,27 +1,26 @@
-"""What forecasts were made from, and forecasts of the same windows with other values in places."""
+"""What forecasts were made from, and what members, and the network alone, make of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from skinformer.ensemble.ensemble import EnsembleForecaster
-from skinformer.ensemble.member import NETWORK, RIDGES
-from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.ridge.linear_path import LinearPath
+from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.network import Network
+from skinformer.ensemble.predicting import PREDICTION_CHUNK
+from skinformer.ensemble.windows import Forecaster, Rows, Windows
+from skinformer.model.dropout import Dropout, reseed, with_dropout
+from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.placement import Placement
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
-
-#: Values that are laid out at a time.
-_MOST_VALUES = 1 << 22
 
 
 class SeenWindow(NamedTuple):
@@ -95,104 +94,91 @@ def as_tracks(
 
 
 @dataclass(frozen=True)
-class WindowModel:
-    """A fit as a function of one window.
+class SeenWindows:
+    """A fit on the windows that forecasts were made from: its members, and the network alone.
 
-    window: what a forecast was made from.
-    clock: what its steps count.
+    windows: what forecasts were made from, at least one.
+    clock: what their steps count.
     """
 
     forecaster: StepForecaster
-    window: SeenWindow
+    windows: Sequence[SeenWindow]
     clock: Clock
 
-    def mixed(self, usual: Float32Array, present: BoolArray, player: IntArray) -> Float64Array:
-        """Forecast the window with other values in places: (n, pred_len, n_targets), standardised.
-
-        usual: (n_rows, n_columns), the other values.
-        present: (n, n_players), whose values are those of the window.
-        player: (n_rows, n_columns), who has each place; -1 for places that keep their values.
-
-        Cost: n forecasts of a window.
-        """
-        shown = np.column_stack([present, np.ones(len(present), dtype=bool)])
-        size = max(1, _MOST_VALUES // usual.size)
-        parts = [
-            self._points(np.where(part[:, player], self.window.values, usual))
-            for part in (shown[i : i + size] for i in range(0, len(shown), size))
-        ]
-        return np.concatenate(parts)
-
-    def responses(self, changes: Float32Array | Float64Array) -> Float64Array:
-        """Tell what the ridges, by their weight, make of n changes: (n, pred_len, n_targets).
-
-        Changes, (n, n_rows, n_columns), are standardised, without NaN. Each is looked at alone;
-        they add up, as ridges are linear. 0 without ridges. What corrects ridges changes with them.
-        """
-        sizes, path = self.forecaster.sizes, self._path
-        if path is None:
-            return np.zeros((len(changes), sizes.pred_len, sizes.n_targets))
-        given = torch.from_numpy(np.ascontiguousarray(changes))
-        back = self.forecaster.look_back
-        with torch.inference_mode():
-            given = given.to(self.forecaster.device)
-            parts = slice(back - sizes.seq_len, back), slice(back, None)
-            found = path.response(
-                *(given[:, part] for part in parts), *(self._fields(part) for part in parts)
-            )
-        weights = self._weights
-        share = weights[RIDGES] + weights.get(NETWORK, 0.0)
-        return np.asarray(found.cpu().numpy() * share, dtype=np.float64)
-
-    def as_read(self, values: Float64Array) -> Float64Array:
-        """Give standardised values as ridges read them: those known ahead within what was seen."""
-        if self._path is None:
-            return values
-        given = torch.from_numpy(values)[None].to(self.forecaster.device)
-        return np.asarray(self._path.seen(given)[0].cpu().numpy(), dtype=np.float64)
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether ridges alone forecast this window, below its limit."""
-        if [name for name, weight in self._weights.items() if weight.any()] != [RIDGES]:
-            return False
-        joint, window = self._joint(1), self._canvas(self.window.values[None])
-        free = replace(joint, limits=None, _canvas=[])
-        return joint.limits is None or np.array_equal(joint(*window), free(*window))
-
     def parts(self) -> dict[str, tuple[Float64Array, Float32Array]]:
-        """Give each member's weights and standardised points, both (pred_len, n_targets)."""
-        found = self._joint(1).parts(*self._canvas(self.window.values[None]))
-        return {name: (share[0], points[0]) for name, (share, points) in found.items()}
+        """Give weights and standardised points of members that count in any of the windows.
+
+        Both have shape (n, pred_len, n_targets).
+        """
+        return self._joint.parts(*self._rows)
 
     @property
-    def _path(self) -> LinearPath | None:
-        """The ridges' map, if there is one."""
-        return getattr(self.forecaster.ensemble.members.get(RIDGES), "path", None)
+    def _member(self) -> Network:
+        return cast(Network, self.forecaster.ensemble.members[NETWORK])
 
     @property
-    def _weights(self) -> dict[str, Float64Array]:
-        joint = self._joint(1)
-        return joint.weights(joint.windows(*self._canvas(self.window.values[None])))
+    def dropout(self) -> float:
+        """The largest share of states that it drops in training."""
+        modules = self._member.network.modules()
+        return max((module.p for module in modules if isinstance(module, Dropout)), default=0.0)
 
-    def _joint(self, n: int) -> EnsembleForecaster:
-        return self.forecaster.ensemble_forecaster(np.full(n, self.window.series), self.clock)
+    @property
+    def shares(self) -> Float64Array:
+        """What the network's word counts in the points, (n, pred_len, n_targets), in [0, 1]."""
+        sizes, weights = self.forecaster.sizes, self._joint.weights(self._at)[NETWORK]
+        return np.broadcast_to(weights, (len(weights), sizes.pred_len, sizes.n_targets))
 
-    def _fields(self, part: slice) -> Tensor | None:
-        """Give the calendar fields of some steps, (1, n, n_fields)."""
-        fields = self.forecaster.sizes.calendar_fields
-        if not fields:
-            return None
-        values = calendar_values(self.clock.labels(self.window.steps[part]), fields)
-        return torch.from_numpy(values.astype(np.int64))[None].to(self.forecaster.device)
+    def points(self, *, n_dropped: int = 0, seed: int = 0) -> Float32Array:
+        """Forecast with the network, (n, draws, pred_len, n_targets), standardised.
 
-    def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
-        """Lay windows out one after the other, each as a track; and tell their origins."""
-        n = len(values)
-        steps = np.broadcast_to(self.window.steps, (n, len(self.window.steps)))
-        begin = np.full(n, self.window.begin)
+        n_dropped: how often, with states dropped at random; 0 drops none, once.
+        seed: which states. Each time they are the same for all windows, as if one thinner network
+        forecast them all.
+
+        Cost: a forward pass of 32 windows for each window and 32 times.
+        """
+        if not n_dropped:
+            return self._ask(self._member.network, np.arange(len(self.windows)))[:, None]
+        network, out = with_dropout(self._member.network), []
+        for number in range(len(self.windows)):
+            reseed(network, seed)
+            out.append(self._ask(network, np.full(n_dropped, number)))
+        return np.stack(out)
+
+    def attention(self) -> list[list[LayerAttention]]:
+        """Write out the attention of each layer, for each window, without the axis of windows."""
+        every, out = np.arange(len(self.windows)), []
+        for start in range(0, len(every), PREDICTION_CHUNK):
+            some = every[start : start + PREDICTION_CHUNK]
+            recorder = AttentionRecorder(self._member.network, n_kept=len(some))
+            self._ask(recorder, some)
+            kept = recorder.kept()
+            out += [[layer.of_window(i) for layer in kept] for i in range(len(some))]
+        return out
+
+    def _ask(self, network: Any, some: IntArray) -> Float32Array:
+        """Forecast windows by a network, which is shown what the fit's own corrects."""
+        base = None if self._base is None else self._base[some]
+        forecast = replace(self._member, network=network).forecast(self._at.take(some), base)
+        return self.forecaster.head.point(forecast)
+
+    @cached_property
+    def _base(self) -> Float32Array | None:
+        corrected = self.forecaster.ensemble.members.get(self._member.base or "")
+        return None if corrected is None else corrected.forecast(self._at)
+
+    @cached_property
+    def _joint(self) -> EnsembleForecaster:
+        series = np.array([window.series for window in self.windows])
+        return self.forecaster.ensemble_forecaster(series, self.clock)
+
+    @cached_property
+    def _rows(self) -> tuple[Rows, IntArray]:
+        values = np.stack([window.values for window in self.windows])
+        steps = np.stack([window.steps for window in self.windows])
+        begin = np.array([window.begin for window in self.windows])
         return as_tracks(values, steps, begin, self.forecaster.look_back)
 
-    def _points(self, values: Float32Array) -> Float64Array:
-        outputs = self._joint(len(values))(*self._canvas(values))
-        return self.forecaster.head.point(outputs).astype(np.float64)
+    @cached_property
+    def _at(self) -> Windows:
+        return self._joint.windows(*self._rows)

@@ -38,7 +38,9 @@ class UsualValues:
         if series >= history.n_series:
             return cls(1, np.zeros((1, n_columns), dtype=np.float32))
         first, stop = history.first_row[series : series + 2]
-        season = find_season(history.clock, int(stop - first))
+        # Dates alone tell of seasons.
+        seasons = likely_seasons(history.clock) if history.clock.dated else ()
+        season = max((each for each in seasons if _FEWEST * each <= stop - first), default=1)
         first = max(first, stop - _MOST * season) if season > 1 else first
         steps = history.steps_of(np.arange(first, stop))
         values = pd.DataFrame(history.values[first:stop])
@@ -50,20 +52,6 @@ class UsualValues:
     def at(self, steps: IntArray, clock: Clock) -> Float32Array:
         """Give standardised usual values, (n, n_columns), of steps on a clock of the same step."""
         return self.medians[_phases(clock, steps, self.season)]
-
-
-def find_season(clock: Clock, n_rows: int) -> int:
-    """Find the longest season, in steps, of which rows hold four; 1 where there is none.
-
-    Without dates, which alone tell of seasons, there is none.
-    >>> from skinformer.timeline.clock import clock_for
-    >>> hours = pd.date_range("2024-01-01", periods=3, freq="h")
-    >>> [find_season(clock_for(hours, hours.freq), n) for n in (50, 100, 2000)]
-    [1, 24, 168]
-    """
-    if not clock.dated:
-        return 1
-    return max((s for s in likely_seasons(clock) if _FEWEST * s <= n_rows), default=1)
 
 
 def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from skinformer.evaluation.seen import WindowModel
+from skinformer.ensemble.ensemble import EnsembleForecaster
+from skinformer.ensemble.member import NETWORK, RIDGES
+from skinformer.ensemble.windows import Rows
+from skinformer.evaluation.seen import SeenWindow, as_tracks
 from skinformer.evaluation.shapley import (
     all_coalitions,
     along_orders,
@@ -16,8 +21,14 @@ from skinformer.evaluation.shapley import (
     of_exponential,
     of_orders,
 )
+from skinformer.ridge.linear_path import LinearPath
+from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.calendar import calendar_values
+from skinformer.timeline.clock import Clock
 
+#: Values that are laid out at a time.
+_MOST_VALUES = 1 << 22
 #: Values of a sum that are computed where no formula gives its Shapley values: arithmetic alone.
 _SUMS = 4096
 #: Logarithms beyond which `TargetScale` cuts exponentials.
@@ -28,12 +39,15 @@ _FARTHEST = 700.0
 class WindowGame:
     """The forecast of a window as a game: players bring its values, others' are the usual ones.
 
-    model: the fit, and the window.
+    window: what the forecast was made from.
+    clock: what its steps count.
     usual: (n_rows, n_columns), what stands in for the window's values.
     player: (n_rows, n_columns), from `lay_out`.
     """
 
-    model: WindowModel
+    forecaster: StepForecaster
+    window: SeenWindow
+    clock: Clock
     usual: Float32Array
     player: IntArray
     n_players: int
@@ -51,9 +65,9 @@ class WindowGame:
         out = np.zeros((self.n_players, *self._shape))
         if not len(active):
             return out
-        linear = self.model.responses(self._changes(active))
+        linear = self._responses(self._changes(active))
         start = self._points(np.zeros((1, len(active)), dtype=bool), active)[0]
-        if self.model.is_linear:
+        if self._is_linear:
             out[active] = self._of_sum(start, linear, seed)
         elif 1 << len(active) <= n_evaluations:
             everyone = all_coalitions(len(active))
@@ -87,54 +101,61 @@ class WindowGame:
 
     def units(self, points: Float64Array) -> Float64Array:
         """Put standardised points, or means, into the targets' units and within their bounds."""
-        scaler = self.model.forecaster.scaler.with_unseen()
+        scaler = self.forecaster.scaler.with_unseen()
         flat = points.reshape(-1, points.shape[-1])
         return scaler.inverse(flat, np.full(len(flat), self._series)).reshape(points.shape)
 
     @property
     def _series(self) -> int:
-        return min(self.model.window.series, self.model.forecaster.history.n_series)
+        return min(self.window.series, self.forecaster.history.n_series)
 
     @property
     def _shape(self) -> tuple[int, int]:
-        sizes = self.model.forecaster.sizes
+        sizes = self.forecaster.sizes
         return sizes.pred_len, sizes.n_targets
 
     @property
     def _active(self) -> IntArray:
         """List the players whose values are not the usual ones: others give nothing."""
-        own = np.where(np.isnan(self.model.window.values), np.inf, self.model.window.values)
+        own = np.where(np.isnan(self.window.values), np.inf, self.window.values)
         there = (own != self.usual) & (self.player >= 0)
-        there[: self.model.window.begin] = False
+        there[: self.window.begin] = False
         return np.unique(self.player[there])
 
     def _points(self, members: BoolArray, active: IntArray) -> Float64Array:
-        """Forecast coalitions of the active players."""
-        present = np.zeros((len(members), self.n_players), dtype=bool)
+        """Forecast coalitions of the active players: (n, pred_len, n_targets), standardised."""
+        present = np.zeros((len(members), self.n_players + 1), dtype=bool)
         present[:, active] = members
-        return self.model.mixed(self._stand_in, present, self.player)
+        present[:, -1] = True  # what no player has, whose number is -1, stays
+        usual, size = self._stand_in, max(1, _MOST_VALUES // self.usual.size)
+        parts = []
+        for start in range(0, len(present), size):
+            own = present[start : start + size, self.player]
+            canvas = self._canvas(np.where(own, self.window.values, usual))
+            outputs = self._joint(len(own))(*canvas)
+            parts.append(self.forecaster.head.point(outputs).astype(np.float64))
+        return np.concatenate(parts)
 
     @property
     def _stand_in(self) -> Float32Array:
         """Give the usual values; what was never known stays as the forecasters fill it."""
         usual = self.usual.copy()
-        usual[: self.model.window.begin] = self.model.window.values[: self.model.window.begin]
+        usual[: self.window.begin] = self.window.values[: self.window.begin]
         return usual
 
     def _changes(self, active: IntArray) -> Float64Array:
         """Give what each active player alone changes of the window, (n, n_rows, n_columns)."""
-        given = np.nan_to_num(self.model.window.values).astype(np.float64)
-        read, usual = map(self.model.as_read, (given, self._stand_in.astype(np.float64)))
+        given = np.nan_to_num(self.window.values).astype(np.float64)
+        read, usual = map(self._as_read, (given, self._stand_in.astype(np.float64)))
         change = read - usual
         mine: Float64Array = np.where(self.player == active[:, None, None], change, 0.0)
-        mine[:, : self.model.window.begin] = 0.0
+        mine[:, : self.window.begin] = 0.0
         return mine
 
     def _of_sum(self, start: Float64Array, changes: Float64Array, seed: int) -> Float64Array:
         """Give the Shapley values, in units, of a sum to which each player adds its part."""
-        targets = self.model.forecaster.scaler.with_unseen().targets
-        k, series = start.shape[-1], self._series
-        scaler = self.model.forecaster.scaler.with_unseen()
+        scaler, k, series = self.forecaster.scaler.with_unseen(), start.shape[-1], self._series
+        targets = scaler.targets
         out = changes * scaler.scale[series, :k]
         if targets is None:
             return out
@@ -149,23 +170,75 @@ class WindowGame:
             out[:, smooth] = of_exponential(begin[smooth], out[:, smooth])
             bent &= ~smooth
         if bent.any():
-            out[:, bent] = _of_bent_sum(start, changes, self.units, seed)[:, bent]
+            out[:, bent] = self._of_bent_sum(start, changes, seed)[:, bent]
         return out
+
+    def _of_bent_sum(self, start: Float64Array, changes: Float64Array, seed: int) -> Float64Array:
+        """Give Shapley values of any function of a sum: exact for up to 12 players."""
+        n = len(changes)
+        if 1 << n <= _SUMS:
+            return of_all(self.units(start + _sums(all_coalitions(n), changes)))
+        orders = draw_orders(n, max(1, _SUMS // (2 * n)), seed)
+        return of_orders(self.units(start + _sums(along_orders(orders), changes)), orders)
+
+    def _responses(self, changes: Float64Array) -> Float64Array:
+        """Tell what the ridges, by their weight, make of n changes: (n, pred_len, n_targets).
+
+        Changes, (n, n_rows, n_columns), are standardised, without NaN. Each is looked at alone;
+        they add up, as ridges are linear. 0 without ridges. What corrects ridges changes with them.
+        """
+        sizes, path, device = self.forecaster.sizes, self._path, self.forecaster.device
+        if path is None:
+            return np.zeros((len(changes), *self._shape))
+        back = self.forecaster.look_back
+        halves = slice(back - sizes.seq_len, back), slice(back, None)
+        fields: list[Tensor | None] = [None, None]
+        if sizes.calendar_fields:
+            labels = self.clock.labels(self.window.steps)
+            values = calendar_values(labels, sizes.calendar_fields).astype(np.int64)
+            fields = [torch.from_numpy(values[half])[None].to(device) for half in halves]
+        given = torch.from_numpy(changes).to(device)
+        with torch.inference_mode():
+            found = path.response(*(given[:, half] for half in halves), *fields)
+        share = self._weights[RIDGES] + self._weights.get(NETWORK, 0.0)
+        return np.asarray(found.cpu().numpy() * share, dtype=np.float64)
+
+    def _as_read(self, values: Float64Array) -> Float64Array:
+        """Give standardised values as ridges read them: those known ahead within what was seen."""
+        if self._path is None:
+            return values
+        given = torch.from_numpy(values)[None].to(self.forecaster.device)
+        return np.asarray(self._path.seen(given)[0].cpu().numpy(), dtype=np.float64)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether ridges alone forecast this window, below its limit."""
+        if [name for name, weight in self._weights.items() if weight.any()] != [RIDGES]:
+            return False
+        joint, window = self._joint(1), self._canvas(self.window.values[None])
+        free = replace(joint, limits=None, _canvas=[])
+        return joint.limits is None or np.array_equal(joint(*window), free(*window))
+
+    @property
+    def _path(self) -> LinearPath | None:
+        """The ridges' map, if there is one."""
+        return getattr(self.forecaster.ensemble.members.get(RIDGES), "path", None)
+
+    @cached_property
+    def _weights(self) -> dict[str, Float64Array]:
+        joint = self._joint(1)
+        return joint.weights(joint.windows(*self._canvas(self.window.values[None])))
+
+    def _joint(self, n: int) -> EnsembleForecaster:
+        return self.forecaster.ensemble_forecaster(np.full(n, self.window.series), self.clock)
+
+    def _canvas(self, values: Float32Array) -> tuple[Rows, IntArray]:
+        """Lay windows out one after the other, each as a track; and tell their origins."""
+        n = len(values)
+        steps = np.broadcast_to(self.window.steps, (n, len(self.window.steps)))
+        begin = np.full(n, self.window.begin)
+        return as_tracks(values, steps, begin, self.forecaster.look_back)
 
 
 def _sums(members: BoolArray, changes: Float64Array) -> Float64Array:
     return np.tensordot(members.astype(np.float64), changes, axes=1)
-
-
-def _of_bent_sum(
-    start: Float64Array,
-    changes: Float64Array,
-    units: Callable[[Float64Array], Float64Array],
-    seed: int,
-) -> Float64Array:
-    """Give Shapley values of any function of a sum: exact for up to 12 players."""
-    n = len(changes)
-    if 1 << n <= _SUMS:
-        return of_all(units(start + _sums(all_coalitions(n), changes)))
-    orders = draw_orders(n, max(1, _SUMS // (2 * n)), seed)
-    return of_orders(units(start + _sums(along_orders(orders), changes)), orders)

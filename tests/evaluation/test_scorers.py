@@ -24,7 +24,7 @@ from skinformer.evaluation import (
     wape,
     winkler_score,
 )
-from skinformer.evaluation.truth import stored_truth
+from skinformer.evaluation.scorers import _stored_truth
 
 HOURS = pd.date_range("2024-01-01", periods=160, freq="h")
 
@@ -199,7 +199,7 @@ def test_the_stored_truth_is_what_fit_and_update_saw(transform):
     rows.iloc[[3, -1], 0] = np.nan
     train = rows.groupby(level=0).head(50)
     model = informer(target_transform=transform).fit(train).update(rows.drop(train.index))
-    stored = stored_truth(model)
+    stored = _stored_truth(model)
     pd.testing.assert_index_equal(stored.index, rows.index)
     np.testing.assert_allclose(stored["load"], rows["load"], rtol=1e-4)
 
