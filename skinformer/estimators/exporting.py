@@ -15,7 +15,6 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.members import module_of
 from skinformer.estimators.state import FittedState
-from skinformer.model.key_sampler import fix_keys
 from skinformer.model.served import ServedForecast, Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
@@ -97,7 +96,8 @@ def served_module(model: FittedState) -> ServedForecast:
         mean_step=sizes.mean_step,
         may_miss=sizes.may_miss,
     ).eval()
-    fix_keys(module, *_example(sizes, panel=panel).values())
+    with torch.no_grad():
+        module(*_example(sizes, panel=panel).values())  # draws keys, which a graph cannot
     return module.requires_grad_(False)
 
 

@@ -9,13 +9,12 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from skinformer.model.decoder import Decoder
 from skinformer.model.dropout import reseed
-from skinformer.model.encoder import Encoder
 from skinformer.model.key_sampler import make_generator
 from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
+from skinformer.model.stack import Stack
 
 _STD = 0.02
 
@@ -97,7 +96,7 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
 
 @torch.no_grad()
 def _scale_residual_outputs(model: nn.Module) -> None:
-    stacks = [module for module in model.modules() if isinstance(module, Encoder | Decoder)]
+    stacks = [module for module in model.modules() if isinstance(module, Stack)]
     for stack in stacks:
         n_sublayers = sum(isinstance(module, Residual) for module in stack.modules())
         for module in stack.modules():
