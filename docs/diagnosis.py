@@ -44,9 +44,9 @@ class Watched:
         self.epochs, self.mean, self.n_steps = [], None, 0
         self.step, self.finish = trainer.clip_and_step, trainer._Fit.finish_epoch
 
-        def finish(fit, row, *, validated):
+        def finish(fit, row):
             self.epochs.append([copies(fit.parameters), copies(self.mean)])
-            self.finish(fit, row, validated=validated)
+            self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
         return self

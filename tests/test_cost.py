@@ -79,13 +79,7 @@ def training_step(fitted):
     """Give one training step of size A: gathering, forward, backward, clipping, optimiser."""
     settings, module = read_settings(fitted, fitted.head_), fitted.module_
     batches = training_batches(fitted)
-    optimizers = make_optimizers(
-        parameter_groups(module),
-        optimizer="adamw",
-        learning_rate=1e-3,
-        muon_learning_rate=0.02,
-        weight_decay=0.01,
-    )
+    optimizers = make_optimizers(parameter_groups(module), settings.trainer)
     parameters = list(module.parameters())
 
     def once():

@@ -120,7 +120,7 @@ def test_numpydoc_lint_sees_public_names_and_their_methods():
 
 def test_numpydoc_lint_skips_internals():
     """A pattern that matches nothing would ask internal functions for every section."""
-    assert any(re.match(each, "skinformer/model/encoder.py") for each in LINT["exclude_files"])
+    assert any(re.match(each, "skinformer/model/stack.py") for each in LINT["exclude_files"])
 
 
 def test_documented_parameters_exist(objects):

@@ -19,8 +19,8 @@ from torch import Tensor
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.training.losses import (
+    LOSSES,
     absolute_error,
-    as_loss,
     cross_entropy,
     level_error,
     quantile_error,
@@ -119,7 +119,7 @@ class PointHead:
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Give the error of each output, (batch, pred_len, n_targets), in standardised units."""
         loss = self.loss
-        error = as_loss(loss) if isinstance(loss, str) else level_error(level=loss)
+        error = LOSSES[loss] if isinstance(loss, str) else level_error(level=loss)
         return error(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.members import module_of
 from skinformer.estimators.served import ServedForecast, Units
 from skinformer.estimators.state import FittedState
-from skinformer.model.key_sampler import fix_keys
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.timeline.arrays import Float32Array
@@ -201,7 +200,6 @@ def served_module(model: FittedState) -> ServedForecast:
         static=_static(model),
         sizes=model.sizes_,
     ).eval()
-    fix_keys(module, *_example(model.sizes_, panel=panel).values())
     return module.requires_grad_(False)
 
 

@@ -191,12 +191,10 @@ def _far_sizes(
 ) -> Float64Array:
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
     timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
-    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
     n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
-        low = earliest_origins(begin, end, seq_len=sizes.seq_len, pred_len=horizon)
-        low = low if split is None else np.maximum(low, split)
+        low, end = _extent(forecaster, horizon, split)
         runs, count = choose_runs(low, end - horizon, distance=found.distance, n_most=n_far)
         if count >= _FEWEST:
             break
@@ -269,20 +267,25 @@ def _choose(
     forecaster: StepForecaster, n_windows_most: int, distance: int, split: IntArray | None
 ) -> tuple[Runs, int, int]:
     """Choose the windows, whole ones if there are any; tell how many are independent."""
-    timeline, seq_len = forecaster.history, forecaster.sizes.seq_len
     pred_len = forecaster.sizes.pred_len
-    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
-    low = earliest_origins(begin, end, seq_len=seq_len, pred_len=pred_len)
-    low = low if split is None else np.maximum(low, split)
+    low, end = _extent(forecaster, pred_len, split)
     for last in (end - pred_len, end - 1):
-        count = int(np.maximum((last - low) // distance + 1, 0).sum())
-        n_most = min(n_windows_most, _OVERLAP * count)
+        each = np.maximum((last - low) // distance + 1, 0)
+        n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
         runs, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
         if n_windows:
             break
     # At one time the series of a panel go through the same.
-    each = np.maximum((last - low) // distance + 1, 0)
     return runs, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
+
+
+def _extent(
+    forecaster: StepForecaster, horizon: int, split: IntArray | None
+) -> tuple[IntArray, IntArray]:
+    """Give the first row of each series from which forecasts tell of errors, and where it ends."""
+    begin, end = forecaster.history.first_row[:-1], forecaster.history.first_row[1:]
+    low = earliest_origins(begin, end, seq_len=forecaster.sizes.seq_len, pred_len=horizon)
+    return low if split is None else np.maximum(low, split), end
 
 
 def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:

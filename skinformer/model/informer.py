@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from skinformer.model.decoder import Decoder, DecoderLayer
 from skinformer.model.embedding import StepEmbedding
-from skinformer.model.encoder import Encoder, EncoderLayer
 from skinformer.model.initialization import initialize, without_draws
 from skinformer.model.known_future_path import KnownFuturePath
+from skinformer.model.layer import Layer
 from skinformer.model.outputs import match_axes
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
+from skinformer.model.stack import Stack
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
 
 #: Values, calendar and times of steps (or of tokens), the last two where the module takes them.
@@ -160,7 +160,6 @@ class Informer(nn.Module):
         seed: int,
     ) -> None:
         super().__init__()
-        _check_label_len(label_len, seq_len)
         self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
         self.patch_len, self.decoder_patch_len = patch_len, decoder_patch_len
         n_inputs = n_targets + n_past + n_known
@@ -185,13 +184,15 @@ class Informer(nn.Module):
         )
         stack: dict[str, Any] = {"d_model": d_model, "norm": norm}
         stack |= {"gradient_checkpointing": gradient_checkpointing}
-        layers = _layers(EncoderLayer, n_encoder_layers, attention, seed, block)
-        self.encoder = Encoder(layers=layers, distil=distil, **stack)
-        # Layers sample their keys from seeds of their own.
-        layers = _layers(
-            DecoderLayer, n_decoder_layers, decoder_attention, seed + n_encoder_layers, block
-        )
-        self.decoder = Decoder(layers=layers, **stack)
+        block |= {"in_decoder": False, "attention": attention}
+        layers = [Layer(seed=seed + i, **block) for i in range(n_encoder_layers)]
+        self.encoder = Stack(layers=layers, distil=distil, **stack)
+        block |= {"in_decoder": True, "attention": decoder_attention}
+        seed_of_decoder = (
+            seed + n_encoder_layers
+        )  # layers sample their keys from seeds of their own
+        layers = [Layer(seed=seed_of_decoder + i, **block) for i in range(n_decoder_layers)]
+        self.decoder = Stack(layers=layers, distil=False, **stack)
         n_tokens = max(n_seen, n_guiding + self.n_ahead)
         #: Products of two numbers in a layer's largest product of matrices, for one window.
         self.largest_product = n_tokens * d_model * max(d_ff, 3 * d_model)
@@ -257,7 +258,7 @@ class Informer(nn.Module):
         pairs = zip(before, after, strict=True)
         joined = [None if a is None or b is None else torch.cat([a, b], dim=1) for a, b in pairs]
         embedded = self.decoder_embedding(*joined)  # (batch, n_guiding + n_ahead, d_model)
-        states = self.decoder(embedded, memory, pred_len=self.n_ahead)
+        states = self.decoder(embedded, memory, n_last=self.n_ahead)
         forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_outputs)
         steps = split_steps(forecast, self.decoder_patch_len, length=self.pred_len)
         return steps.reshape(*steps.shape[:2], *self.shape)
@@ -283,21 +284,3 @@ def _tokens(steps: _Steps, patch_len: int, *, pad_front: bool) -> _Steps:
         starts(calendar, patch_len, pad_front=pad_front),
         None if time is None else time / patch_len,  # in tokens, as positions are
     )
-
-
-def _check_label_len(label_len: int, seq_len: int) -> None:
-    if not 0 <= label_len <= seq_len:
-        raise ValueError(
-            f"label_len={label_len} must lie between 0 and seq_len={seq_len}: the guiding rows "
-            f"are the last of the window; try label_len={seq_len // 2}"
-        )
-
-
-def _layers(
-    kind: type[EncoderLayer | DecoderLayer],
-    n_layers: int,
-    attention: str,
-    seed: int,
-    block: dict[str, Any],
-) -> list[Any]:
-    return [kind(attention=attention, seed=seed + i, **block) for i in range(n_layers)]

@@ -1,7 +1,7 @@
 """Initial values of the weights, by the class of the layer that owns them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ContextDecorator
 from functools import partial
 from typing import Any
 
@@ -9,13 +9,12 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from skinformer.model.decoder import Decoder
 from skinformer.model.dropout import reseed
-from skinformer.model.encoder import Encoder
 from skinformer.model.key_sampler import make_generator
 from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
+from skinformer.model.stack import Stack
 
 _STD = 0.02
 
@@ -32,32 +31,26 @@ _DRAWS = {
 }
 
 
-class _WithoutDraws(TorchFunctionMode):
-    """Skip every draw that names no generator."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func in _DRAWS and kwargs.get("generator") is None:
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **kwargs)
-
-
-@contextmanager
-def without_draws() -> Iterator[None]:
+class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as those of contextlib
     """Build layers without drawing from torch's global generator, in this thread alone.
 
-    Other threads may draw from it at the same time. Weights are undefined until `initialize` draws
-    them from a generator of its own.
+    Every draw that names no generator is skipped. Other threads may draw at the same time. Weights
+    are undefined until `initialize` draws them from a generator of its own.
     >>> before = torch.get_rng_state()
     >>> with without_draws():
     ...     _ = nn.Linear(4, 4)
     >>> torch.equal(torch.get_rng_state(), before)
     True
     """
-    with _WithoutDraws():
-        yield
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Do what a function of torch does, unless it draws."""
+        kwargs = kwargs or {}
+        if func in _DRAWS and kwargs.get("generator") is None:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def initialize(model: nn.Module, *, init: str, seed: int) -> None:
@@ -97,7 +90,7 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
 
 @torch.no_grad()
 def _scale_residual_outputs(model: nn.Module) -> None:
-    stacks = [module for module in model.modules() if isinstance(module, Encoder | Decoder)]
+    stacks = [module for module in model.modules() if isinstance(module, Stack)]
     for stack in stacks:
         n_sublayers = sum(isinstance(module, Residual) for module in stack.modules())
         for module in stack.modules():

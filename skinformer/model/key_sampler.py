@@ -34,6 +34,8 @@ class KeySampler(nn.Module):
         super().__init__()
         self.seed = seed
         self.generator = make_generator(seed)
+        #: By length; kept, as a graph that is exported has them as constants, and draws nothing.
+        self._fixed: dict[int, Tensor] = {}
 
     def get_extra_state(self) -> Tensor:
         """Return the generator's state, (n_bytes,), uint8, for the state dict."""
@@ -46,65 +48,16 @@ class KeySampler(nn.Module):
 
     def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:
         """Draw ``n_keys`` distinct positions in [0, length), int64."""
-        generator = self.generator if self.training else make_generator(self.seed, length)
+        if self.training:
+            order = torch.randperm(length, generator=self.generator)
+        else:
+            if length not in self._fixed:
+                generator = make_generator(self.seed, length)
+                self._fixed[length] = torch.randperm(length, generator=generator)
+            order = self._fixed[length]
         # PERF: drawn on the CPU and copied (some 300 bytes), so that every device sees the same
         # keys and drawing needs no synchronisation.
-        return torch.randperm(length, generator=generator)[:n_keys].to(device, non_blocking=True)
-
-
-class FixedKeys(nn.Module):
-    """Give the same key positions at each call: a sampler without a generator, for export.
-
-    `keys`, (n_keys,), are the positions, a buffer.
-
-    **Shape**: returns ``(n_keys,)``, int64.
-    >>> FixedKeys(torch.tensor([3, 1]))(length=4, n_keys=2, device=torch.device("cpu")).tolist()
-    [3, 1]
-    """
-
-    keys: Tensor
-
-    def __init__(self, keys: Tensor) -> None:
-        super().__init__()
-        self.register_buffer("keys", keys)
-
-    def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:  # noqa: ARG002
-        """Give the positions, whatever is asked for."""
-        return self.keys
-
-
-def fix_keys(module: nn.Module, *inputs: Tensor | None) -> None:
-    """Replace the samplers of a module in evaluation mode by the keys that they draw.
-
-    inputs: those of one call, of any batch; the number of keys goes by the lengths alone.
-
-    >>> class Drawing(nn.Module):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.sampler = KeySampler(seed=0)
-    ...     def forward(self, x):
-    ...         return self.sampler(length=len(x), n_keys=2, device=x.device)
-    >>> drawing, x = Drawing().eval(), torch.zeros(9)
-    >>> before = drawing(x)
-    >>> fix_keys(drawing, x)
-    >>> torch.equal(drawing(x), before), list(drawing.state_dict())
-    (True, ['sampler.keys'])
-    """
-    drawn: dict[nn.Module, Tensor] = {}
-
-    samplers = [part for part in module.modules() if isinstance(part, KeySampler)]
-    hooks = [
-        sampler.register_forward_hook(lambda sampler, _, keys: drawn.update({sampler: keys}))
-        for sampler in samplers
-    ]
-    with torch.no_grad():
-        module(*inputs)
-    for hook in hooks:
-        hook.remove()
-    for parent in list(module.modules()):
-        for name, child in list(parent.named_children()):
-            if child in drawn:
-                setattr(parent, name, FixedKeys(drawn[child]))
+        return order[:n_keys].to(device, non_blocking=True)
 
 
 def make_generator(*entropy: int) -> torch.Generator:

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from skinformer.model.attention import MultiHeadAttention
-from skinformer.model.decoder import DecoderLayer
 from skinformer.model.dense import DenseAttention
 from skinformer.model.distil import Distil, halved_ends
-from skinformer.model.encoder import EncoderLayer
 from skinformer.model.informer import Informer
+from skinformer.model.layer import Layer
 from skinformer.model.patches import patch_ends
 from skinformer.model.probsparse import ProbSparseAttention
 
@@ -63,11 +62,12 @@ class AttentionRecorder:
         self.largest_product, self.reads_forecast = network.largest_product, network.reads_forecast
         self._n_lacking, self._seq_len = n_kept, 0
         self._found: dict[tuple[str, int], list[Any]] = {}
-        for i, layer in enumerate(cast("Iterable[EncoderLayer]", self.network.encoder.layers)):
-            self._watch(layer.attention, "encoder", i)
-        for i, decoder in enumerate(cast("Iterable[DecoderLayer]", self.network.decoder.layers)):
-            self._watch(decoder.attention, "decoder", i)
-            self._watch(decoder.cross_attention, "cross", i)
+        stacks = {"encoder": self.network.encoder, "decoder": self.network.decoder}
+        for where, stack in stacks.items():
+            for i, layer in enumerate(cast("Iterable[Layer]", stack.layers)):
+                self._watch(layer.attention, where, i)
+                if layer.cross_attention is not None:
+                    self._watch(layer.cross_attention, "cross", i)
 
     def __call__(self, past: Tensor, *inputs: Tensor | None) -> Tensor:
         """Forecast windows as `Informer` does."""

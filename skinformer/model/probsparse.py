@@ -1,7 +1,6 @@
 """ProbSparse attention: full attention for the few queries that are worth it."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -115,10 +114,9 @@ class ProbSparseAttention(nn.Module):
             v,
             attn_mask=self._visible(top, k.shape[-2]),
         )
-        if self.causal:
-            context: Tensor = _CausalContext.apply(v, attended, index)  # type: ignore[no-untyped-call]
-        else:  # autocast may return another type than v's
-            context = _mean_value(v).scatter_(-2, index, attended.to(v.dtype))
+        # Autocast may return another type than v's.
+        mean = _mean_values(v, causal=self.causal)
+        context = mean.scatter_(-2, index, attended.to(v.dtype))
         n_dropped = q.shape[-2] - n_last
         return context[:, :, n_dropped:] if n_dropped else context
 
@@ -152,37 +150,12 @@ class ProbSparseAttention(nn.Module):
         return torch.arange(n_keys, device=top.device) <= top.unsqueeze(-1)
 
 
-class _CausalContext(torch.autograd.Function):
-    """Mean of the values up to each step, in float32 inside, with what was attended put in.
-
-    PERF: torch's own way back through a cumulative sum, a division and a scatter holds six tensors
-    of v's size at once, this one two: at 3072 steps the attention peaks at 183 MB instead of 256.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, v: Tensor, attended: Tensor, index: Tensor) -> Tensor:
-        steps = torch.arange(1, v.shape[-2] + 1, device=v.device, dtype=torch.float32)
-        ctx.steps, ctx.types = steps.unsqueeze(-1), (v.dtype, attended.dtype)
-        ctx.save_for_backward(index)
+def _mean_values(v: Tensor, *, causal: bool) -> Tensor:
+    """Return the mean of the values that each step sees, in memory of its own."""
+    if causal:
+        count = torch.arange(1, v.shape[-2] + 1, device=v.device).unsqueeze(-1)
         wide = torch.promote_types(v.dtype, torch.float32)
-        context = v.cumsum(dim=-2, dtype=wide).div_(ctx.steps).to(v.dtype)
-        # Autocast may return another type than v's.
-        return context.scatter_(-2, index, attended.to(v.dtype))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        (index,) = ctx.saved_tensors
-        v_type, attended_type = ctx.types
-        share = (grads[0] / ctx.steps).scatter_(-2, index, 0)  # float32 or float64
-        # The sum from a step on is the whole, less what came before it.
-        out = share.cumsum(dim=-2)
-        whole = out[..., -1:, :].clone()
-        out = out.neg_().add_(whole).add_(share).to(v_type)
-        return out, grads[0].gather(-2, index).to(attended_type), None
-
-
-def _mean_value(v: Tensor) -> Tensor:
-    """Return the mean of the values for each step, in memory of its own."""
+        return (v.cumsum(dim=-2, dtype=wide) / count).to(v.dtype)
     mean = v.mean(dim=-2, keepdim=True, dtype=torch.float32).to(v.dtype)
     # clone: the caller scatters into it, and rows of an expanded tensor share their memory.
     return mean.expand_as(v).clone(memory_format=torch.contiguous_format)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.rolling.missing_runs import (
     LONGEST_CHAIN,
@@ -78,37 +79,11 @@ class Outputs(Protocol):
         """Put outputs into the truth's units."""
 
 
-class Layout(NamedTuple):
-    """What the columns are, the lengths of windows, and what forecasts of them mean.
-
-    n_targets, n_past, n_static: numbers of the first columns: targets, then past-only ones; the
-    rest is known ahead, the static ones last.
-    seq_len, pred_len: steps that a forecast may look back, and those of a block.
-    hold: whether covariates without a value are held at their last one; else they stay NaN.
-    head: what forecasts of a step are, and what of them is fed back.
-    """
-
-    n_targets: int
-    n_past: int
-    n_static: int
-    seq_len: int
-    pred_len: int
-    hold: bool
-    head: Outputs
-
-
 class HeldValues(NamedTuple):
     """How many steps lacked a value that was held at its last one."""
 
     past: int
     known: int
-
-
-class RollingForecast(NamedTuple):
-    """Outputs for the steps asked for, and what had to be held for them."""
-
-    outputs: Float32Array
-    held: HeldValues
 
 
 @dataclass(frozen=True)
@@ -119,47 +94,52 @@ class _Canvas:
     first_row: IntArray  # (n_tracks + 1,)
     first_step: IntArray  # (n_tracks,)
     missing: BoolArray  # (n_rows, n_targets): where a forecast has to stand in
+    until: IntArray  # (n_tracks,): the step from which on none is needed
+    sizes: ModelSizes
+    head: Outputs
     forecast: Forecaster
 
     def find(self, track: IntArray, steps: IntArray) -> IntArray:
         return self.first_row[track] + steps - self.first_step[track]
 
-    def windows(self, origins: IntArray) -> Float32Array:
-        """Forecast windows from what the canvas holds now."""
-        return self.forecast(self.rows, origins)
+    def missing_runs(self, longest: int | None) -> MissingRuns:
+        """Find the forecasts that fill what is missing."""
+        unknown = self.missing.any(axis=1) & (self.rows.steps < self.until[self.rows.track])
+        seq_len, pred_len = self.sizes.seq_len, self.sizes.pred_len
+        return find_missing_runs(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
 
 
 def roll(
-    requested: RequestedSteps, *, history: Timeline, layout: Layout, forecast: Forecaster
-) -> RollingForecast:
+    requested: RequestedSteps,
+    *,
+    history: Timeline,
+    sizes: ModelSizes,
+    head: Outputs,
+    forecast: Forecaster,
+) -> tuple[Float32Array, HeldValues]:
     """Forecast steps of tracks, in any order, each from an origin before its block.
 
     What X gives wins over the stored history.
+    sizes: numbers of the columns and lengths; ``seq_len`` are the steps that a forecast looks back.
+    head: what forecasts of a step are, and what of them is fed back.
     forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
     columns are complete.
 
-    Outputs have shape (n, n_targets, *layout.head.outputs). One pass for a rolling origin, as many
-    as there are blocks for a recursion: unknown truths are filled first, those that need no other
-    all together, and so on.
+    Outputs have shape (n, n_targets, *head.outputs); beside them stands what had to be held.
+    One pass for a rolling origin, as many as there are blocks for a recursion: unknown truths are
+    filled first, those that need no other all together, and so on.
     """
     observed, track, steps, place = requested[:4]
-    pred_len = layout.pred_len
-    start = block_starts(place, track, steps, pred_len)
-    first, last = _ends(track, start, len(place.anchor))
-    base = np.where(last > place.begin, np.minimum(first, place.begin), first)
-    idle = first > last
-    low, high = np.where(idle, 0, base - layout.seq_len), np.where(idle, 0, last + pred_len)
-    canvas = _paint(observed, history, place, layout, low=low, high=high, forecast=forecast)
+    start = block_starts(place, track, steps, sizes.pred_len)
+    extent = _extent(place, sizes, track, start)
+    canvas = _paint(observed, history, place, extent, sizes, head, forecast)
     held = HeldValues(0, 0)
-    if layout.hold:
-        until = _ends(track, steps, len(place.anchor))[1]
-        held = _hold(canvas, layout, last=last, until=until)
+    if not sizes.may_miss:  # else they stay NaN
+        held = _hold(canvas, until=_ends(track, steps, len(place.anchor))[1])
     origins, of_request = np.unique(canvas.find(track, start), return_inverse=True)
-    unknown = canvas.missing.any(axis=1) & (canvas.rows.steps < last[canvas.rows.track])
-    runs = find_missing_runs(unknown, seq_len=layout.seq_len, pred_len=pred_len, longest=None)
-    runs = runs.needed(origins, seq_len=layout.seq_len)
-    outputs = _forecast_all(canvas, runs, origins, layout)
-    return RollingForecast(outputs[of_request, steps - start], held)
+    runs = canvas.missing_runs(None).needed(origins, seq_len=sizes.seq_len)
+    outputs = _forecast_all(canvas, runs, origins)
+    return outputs[of_request, steps - start], held
 
 
 def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
@@ -170,33 +150,31 @@ def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: i
 
 
 def fill_truths(
-    observed: Observed, *, history: Timeline, place: Placement, layout: Layout, forecast: Forecaster
+    observed: Observed,
+    *,
+    history: Timeline,
+    place: Placement,
+    sizes: ModelSizes,
+    head: Outputs,
+    forecast: Forecaster,
 ) -> Float32Array:
     """Fill the missing targets, standardised, of rows that follow the history of their tracks.
 
     observed: rows directly after the history, complete but for targets.
     place: the tracks, beginning at the end of the history.
-    forecast: as for `roll`.
+    sizes, head, forecast: as for `roll`.
 
     A gap longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
     """
-    lacking = np.isnan(observed.values[:, : layout.n_targets]).any(axis=1)
-    _, last = _ends(observed.track[lacking], observed.steps[lacking], len(place.anchor))
-    idle = last < place.begin
-    low = np.where(idle, 0, place.begin - layout.seq_len)
-    high = np.where(idle, 0, last + 1 + layout.pred_len)
-    canvas = _paint(observed, history, place, layout, low=low, high=high, forecast=forecast)
-    if layout.hold:
-        _hold(canvas, layout, last=last, until=last)
-    unknown = canvas.missing.any(axis=1) & (canvas.rows.steps <= last[canvas.rows.track])
-    runs = find_missing_runs(
-        unknown, seq_len=layout.seq_len, pred_len=layout.pred_len, longest=LONGEST_CHAIN
-    )
-    nothing = np.empty(0, dtype=np.int64)
-    _forecast_all(canvas, runs, nothing, layout)
-    filled = observed.values[:, : layout.n_targets].copy()
-    rows = canvas.find(observed.track[lacking], observed.steps[lacking])
-    filled[lacking] = canvas.rows.values[rows, : layout.n_targets]
+    lacking = np.isnan(observed.values[:, : sizes.n_targets]).any(axis=1)
+    track, steps = observed.track[lacking], observed.steps[lacking]
+    extent = _extent(place, sizes, track, steps + 1)
+    canvas = _paint(observed, history, place, extent, sizes, head, forecast)
+    if not sizes.may_miss:  # else they stay NaN
+        _hold(canvas, until=canvas.until)
+    _forecast_all(canvas, canvas.missing_runs(LONGEST_CHAIN), np.empty(0, dtype=np.int64))
+    filled = observed.values[:, : sizes.n_targets].copy()
+    filled[lacking] = canvas.rows.values[canvas.find(track, steps), : sizes.n_targets]
     return filled
 
 
@@ -213,18 +191,18 @@ def _paint(
     observed: Observed,
     history: Timeline,
     place: Placement,
-    layout: Layout,
-    *,
-    low: IntArray,
-    high: IntArray,
+    extent: tuple[IntArray, IntArray, IntArray],
+    sizes: ModelSizes,
+    head: Outputs,
     forecast: Forecaster,
 ) -> _Canvas:
-    """Lay out the rows from `low` to `high` and put in what is known; targets are held."""
+    """Lay out the rows of an extent and put in what is known; targets are held."""
+    low, high, until = extent
     first_row = np.concatenate([[0], np.cumsum(high - low)])
     values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
     track = np.repeat(np.arange(len(low)), high - low)
     steps = np.arange(len(track)) + (low - first_row[:-1])[track]
-    values[steps < place.begin[track], layout.n_targets :] = 0.0  # training mean
+    values[steps < place.begin[track], sizes.n_targets :] = 0.0  # training mean
     kept = np.flatnonzero(place.stored)
     owner = place.series[kept]
     start = np.clip(history.first_step[owner], low[kept], high[kept])
@@ -238,13 +216,25 @@ def _paint(
     rows = (first_row[:-1] - low)[observed.track[inside]] + observed.steps[inside]
     given = observed.values[inside]
     values[rows] = np.where(np.isnan(given), values[rows], given)
-    targets = values[:, : layout.n_targets]
+    targets = values[:, : sizes.n_targets]
     missing = np.isnan(targets)
     begin = _first_known(np.asarray(~missing.all(axis=1)), first_row)
     if missing.any():
         missing &= _after_first(~missing, first_row)
         fill_forward(targets, first_row)
-    return _Canvas(Rows(values, track, steps, begin), first_row, low, missing, forecast)
+    laid_out = Rows(values, track, steps, begin)
+    return _Canvas(laid_out, first_row, low, missing, until, sizes, head, forecast)
+
+
+def _extent(
+    place: Placement, sizes: ModelSizes, track: IntArray, start: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Find the first step of each track's rows, the one after the last, and the last start."""
+    first, last = _ends(track, start, len(place.anchor))
+    base = np.where(last > place.begin, np.minimum(first, place.begin), first)
+    idle = first > last
+    low, high = np.where(idle, 0, base - sizes.seq_len), np.where(idle, 0, last + sizes.pred_len)
+    return low, high, last
 
 
 def _first_known(known: BoolArray, first_row: IntArray) -> IntArray:
@@ -261,42 +251,42 @@ def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
     return before
 
 
-def _hold(canvas: _Canvas, layout: Layout, *, last: IntArray, until: IntArray) -> HeldValues:
+def _hold(canvas: _Canvas, *, until: IntArray) -> HeldValues:
     """Hold covariates without a value at their last one, and count the steps that matter."""
-    covariates = canvas.rows.values[:, layout.n_targets :]
+    rows, sizes = canvas.rows, canvas.sizes
+    covariates = rows.values[:, sizes.n_targets :]
     empty = np.isnan(covariates)
-    past = empty[:, : layout.n_past].any(axis=1) & (canvas.rows.steps < last[canvas.rows.track])
-    varying = empty[:, layout.n_past : empty.shape[1] - layout.n_static]
-    known = varying.any(axis=1) & (canvas.rows.steps <= until[canvas.rows.track])
+    past = empty[:, : sizes.n_past].any(axis=1) & (rows.steps < canvas.until[rows.track])
+    varying = empty[:, sizes.n_past : empty.shape[1] - sizes.n_static]
+    known = varying.any(axis=1) & (rows.steps <= until[rows.track])
     fill_forward(covariates, canvas.first_row)
     return HeldValues(int(past.sum()), int(known.sum()))
 
 
-def _forecast_all(
-    canvas: _Canvas, runs: MissingRuns, origins: IntArray, layout: Layout
-) -> Float32Array:
+def _forecast_all(canvas: _Canvas, runs: MissingRuns, origins: IntArray) -> Float32Array:
     """Fill gaps turn by turn, then forecast the origins that are asked for."""
+    sizes, head = canvas.sizes, canvas.head
     runs = MissingRuns(*(part[np.argsort(runs.turn, kind="stable")] for part in runs))
     place = np.searchsorted(origins, runs.origins)
     requested = np.append(origins, -1)[place] == runs.origins
     edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
     values = canvas.rows.values.reshape(-1)  # a view
-    shape = (len(origins), layout.pred_len, layout.n_targets, *layout.head.outputs)
+    shape = (len(origins), sizes.pred_len, sizes.n_targets, *head.outputs)
     out = np.empty(shape, dtype=np.float32)
     turns = itertools.starmap(slice, itertools.pairwise(edges.tolist()))
-    for turn, (cells, fillers) in zip(turns, _fills(canvas, runs, edges, layout), strict=True):
-        outputs = canvas.windows(runs.origins[turn])
+    for turn, (cells, fillers) in zip(turns, _fills(canvas, runs, edges), strict=True):
+        outputs = canvas.forecast(canvas.rows, runs.origins[turn])
         out[place[turn][requested[turn]]] = outputs[requested[turn]]
-        values[cells] = layout.head.point(outputs).reshape(-1)[fillers]
+        values[cells] = head.point(outputs).reshape(-1)[fillers]
     rest = np.ones(len(origins), dtype=bool)
     rest[place[requested]] = False
     if rest.any():
-        out[rest] = canvas.windows(origins[rest])
+        out[rest] = canvas.forecast(canvas.rows, origins[rest])
     return out
 
 
 def _fills(
-    canvas: _Canvas, runs: MissingRuns, edges: IntArray, layout: Layout
+    canvas: _Canvas, runs: MissingRuns, edges: IntArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """
     Find the cells that each turn fills, and the numbers among its points that fill them.
@@ -309,6 +299,6 @@ def _fills(
     number, step = number[filled], step[filled]
     cells = rows[filled] * canvas.rows.values.shape[1] + column
     within = number - edges[np.searchsorted(edges, number, side="right") - 1]  # its turn
-    fillers = (within * layout.pred_len + step) * layout.n_targets + column
+    fillers = (within * canvas.sizes.pred_len + step) * canvas.missing.shape[1] + column
     for begin, end in itertools.pairwise(np.searchsorted(number, edges).tolist()):
         yield cells[begin:end], fillers[begin:end]

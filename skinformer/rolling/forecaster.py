@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Forecaster
 from skinformer.rolling.blocks import (
     HeldValues,
-    Layout,
     Observed,
     Outputs,
     RequestedSteps,
@@ -114,15 +114,15 @@ class StepForecaster:
         """Forecast steps, and tell what had to be held without a warning."""
         place, known = requested.place, self.history.n_series
         with self._threads():
-            result = roll(
+            outputs, held = roll(
                 requested,
                 history=self.history,
-                layout=self._layout(),
+                **self._parts(),
                 forecast=self._window_forecaster(place, requested.clock),
             )
         series = np.minimum(place.series[requested.track], known)
-        values = self.outputs.to_units(result.outputs, self.scaler.with_unseen(), series)
-        return values, result.held
+        values = self.outputs.to_units(outputs, self.scaler.with_unseen(), series)
+        return values, held
 
     def appended(self, table: Table) -> Timeline:
         """Give the history with rows that follow it, missing targets filled by forecasts.
@@ -187,17 +187,9 @@ class StepForecaster:
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
         check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
-    def _layout(self) -> Layout:
-        sizes = self.sizes
-        return Layout(
-            n_targets=sizes.n_targets,
-            n_past=sizes.n_past,
-            n_static=sizes.n_static,
-            seq_len=self.look_back,
-            pred_len=sizes.pred_len,
-            hold=not self.sizes.may_miss,
-            head=self.outputs,
-        )
+    def _parts(self) -> dict[str, Any]:
+        """Give what `roll` and `fill_truths` have to know of the forecaster."""
+        return {"sizes": self.sizes._replace(seq_len=self.look_back), "head": self.outputs}
 
     def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
         """Make the function that forecasts windows of a canvas of these tracks."""
@@ -215,7 +207,7 @@ class StepForecaster:
         forecast = self._window_forecaster(place, history.clock)
         with self._threads():
             return fill_truths(
-                rows, history=history, place=place, layout=self._layout(), forecast=forecast
+                rows, history=history, place=place, **self._parts(), forecast=forecast
             )
 
     def _threads(self) -> AbstractContextManager[object]:

@@ -1,6 +1,6 @@
 """One training batch, and what an object must offer to deliver batches."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, device
@@ -19,6 +19,14 @@ class Batch(NamedTuple):
     inputs: tuple[Tensor | None, ...]
     target: Tensor
     weight: Tensor | None
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """Change each tensor."""
+        return Batch(
+            tuple(None if part is None else change(part) for part in self.inputs),
+            change(self.target),
+            None if self.weight is None else change(self.weight),
+        )
 
 
 class Batches(Protocol):
@@ -46,8 +54,4 @@ def to_device(batch: Batch, *, device: device) -> Batch:
     """Move a batch to a device."""
     # PERF: non_blocking overlaps the copy with the previous step when the batch is in pinned
     # memory; where the batch is on the device already, `to` returns the tensor itself.
-    return Batch(
-        tuple(x if x is None else x.to(device, non_blocking=True) for x in batch.inputs),
-        batch.target.to(device, non_blocking=True),
-        None if batch.weight is None else batch.weight.to(device, non_blocking=True),
-    )
+    return batch.each(lambda part: part.to(device, non_blocking=True))

@@ -77,15 +77,6 @@ def cross_entropy(*, label_smoothing: float, z_weight: float) -> Loss:
 LOSSES: dict[str, Loss] = {"mse": squared_error, "mae": absolute_error, "huber": huber_error}
 
 
-def as_loss(loss: str | Loss) -> Loss:
-    """Return the loss function of a name; a function is returned as it is."""
-    if callable(loss):
-        return loss
-    if loss not in LOSSES:
-        raise ValueError(f"loss={loss!r}: must be one of {', '.join(LOSSES)}.")
-    return LOSSES[loss]
-
-
 def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
     """Return the sum of the weights (None: 1 everywhere), the denominator of a mean."""
     if weight is None:

@@ -31,20 +31,12 @@ def own_windows(module: nn.Module, batch: Batch) -> Iterator[Batch]:
         return
     n = len(batch.target)
     first, end = ranks.own_part(n)
-    own = _rows(batch, slice(first, end))
+    own = batch.each(lambda part: part[first:end])
     if first == end:
-        first, own = 0, _rows(batch, slice(0, 1))
+        first, own = 0, batch.each(lambda part: part[:1])
         own = own._replace(weight=torch.zeros_like(own.target, dtype=torch.float32))
     with draws_of_batch(module, first=first, n=n):
         yield own
-
-
-def _rows(batch: Batch, rows: slice) -> Batch:
-    return Batch(
-        tuple(None if part is None else part[rows] for part in batch.inputs),
-        batch.target[rows],
-        None if batch.weight is None else batch.weight[rows],
-    )
 
 
 def add_up_gradients(module: nn.Module, mean: Tensor) -> Tensor:
@@ -57,9 +49,4 @@ def add_up_gradients(module: nn.Module, mean: Tensor) -> Tensor:
 def share_state(module: nn.Module) -> None:
     """Let all ranks start from the first one's weights and generators."""
     if ranks.size() > 1:
-        state = ranks.from_first(
-            lambda: {
-                k: v.cpu() if isinstance(v, Tensor) else v for k, v in copy_state(module).items()
-            }
-        )
-        module.load_state_dict(state)
+        module.load_state_dict(ranks.from_first(lambda: copy_state(module, device="cpu")))

@@ -1,5 +1,6 @@
 """What a fit is told and what it reports."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ class TrainerSettings:
     max_grad_norm: bound of the gradients' global norm; None turns clipping off.
     accumulate: batches that share one optimiser step.
     precision: "fp32", "bf16", "fp16", see `check_precision`.
-    loss: "mse", "mae", "huber" or a function, see `as_loss`.
+    loss: one error per target value, see `losses`.
     """
 
     max_iter: int
@@ -36,7 +37,7 @@ class TrainerSettings:
     max_grad_norm: float | None
     accumulate: int
     precision: str
-    loss: str | Loss
+    loss: Loss
 
 
 class EpochRow(NamedTuple):
@@ -57,6 +58,11 @@ class EpochRow(NamedTuple):
     learning_rate: float
     gradient_norm: float
     seconds: float
+
+    @property
+    def last_loss(self) -> float:
+        """Loss of the weights: of validation, or of training without it."""
+        return self.loss if math.isnan(self.validation_loss) else self.validation_loss
 
 
 @dataclass(kw_only=True)

@@ -4,6 +4,7 @@ Both optimisers multiply their own peak by the same number.
 """
 
 import math
+from collections.abc import Callable
 
 WARMUP_CAP = 2000  # steps
 FLOOR = 0.1  # of the peak, at the end of a decay
@@ -19,23 +20,12 @@ def warmup_steps(*, total_steps: int, warmup_fraction: float) -> int:
     return min(WARMUP_CAP, round(warmup_fraction * total_steps))
 
 
-def constant(*, progress: float) -> float:
-    """Return 1: no decay after the warm-up."""
-    del progress
-    return 1.0
-
-
-def linear(*, progress: float) -> float:
-    """Return ``1 - 0.9 * progress``: a straight line from 1 to 10 %."""
-    return 1 - (1 - FLOOR) * progress
-
-
-def cosine(*, progress: float) -> float:
-    """Return ``0.1 + 0.9 * (1 + cos(pi * progress)) / 2``: half a cosine from 1 to 10 %."""
-    return FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2
-
-
-DECAYS = {"cosine": cosine, "linear": linear, "constant": constant}
+#: Share of the peak after a share of the steps behind the warm-up.
+DECAYS: dict[str, Callable[[float], float]] = {
+    "cosine": lambda progress: FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2,
+    "linear": lambda progress: 1 - (1 - FLOOR) * progress,
+    "constant": lambda _: 1.0,
+}
 SCHEDULES = (*DECAYS, "noam")
 
 
@@ -54,12 +44,10 @@ def learning_rate_multiplier(step: int, *, schedule: str, total_steps: int, warm
     NOTE[DIFF]: the transformer notes' Noam formula ``min(t**-0.5, t * S_w**-1.5)`` peaks at
     ``S_w**-0.5``; it is multiplied by ``sqrt(S_w)`` here, so that the peak is the learning rate.
     """
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule={schedule!r}: must be one of {', '.join(SCHEDULES)}.")
     done = step + 1
     if done <= warmup:
         return done / warmup
     if schedule == "noam":
         return math.sqrt(max(1, warmup) / done)
     progress = (done - warmup) / max(1, total_steps - warmup)
-    return DECAYS[schedule](progress=min(1.0, progress))
+    return DECAYS[schedule](min(1.0, progress))

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from skinformer import ranks
 from skinformer.training.batch import Batch, to_device
 from skinformer.training.losses import Loss, total_weight, weighted_mean
-from skinformer.training.optimizers import clip_gradients, step_if_finite
+from skinformer.training.optimizers import clip_gradients
 from skinformer.training.parallel import add_up_gradients, own_windows
 from skinformer.training.precision import autocast
 
@@ -62,7 +62,9 @@ def clip_and_step(
     norm = clip_gradients(parameters, max_norm=max_norm)
     # Not scaler.step: it asks each optimiser by itself, and one whose gradients did not overflow
     # would step where another is held back.
-    step_if_finite(optimizers, norm=norm)
+    if bool(torch.isfinite(norm)):
+        for optimizer in optimizers:
+            optimizer.step()
     if scaler is not None:
         scaler.update()
     return norm

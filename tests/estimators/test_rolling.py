@@ -7,8 +7,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
-from skinformer.rolling.blocks import Layout, Observed, RequestedSteps, fill_truths, roll
+from skinformer.rolling.blocks import Observed, RequestedSteps, fill_truths, roll
 from skinformer.rolling.placement import Placement
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
@@ -178,11 +179,18 @@ def make_case(seed):
     return observed, observed.track[wanted], observed.steps[wanted], history, place
 
 
+def parts(*, n_static=0):
+    """Give the sizes and the head of a forecaster."""
+    n_known = N_COLUMNS - N_TARGETS - N_PAST
+    sizes = ModelSizes(N_TARGETS, N_PAST, n_known, n_static, 0, (), SEQ, PRED, 1)
+    return {"sizes": sizes, "head": PointHead("mse")}
+
+
 def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_forecaster):
     return roll(
         RequestedSteps(observed, series, steps, place, RowClock()),
         history=history,
-        layout=Layout(N_TARGETS, N_PAST, n_static, SEQ, PRED, hold=True, head=PointHead("mse")),
+        **parts(n_static=n_static),
         forecast=forecast,
     )
 
@@ -204,7 +212,7 @@ def test_rolling_is_the_naive_loop(seed):
     observed, series, steps, history, place = make_case(seed)
     naive = Naive(observed, history, place)
     wanted = [naive.forecast(int(s), int(t)) for s, t in zip(series, steps, strict=True)]
-    got = run(observed, series, steps, history, place).outputs
+    got = run(observed, series, steps, history, place)[0]
     np.testing.assert_allclose(
         got, np.reshape(np.array(wanted, dtype=np.float32), (-1, N_TARGETS)), atol=1e-5
     )
@@ -257,7 +265,7 @@ def test_a_rolling_origin_takes_one_pass():
     observed, calls = Observed(values, np.zeros_like(steps), steps), []
     result = run(observed, observed.track, steps, history, place, forecast=counting(calls))
     assert calls == [10]
-    assert result.held == (0, 0)
+    assert result[1] == (0, 0)
 
 
 def test_static_values_are_held_without_a_count():
@@ -265,8 +273,8 @@ def test_static_values_are_held_without_a_count():
     history, place = single()
     steps = 9 + np.arange(3)
     observed = nothing()
-    assert run(observed, np.zeros_like(steps), steps, history, place).held == (0, 3)
-    held = run(observed, np.zeros_like(steps), steps, history, place, n_static=1).held
+    assert run(observed, np.zeros_like(steps), steps, history, place)[1] == (0, 3)
+    held = run(observed, np.zeros_like(steps), steps, history, place, n_static=1)[1]
     assert held == (0, 0)
 
 
@@ -279,14 +287,14 @@ def test_held_values_are_counted_once_a_step():
     values[[0, 2, 4], N_TARGETS] = np.nan  # the last one lies in the last block: not needed
     values[3, -1] = np.nan
     observed = Observed(values, np.zeros(6, dtype=np.int64), steps)
-    assert run(observed, observed.track, steps, history, place).held == (2, 1)
+    assert run(observed, observed.track, steps, history, place)[1] == (2, 1)
 
 
 def test_no_requested_step_gives_no_forecast():
     """An empty question has an empty answer."""
     history, place = single()
     empty = np.empty(0, dtype=np.int64)
-    assert run(nothing(), empty, empty, history, place).outputs.shape == (0, N_TARGETS)
+    assert run(nothing(), empty, empty, history, place)[0].shape == (0, N_TARGETS)
 
 
 @settings(QUICK, max_examples=100)
@@ -304,10 +312,7 @@ def test_fillers_are_the_naive_loop(seed):
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
     observed = Observed(values, track, steps)
-    layout = Layout(N_TARGETS, N_PAST, 0, SEQ, PRED, hold=True, head=PointHead("mse"))
-    got = fill_truths(
-        observed, history=history, place=place, layout=layout, forecast=fake_forecaster
-    )
+    got = fill_truths(observed, history=history, place=place, **parts(), forecast=fake_forecaster)
     naive = Naive(observed, history, place)
     wanted = [
         [naive.value(int(s), int(t), c) for c in range(N_TARGETS)]

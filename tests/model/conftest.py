@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from skinformer.model.decoder import DecoderLayer
-from skinformer.model.encoder import EncoderLayer
 from skinformer.model.informer import Informer
+from skinformer.model.layer import Layer
 
 BLOCK = {
     "d_model": 16,
@@ -58,12 +57,14 @@ def _same_draws():
 
 @pytest.fixture
 def encoder_layer():
-    return lambda **options: EncoderLayer(**BLOCK | {"attention": "probsparse"} | options)
+    kind = {"in_decoder": False, "attention": "probsparse"}
+    return lambda **options: Layer(**BLOCK | kind | options)
 
 
 @pytest.fixture
 def decoder_layer():
-    return lambda **options: DecoderLayer(**BLOCK | {"attention": "dense"} | options)
+    kind = {"in_decoder": True, "attention": "dense"}
+    return lambda **options: Layer(**BLOCK | kind | options)
 
 
 @pytest.fixture

@@ -153,16 +153,3 @@ def test_qk_norm_of_zeros_is_finite():
     q, k = QKNorm(n_heads=2, d_head=16)(x, x)
     (q.sum() + k.sum()).backward()
     assert x.grad.isfinite().all()
-
-
-def test_width_must_be_a_multiple_of_the_heads():
-    message = (
-        "d_model=16 must be a multiple of n_heads=3: each head takes an equal share; try d_model=15"
-    )
-    with pytest.raises(ValueError, match=message):
-        make(n_heads=3)
-
-
-def test_unknown_kernel_is_refused():
-    with pytest.raises(ValueError, match="attention='full' must be 'dense' or 'probsparse'"):
-        make_kernel("full", causal=False, factor=5, seed=0)

@@ -2,11 +2,12 @@ import pytest
 import torch
 from torch import nn
 
-from skinformer.model.decoder import Decoder
+from skinformer.model.stack import Stack
 
 
 def make_decoder(*layers):
-    return Decoder(layers=layers, d_model=16, norm="layer", gradient_checkpointing=False)
+    options = {"distil": False, "norm": "layer", "gradient_checkpointing": False}
+    return Stack(layers=layers, d_model=16, **options)
 
 
 def copy_attention(ours, prefix):
@@ -44,7 +45,7 @@ def test_layer_equals_torch_with_the_same_weights(decoder_layer, norm_first):
     mask = nn.Transformer.generate_square_subsequent_mask(18)
     for n_last in (18, 5):
         torch.testing.assert_close(
-            ours(x, memory, None, n_last=n_last),
+            ours(x, None, memory, n_last=n_last),
             theirs(x, memory, tgt_mask=mask, tgt_is_causal=True)[:, -n_last:],
             atol=1e-5,
             rtol=1e-5,
@@ -58,19 +59,19 @@ def test_last_steps_are_those_of_the_whole(decoder_layer, attention, norm_first)
     layer = decoder_layer(attention=attention, norm_first=norm_first, factor=2).eval()
     x, memory = torch.randn(2, 40, 16), torch.randn(2, 7, 16)
     keys = layer.draw_keys(x)
-    whole = layer(x, memory, keys, n_last=40)
-    torch.testing.assert_close(layer(x, memory, keys, n_last=9), whole[:, -9:])
+    whole = layer(x, keys, memory, n_last=40)
+    torch.testing.assert_close(layer(x, keys, memory, n_last=9), whole[:, -9:])
 
 
 def test_steps_never_see_a_later_input(decoder_layer):
     layers = [decoder_layer() for _ in range(2)]
     decoder = make_decoder(*layers).eval()
     x, memory = torch.randn(1, 20, 16), torch.randn(1, 7, 16)
-    before = decoder(x, memory, pred_len=20)
+    before = decoder(x, memory, n_last=20)
     for t in (1, 10, 19):
         changed = x.clone()
         changed[:, t:] += torch.randn(16) * 5
-        after = decoder(changed, memory, pred_len=20)
+        after = decoder(changed, memory, n_last=20)
         torch.testing.assert_close(after[:, :t], before[:, :t], atol=1e-6, rtol=1e-6)
         assert not torch.isclose(after[:, t:], before[:, t:]).all(-1).any()
 
@@ -78,15 +79,15 @@ def test_steps_never_see_a_later_input(decoder_layer):
 def test_every_step_sees_the_whole_memory(decoder_layer):
     decoder = make_decoder(decoder_layer()).eval()
     x, memory = torch.randn(1, 20, 16), torch.randn(1, 7, 16)
-    before = decoder(x, memory, pred_len=6)
+    before = decoder(x, memory, n_last=6)
     memory[:, -1] += 5
-    assert not torch.isclose(decoder(x, memory, pred_len=6), before).all(-1).any()
+    assert not torch.isclose(decoder(x, memory, n_last=6), before).all(-1).any()
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_output_is_normalised(decoder_layer, norm_first):
     decoder = make_decoder(decoder_layer(norm_first=norm_first))
-    out = decoder(torch.randn(2, 20, 16) * 9, torch.randn(2, 7, 16), pred_len=6)
+    out = decoder(torch.randn(2, 20, 16) * 9, torch.randn(2, 7, 16), n_last=6)
     assert out.shape == (2, 6, 16)
     torch.testing.assert_close(out.mean(-1), torch.zeros(2, 6), atol=1e-5, rtol=0)
     torch.testing.assert_close(out.std(-1, correction=0), torch.ones(2, 6), atol=1e-3, rtol=0)

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from skinformer.model.encoder import Encoder
+from skinformer.model.stack import Stack
 
 
 def naive_layer_norm(norm, x):
@@ -62,7 +62,7 @@ def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, act
 def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options):
     layers = [encoder_layer(seed=i, **options) for i in range(n_layers)]
     settings = {"distil": distil, "norm": norm, "gradient_checkpointing": False}
-    return Encoder(layers=layers, d_model=16, **settings)
+    return Stack(layers=layers, d_model=16, **settings)
 
 
 @pytest.mark.parametrize(("distil", "lengths"), [(True, [96, 48, 24]), (False, [96, 96, 96])])

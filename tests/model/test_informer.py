@@ -67,15 +67,6 @@ def test_guiding_rows_are_the_last_of_the_window(informer, batch):
         assert torch.equal(seen[0], torch.cat([past[:, 48 - label_len :], future], dim=1))
 
 
-def test_guiding_rows_longer_than_the_window_are_refused(informer):
-    message = (
-        "label_len=49 must lie between 0 and seq_len=48: the guiding rows are the last of the "
-        "window; try label_len=24"
-    )
-    with pytest.raises(ValueError, match=message):
-        informer(label_len=49)
-
-
 def test_decoder_sees_the_normalised_window_and_masked_zeros(informer, batch):
     model = informer(n_known=1)
     seen = []

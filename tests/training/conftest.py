@@ -8,6 +8,7 @@ from torch import nn
 
 from skinformer.model.dropout import Dropout
 from skinformer.training.batch import Batch
+from skinformer.training.losses import squared_error
 from skinformer.training.record import TrainerSettings
 
 SETTINGS = TrainerSettings(
@@ -23,7 +24,7 @@ SETTINGS = TrainerSettings(
     max_grad_norm=1.0,
     accumulate=1,
     precision="fp32",
-    loss="mse",
+    loss=squared_error,
 )
 
 

@@ -82,10 +82,3 @@ def test_noam_is_the_published_curve_scaled_to_a_peak_of_one():
     """min(t**-0.5, t * w**-1.5) peaks at w**-0.5; the learning rate is to be the peak."""
     expected = [math.sqrt(40) * min(t**-0.5, t * 40**-1.5) for t in range(1, 201)]
     assert curve("noam", 200, 40) == pytest.approx(expected)
-
-
-def test_an_unknown_schedule_is_named():
-    """The message lists what exists."""
-    message = "schedule='step': must be one of cosine, linear, constant, noam."
-    with pytest.raises(ValueError, match=r"^" + message + "$"):
-        learning_rate_multiplier(0, schedule="step", total_steps=1, warmup=0)

@@ -1,0 +1,78 @@
+"""Encoder and decoder: layers one after the other, with distilling between them, and a norm."""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from torch import Tensor, nn
+
+from skinformer.model.checkpointing import run_layer
+from skinformer.model.distil import Distil
+from skinformer.model.layer import Layer
+from skinformer.model.norm import make_norm
+
+
+class Stack(nn.Module):
+    """Stack of layers, distilling after each but the last, and a final norm.
+
+    For the encoder, and without distilling for the decoder: all steps of the horizon come out of
+    one pass.
+
+    layers: the layers, at least one.
+    d_model: width of the states.
+    distil: whether the length is halved after every layer but the last.
+    norm: norm of the output.
+    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
+
+    With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
+    layers.
+
+    **Shape**: input ``(batch, length, d_model)``, memory ``(batch, n_memory, d_model)``, output
+    ``(batch, n_last, d_model)``, n_last by default all steps, ``⌈length/2^(n_layers - 1)⌉`` with
+    distilling.
+
+    NOTE[DIFF]: N has no norm after the last layer; a pre-norm stack then ends in a sum of
+    unnormalised branches. C's final norm is used.
+
+    NOTE[DIFF]: N 6.1 gives the mask an autoregressive meaning; the decoder never sees a
+    future target, so the steps are forecast together and the product there does not describe
+    it.
+
+    Note on the Informer (N), sections 5 to 7; training configuration (C), "Normalization".
+    >>> import torch
+    >>> layer = dict(
+    ...     in_decoder=False, d_model=8, n_heads=2, d_ff=32, dropout=0.0, activation="gelu",
+    ...     norm="layer", norm_first=True, attention="probsparse", factor=5, qk_norm=False,
+    ...     output_gate=False, bias=True,
+    ... )
+    >>> layers = [Layer(seed=i, **layer) for i in range(2)]
+    >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "gradient_checkpointing": False}
+    >>> Stack(layers=layers, **stack)(torch.randn(2, 96, 8)).shape
+    torch.Size([2, 48, 8])
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: Sequence[Layer],
+        d_model: int,
+        distil: bool,
+        norm: str,
+        gradient_checkpointing: bool,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        gaps = [Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]]
+        self.gaps = nn.ModuleList([*gaps, nn.Identity()])
+        self.norm = make_norm(norm, d_model=d_model)
+        self.gradient_checkpointing = gradient_checkpointing
+
+    def forward(self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None) -> Tensor:
+        """Give the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
+        n_wanted = [*[None] * (len(self.layers) - 1), n_last]
+        layers = cast("Iterable[Layer]", self.layers)
+        for layer, gap, n in zip(layers, self.gaps, n_wanted, strict=True):
+            # Keys are drawn here, once, so that a second run of the layer sees the same.
+            keys = layer.draw_keys(x)
+            x = gap(run_layer(layer, x, keys, memory, n, recompute=self.gradient_checkpointing))
+        normalised: Tensor = self.norm(x)
+        return normalised
