@@ -1,7 +1,9 @@
 """Settings of all tests."""
 
+import gc
 import os
 
+import pytest
 from hypothesis import settings
 
 # In CI the same examples on every run: a rare counterexample belongs to the change that is
@@ -9,6 +11,17 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect garbage among what tests make alone: half a million objects are there to stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

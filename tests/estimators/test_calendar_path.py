@@ -19,7 +19,7 @@ from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
 
-SEQ, PRED, WEEK, TRAIN = 24, 6, 168, 2200
+SEQ, PRED, WEEK, TRAIN = 24, 6, 168, 1600
 SIZES = {
     "seq_len": SEQ,
     "pred_len": PRED,
@@ -35,7 +35,7 @@ SIZES = {
 pytestmark = pytest.mark.usefixtures("long_tables")
 
 
-def make_frame(n=2400, *, seed=0, start="2024-01-01", tz=None):
+def make_frame(n=TRAIN + 200, *, seed=0, start="2024-01-01", tz=None):
     """Make a week of hours below a level that moves, and holidays whose mornings are quiet."""
     hours = pd.date_range(start, periods=n, freq="h", tz=tz)
     week = np.random.default_rng(9).normal(size=WEEK)
@@ -86,6 +86,12 @@ def fitted(fits, request):
     """Give a model and all its rows; the model is a copy."""
     model, rows = fits[request.param]
     return copy.deepcopy(model), rows
+
+
+@pytest.fixture
+def all_speak(monkeypatch):
+    """Give everybody a share, whatever they prove on these rows."""
+    monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -324,6 +330,7 @@ def test_a_search_compares_calendars(df):
         cv=TimeSeriesSplit(2, test_size=300),
         scoring="neg_mean_absolute_error",
         error_score="raise",
+        refit=False,
     )
     search.fit(df[["load"]], df["load"])
     assert search.best_params_ == {"calendar": "auto"}
@@ -404,7 +411,8 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     monkeypatch.setattr(LinearPath, "forward", spy)
     rows, changes = df[["load"]][:TRAIN], {"max_iter": 2}
     if case == "trees":
-        changes["base"] = DecisionTreeRegressor(max_depth=4, random_state=0)
+        tree = DecisionTreeRegressor(max_depth=4, random_state=0)
+        changes["members"] = ["classical", "ridges", tree, "network"]
         monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
     if case == "logarithms":
         changes["target_transform"] = "log"
@@ -417,6 +425,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     assert all(told == [True, True] for told in requested)
 
 
+@pytest.mark.usefixtures("all_speak")
 def test_trees_see_what_the_ridges_are_fitted_beside(df):
     """Who is judged knows nothing of the split, who forecasts has seen its holidays."""
     model = known(
@@ -448,16 +457,18 @@ def test_trees_see_what_the_ridges_are_fitted_beside(df):
     assert plain.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar is None
 
 
+@pytest.mark.usefixtures("few_trees", "all_speak")
 def test_a_file_holds_what_the_trees_see(df, tmp_path):
     """Their features are made anew from it."""
-    model = known(df[:1700], members="auto")
+    model = known(df[:TRAIN], members="auto")
     assert model.ensemble_.members["trees"].fit.maker.calendar is not None
     model.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model")
-    later = df[1700:1706].assign(load=np.nan)
+    later = df[TRAIN : TRAIN + 6].assign(load=np.nan)
     assert loaded.forecast(later).equals(model.forecast(later))
 
 
+@pytest.mark.usefixtures("all_speak")
 def test_a_forged_calendar_of_trees_is_refused(df):
     """They read it row by row, long after the file was opened."""
     model = known(

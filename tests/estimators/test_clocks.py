@@ -1,5 +1,6 @@
 """Every clock: future timestamps, causality of placement, and its way back from labels."""
 
+import copy
 from functools import partial
 
 import numpy as np
@@ -19,6 +20,13 @@ def target_only(frame, labels, n):
     return frame(labels(n))[["load"]]
 
 
+@pytest.fixture(scope="module")
+def dated(small, frame, labels):
+    """Give rows of a clock and what was fitted to the first N, to ask, not to change."""
+    df = target_only(frame, labels, N + 15)
+    return df, small().fit(df[:N])
+
+
 def without_freq(index):
     """Drop what pandas knows of the step, as a CSV does."""
     if isinstance(index, pd.DatetimeIndex):
@@ -26,11 +34,11 @@ def without_freq(index):
     return index
 
 
-def test_the_future_has_the_next_labels_of_the_clock(small, frame, labels):
+def test_the_future_has_the_next_labels_of_the_clock(dated, labels):
     """A shifted timestamp is a wrong forecast, however good its value."""
-    df = target_only(frame, labels, N + 9)
-    forecast = small().fit(df[:N]).forecast(horizon=9)
-    found, wanted = without_freq(forecast.index), without_freq(df.index[N:])
+    df, estimator = dated
+    forecast = estimator.forecast(horizon=9)
+    found, wanted = without_freq(forecast.index), without_freq(df.index[N : N + 9])
     pd.testing.assert_index_equal(found, wanted, exact="equiv")
     frequency = getattr(labels(N), "freq", None)
     if frequency is not None:
@@ -45,20 +53,18 @@ def test_the_step_is_found_without_a_stored_frequency(small, frame, labels):
     assert list(forecast.index) == list(df.index[N:])
 
 
-def test_the_future_frame_has_the_same_labels(small, frame, labels):
+def test_the_future_frame_has_the_same_labels(dated):
     """make_future_frame and forecast speak of the same steps."""
-    df = target_only(frame, labels, N)
-    estimator = small().fit(df)
+    _, estimator = dated
     future = estimator.make_future_frame(6)
     forecast = estimator.forecast(horizon=6)
     pd.testing.assert_index_equal(future.index, forecast.index)
     np.testing.assert_array_equal(estimator.predict(future), forecast["load"])
 
 
-def test_a_subset_in_any_order_gets_the_same_forecasts(small, frame, labels):
+def test_a_subset_in_any_order_gets_the_same_forecasts(dated):
     """Rows are found by label on every clock, before and after the end of training."""
-    df = target_only(frame, labels, N + 15)
-    estimator = small().fit(df[:N])
+    df, estimator = dated
     whole = estimator.predict(df)
     rows = np.random.default_rng(0).permutation(N)[:31]
     np.testing.assert_array_equal(estimator.predict(df.iloc[rows]), whole[rows])
@@ -71,12 +77,15 @@ def values_on(index, small, frame, members):
     return small(members=members, calendar=None).fit(df[:N]).predict(df)
 
 
-def test_the_values_do_not_depend_on_the_clock_without_a_calendar(small, frame, labels):
+@pytest.fixture(scope="module")
+def numbered(small, frame):
+    """Forecast by the network alone where rows are counted."""
+    return values_on(pd.RangeIndex(N + 10), small, frame, ["network"])
+
+
+def test_the_values_do_not_depend_on_the_clock_without_a_calendar(small, frame, labels, numbered):
     """Steps are steps: only the calendar may tell one clock from another."""
-    one, numbered = labels(N + 10), pd.RangeIndex(N + 10)
-    np.testing.assert_array_equal(
-        *[values_on(x, small, frame, ["network"]) for x in (one, numbered)]
-    )
+    np.testing.assert_array_equal(values_on(labels(N + 10), small, frame, ["network"]), numbered)
 
 
 FEW = [
@@ -95,11 +104,10 @@ def test_no_forecaster_knows_the_clock_without_a_calendar(small, frame, labels):
     np.testing.assert_array_equal(*[values_on(x, small, frame, "auto") for x in (one, tens)])
 
 
-def test_update_goes_on_where_the_history_ended(small, frame, labels):
+def test_update_goes_on_where_the_history_ended(dated):
     """The row after the last one is known on every clock; any other is refused."""
-    df = target_only(frame, labels, N + 10)
-    estimator = small().fit(df[:N]).update(df[N : N + 6])
-    assert list(estimator.forecast().index) == list(df.index[N + 6 :])
+    df, estimator = dated[0], copy.deepcopy(dated[1]).update(dated[0][N : N + 6])
+    assert list(estimator.forecast().index) == list(df.index[N + 6 : N + 10])
     with pytest.raises(ValueError, match="must follow the history directly"):
         estimator.update(df[N + 7 :])
 

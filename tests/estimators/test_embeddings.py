@@ -32,9 +32,14 @@ def panel():
     return pd.concat(parts, names=["sensor", "time"])
 
 
-def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(panel):
+@pytest.fixture(scope="module")
+def model(panel):
+    """Fit the panel, to ask, not to change."""
+    return InformerRegressor(**SMALL).fit(panel)
+
+
+def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(model, panel):
     """Scaled within a series it would be zero everywhere and say nothing."""
-    model = InformerRegressor(**SMALL).fit(panel)
     assert model.roles_.static == ("size",)
     place = (*model.roles_.targets, *model.roles_.past, *model.roles_.known).index("size")
     values = model.timeline_.values[:, place]
@@ -42,16 +47,14 @@ def test_a_column_constant_in_each_series_is_static_and_scaled_across_them(panel
     assert np.corrcoef(values, panel["size"])[0, 1] == pytest.approx(1)
 
 
-def test_a_static_column_changes_the_forecast_of_a_series_not_seen(panel):
+def test_a_static_column_changes_the_forecast_of_a_series_not_seen(model, panel):
     """It is there to tell series apart."""
-    model = InformerRegressor(**SMALL).fit(panel)
     new = panel.loc[["a"]].rename(index={"a": "z"}, level=0)
     assert not np.allclose(model.predict(new), model.predict(new.assign(size=30.0)))
 
 
-def test_a_fitted_series_keeps_its_static_value(panel):
+def test_a_fitted_series_keeps_its_static_value(model, panel):
     """A column that was quiet in training must not bring news from the future."""
-    model = InformerRegressor(**SMALL).fit(panel)
     with pytest.warns(UserWarning, match="columns") as caught:
         other = model.predict(panel.assign(size=30.0))
     np.testing.assert_array_equal(model.predict(panel), other)
@@ -81,9 +84,8 @@ def test_a_column_that_is_the_same_everywhere_is_not_static(panel):
     assert model.roles_.past == ("rain",)
 
 
-def test_static_columns_need_no_value_ahead(panel):
+def test_static_columns_need_no_value_ahead(model):
     """They never change, so the future rows take them from the past."""
-    model = InformerRegressor(**SMALL).fit(panel)
     future = model.make_future_frame()
     assert future["size"].isna().all()
     np.testing.assert_array_equal(model.predict(future), model.forecast()["load"])

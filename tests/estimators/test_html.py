@@ -23,9 +23,14 @@ def hours():
     return pd.DataFrame({"a<b": 50 + 10 * np.sin(np.arange(200) * np.pi / 12)}, index=index)
 
 
-@pytest.fixture
-def fitted(hours):
+@pytest.fixture(scope="module")
+def once(hours):
     return InformerRegressor(members=["classical", "ridges", "network"], **SMALL).fit(hours)
+
+
+@pytest.fixture
+def fitted(once):
+    return copy.deepcopy(once)
 
 
 def drawn(model):
@@ -90,7 +95,7 @@ def test_ranges_are_shown_once_they_are_found(fitted):
 def test_it_is_drawn_once_and_anew_after_update(fitted, hours, monkeypatch):
     """A notebook asks for it more than once; a stale one would lie."""
     first = drawn(fitted)[0]
-    monkeypatch.setattr(fitted, "_asked_ahead", None)
+    monkeypatch.setattr(fitted, "_requested_ahead", None)
     assert drawn(fitted)[0] == first
     monkeypatch.undo()
     later = hours.set_axis(hours.index + pd.Timedelta(hours=200))

@@ -1,5 +1,7 @@
 """Rows: one forecast each, whatever the order, the selection or the gap."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,39 +19,45 @@ def inputs(df, mode):
     return df.drop(columns="load") if mode == "features" else df
 
 
+@pytest.fixture(scope="module")
+def whole(fitted, frame):
+    """Give the function (mode, n) -> forecasts of all n rows; each is asked for once."""
+    return cache(lambda mode, n: fitted(mode).predict(inputs(frame(n), mode)))
+
+
 @both
 @settings(QUICK, max_examples=12)
 @given(seed=st.integers(0, 2**31))
-def test_the_order_of_rows_changes_no_forecast(fitted, frame, mode, seed):
+def test_the_order_of_rows_changes_no_forecast(fitted, whole, frame, mode, seed):
     """A dated row is placed by its label, not by where it stands."""
     X = inputs(frame(80), mode)
     order = np.random.default_rng(seed).permutation(80)
-    whole = fitted(mode).predict(X)
-    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[order]), whole[order])
+    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[order]), whole(mode, 80)[order])
 
 
 @both
 @settings(QUICK, max_examples=12)
 @given(chosen=st.sets(st.integers(0, 59), min_size=1))
-def test_any_subset_of_the_training_rows_gets_the_same_forecasts(fitted, frame, mode, chosen):
+def test_any_subset_of_the_training_rows_gets_the_same_forecasts(
+    fitted, whole, frame, mode, chosen
+):
     """In-sample contexts come from the stored history, so dropped rows are not missed."""
     X, rows = inputs(frame(60), mode), sorted(chosen)
-    whole = fitted(mode).predict(X)
-    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[rows]), whole[rows])
+    np.testing.assert_array_equal(fitted(mode).predict(X.iloc[rows]), whole(mode, 60)[rows])
 
 
 @both
 @settings(QUICK, max_examples=12)
 @given(last=st.integers(60, 99), chosen=st.sets(st.integers(0, 3), min_size=1))
 def test_a_later_subset_that_keeps_all_rows_before_its_blocks_gets_the_same_forecasts(
-    without_known, frame, last, chosen
+    without_known, whole_without_known, frame, last, chosen
 ):
     """Only rows before the block are history; within the block any may be left out."""
     X = frame(100)[["flow", "load"]]
     block = 60 + (last - 60) // 4 * 4
     rows = [*range(60, block), *(block + place for place in sorted(chosen))]
-    whole = without_known.predict(X)
-    np.testing.assert_array_equal(without_known.predict(X.iloc[rows]), whole[rows])
+    found, expected = without_known.predict(X.iloc[rows]), whole_without_known[rows]
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.fixture(scope="module", params=["frame", "both"])
@@ -58,16 +66,20 @@ def without_known(request, small, frame):
     return small(target="load").fit(df, df["load"] if request.param == "both" else None)
 
 
+@pytest.fixture(scope="module")
+def whole_without_known(without_known, frame):
+    return without_known.predict(frame(100)[["flow", "load"]])
+
+
 @both
 @settings(QUICK, max_examples=12)
 @given(stop=st.integers(61, 100))
 def test_later_rows_get_the_same_forecasts_when_all_rows_before_them_are_kept(
-    fitted, frame, mode, stop
+    fitted, whole, frame, mode, stop
 ):
     """Values known ahead count up to their own step: what follows a row does not reach it."""
     X = inputs(frame(100), mode)
-    whole = fitted(mode).predict(X)
-    np.testing.assert_array_equal(fitted(mode).predict(X[60:stop]), whole[60:stop])
+    np.testing.assert_array_equal(fitted(mode).predict(X[60:stop]), whole(mode, 100)[60:stop])
 
 
 @both

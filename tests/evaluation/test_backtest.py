@@ -314,18 +314,18 @@ def counted(monkeypatch, cls, name):
 
 
 @pytest.mark.parametrize("known", [None, ["temp"]], ids=["past only", "known ahead"])
-@pytest.mark.parametrize("step", [1, 4])
-def test_all_series_at_once_equal_one_after_the_other(known, step):
+def test_all_series_at_once_equal_one_after_the_other(known):
     """Series that end, begin or miss truths at other times must not meet in one call."""
     before, later = split_panel(ragged_panel(), 20)
     later.loc[later.index[[2, 3, 22]], "load"] = np.nan
     model = informer(seq_len=12, pred_len=4, known_future=known).fit(before)
-    with pytest.warns(UserWarning, match="held") if known is None else nullcontext():
-        table = backtest(model, later, step=step)
-        expected = naive_loop(model, later, horizon=4, step=step)
-    np.testing.assert_array_equal(table["series"], expected.index.get_level_values(0))
-    np.testing.assert_array_equal(table["time"], expected.index.get_level_values(1))
-    np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
+    for step in (1, 4):
+        with pytest.warns(UserWarning, match="held") if known is None else nullcontext():
+            table = backtest(model, later, step=step)
+            expected = naive_loop(model, later, horizon=4, step=step)
+        np.testing.assert_array_equal(table["series"], expected.index.get_level_values(0))
+        np.testing.assert_array_equal(table["time"], expected.index.get_level_values(1))
+        np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
 
 
 def test_the_number_of_calls_does_not_grow_with_the_number_of_series(monkeypatch):
@@ -441,8 +441,14 @@ def test_a_series_is_a_frame_of_one_column(frame, named):
     pd.testing.assert_frame_equal(backtest(model, load[TRAIN:], load[TRAIN:]), expected)
 
 
+@pytest.fixture(scope="module")
+def of_numbers(frame):
+    values = frame.to_numpy()
+    return backtest(informer(target=None).fit(values[:TRAIN]), values[TRAIN:])
+
+
 @pytest.mark.parametrize("kind", ["array", "list", "polars", "read-only"])
-def test_rows_without_an_index_follow_the_training_rows(frame, kind):
+def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind):
     """An array has no clock; predict takes it so, too."""
     values = frame.to_numpy()
     make = {
@@ -454,9 +460,9 @@ def test_rows_without_an_index_follow_the_training_rows(frame, kind):
     model = informer(target=None).fit(make(values[:TRAIN]))
     table = backtest(model, make(values[TRAIN:]))
     assert table["time"].tolist() == list(range(TRAIN, ROWS))
-    expected = backtest(informer(target=None).fit(values[:TRAIN]), values[TRAIN:])
-    np.testing.assert_allclose(table["forecast"], expected["forecast"], rtol=1e-6)
-    np.testing.assert_allclose(expected["forecast"], model.predict(make(values[TRAIN:])), rtol=1e-6)
+    expected = of_numbers["forecast"]
+    np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
+    np.testing.assert_allclose(expected, model.predict(make(values[TRAIN:])), rtol=1e-6)
 
 
 def test_a_model_that_counts_rows_takes_any_labels(frame):

@@ -1,7 +1,9 @@
 """Contributions: against brute force through `predict`, and sums that are the forecasts."""
 
+import copy
 import re
 import time
+from functools import cache
 from itertools import permutations
 from unittest.mock import patch
 
@@ -66,7 +68,7 @@ def mixed(df):
 
 
 class Oracle:
-    """Forecasts by `predict`, of frames in which some columns' past is the usual one."""
+    """Forecasts by `predict`, each once, of frames in which some columns' past is the usual one."""
 
     def __init__(self, model, df):
         self.model, self.df = model, df[: TRAIN + 6].copy()
@@ -74,10 +76,17 @@ class Oracle:
         past = self.df[:TRAIN]
         hourly = past.groupby(past.index.hour).median()
         self.usual = hourly.loc[past.index.hour].set_axis(past.index)
+        self.known = {}
 
     def __call__(self, inside):
+        inside = frozenset(inside)
+        if inside not in self.known:
+            self.known[inside] = self.forecast(inside)
+        return self.known[inside]
+
+    def forecast(self, inside):
         shown = self.df.copy()
-        for name in set(shown) - set(inside):
+        for name in set(shown) - inside:
             shown.loc[shown.index[:TRAIN], name] = self.usual[name]
         return self.model.predict(shown)[TRAIN:]
 
@@ -89,21 +98,17 @@ def test_four_columns_have_the_values_of_brute_force(df, trust):
     speak = {"ridges", "DecisionTreeRegressor"} | ({"network"} if trust else set())
     assert set(forecast_parts(model)["part"]) == speak
     oracle, names = Oracle(model, df), list(df)
-    value = {}
     expected = {name: np.zeros(6) for name in names}
     orders = list(permutations(names))
     for order in orders:
         for i, name in enumerate(order):
-            for inside in (frozenset(order[:i]), frozenset(order[: i + 1])):
-                if inside not in value:
-                    value[inside] = oracle(inside)
-            expected[name] += value[frozenset(order[: i + 1])] - value[frozenset(order[:i])]
+            expected[name] += oracle(order[: i + 1]) - oracle(order[:i])
     got = explain(model, blocks=[]).pivot_table("contribution", "time", "source")
-    scale = np.abs(value[frozenset(names)]).max()
+    scale = np.abs(oracle(names)).max()
     for name in names:
         np.testing.assert_allclose(got[name], expected[name] / len(orders), atol=1e-6 * scale)
-    np.testing.assert_allclose(got["baseline"], value[frozenset()], rtol=1e-6)
-    np.testing.assert_allclose(got.sum(axis=1), value[frozenset(names)], rtol=1e-6)
+    np.testing.assert_allclose(got["baseline"], oracle([]), rtol=1e-6)
+    np.testing.assert_allclose(got.sum(axis=1), oracle(names), rtol=1e-6)
 
 
 def test_occlusion_is_the_forecast_less_that_without_a_column(mixed, df):
@@ -249,21 +254,39 @@ def make_week(n=2300):
     return frame[["price", "load"]]
 
 
-@pytest.fixture(scope="module", params=[0.0, 0.75])
-def week(request):
+@pytest.fixture(scope="module")
+def weeks():
     """Fit ridges beside what the calendar and a price do, and a network."""
     frame = make_week()
-    model = fit(
-        frame[:2200],
-        trust=request.param,
-        members=["classical", "ridges", "network"],
-        known_future=["price"],
-    )
+    model = fit(frame[:2200], members=["classical", "ridges", "network"], known_future=["price"])
     assert model.module_.path.calendar.known.shape == (24, 1, 1)
+    return model, frame
+
+
+@pytest.fixture(params=[0.0, 0.75])
+def week(weeks, request):
+    model, frame = copy.copy(weeks[0]), weeks[1]
+    model.ensemble_ = model.ensemble_.trusting(request.param)
     return model, frame, request.param
 
 
 FAR = {"as usual": [], "ahead": [2202, 2203], "before": [2190, 2195], "both": [2188, 2199, 2204]}
+
+
+def by_parts(model, shown):
+    """Give what there is to explain, and the forecast that knows some of it, each made once."""
+    usual = UsualValues.of(model.timeline_, 0).at(np.arange(2206), model.timeline_.clock)
+    usual = usual * model.scaler_.scale[0] + model.scaler_.mean[0]
+    places = {"load": (slice(2200), 1), "price": (slice(2200), 0), "ahead": (slice(2200, None), 0)}
+
+    @cache
+    def forecast(inside):
+        mixed = pd.DataFrame(usual[:, ::-1].astype(float), index=shown.index, columns=list(shown))
+        for name in inside:
+            mixed.iloc[places[name]] = shown.iloc[places[name]].to_numpy()
+        return model.predict(mixed[2172:])[-6:]
+
+    return places, lambda inside: forecast(frozenset(inside))
 
 
 @pytest.mark.parametrize("far", FAR)
@@ -272,17 +295,7 @@ def test_contributions_beside_a_calendar_are_those_of_brute_force(week, far):
     model, frame, trust = week
     shown = frame[:2206].copy()
     shown.iloc[FAR[far], 0] = [12.0, -12.0, 12.0][: len(FAR[far])]
-    usual = UsualValues.of(model.timeline_, 0).at(np.arange(2206), model.timeline_.clock)
-    usual = usual * model.scaler_.scale[0] + model.scaler_.mean[0]
-    places = {"load": (slice(2200), 1), "price": (slice(2200), 0), "ahead": (slice(2200, None), 0)}
-    own = {name: shown.iloc[place].to_numpy() for name, place in places.items()}
-
-    def forecast(inside):
-        mixed = pd.DataFrame(usual[:, ::-1].astype(float), index=shown.index, columns=list(shown))
-        for name in inside:
-            mixed.iloc[places[name]] = own[name]
-        return model.predict(mixed[2172:])[-6:]
-
+    places, forecast = by_parts(model, shown)
     expected = {name: np.zeros(6) for name in places}
     orders = list(permutations(places))
     for order in orders:
@@ -291,7 +304,7 @@ def test_contributions_beside_a_calendar_are_those_of_brute_force(week, far):
             expected[name] += gain / len(orders)
     reasons = explain(model, shown[2172:], blocks=[])
     reasons = reasons[reasons["time"] >= shown.index[2200]]
-    scale = np.abs(own["load"]).max()
+    scale = np.abs(shown.iloc[places["load"]]).max()
     np.testing.assert_allclose(sums(reasons), forecast(places), rtol=1e-6)
     reasons["source"] = reasons["source"].where(reasons["lag"] != "ahead", "ahead")
     got = reasons.pivot_table("contribution", "time", "source")

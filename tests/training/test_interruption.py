@@ -126,32 +126,38 @@ def interrupt(fit, path, lines):
     path.unlink()
 
 
-def interrupt_at(fit, path, places, n_lines):
-    """Do so at some of all lines, or at each."""
+def interrupt_at(fit, path, places, drawn):
+    """Do so at a part of all lines, in an order by chance."""
     with Lines(*places) as lines:
         fit.run(path, lines)
     path.unlink()
     every = range(1, lines.n + 1)
-    for at in every if n_lines is None else random.Random(0).sample(every, n_lines):
+    for at in random.Random(0).sample(every, lines.n)[drawn]:
         interrupt(fit, path, Lines(*places, at=at))
 
 
-@pytest.mark.parametrize("n_lines", [15, pytest.param(45, marks=pytest.mark.slow)])
-def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path, n_lines):
+def first_and_later(n, n_all):
+    """Give the lines that the quick tests interrupt, and others for the slow ones."""
+    later = pytest.param(slice(n, n_all), marks=pytest.mark.slow)
+    return pytest.mark.parametrize("drawn", [slice(0, n), later], ids=["first", "later"])
+
+
+@first_and_later(15, 45)
+def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path, drawn):
     """Nobody knows what the machine is at when the user presses it."""
-    interrupt_at(fit, tmp_path / "fit.pt", [OURS], n_lines)
+    interrupt_at(fit, tmp_path / "fit.pt", [OURS], drawn)
 
 
 def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
     """Half noted, the record would name an epoch that the model does not hold."""
     noting = "_Fit.finish_epoch", "_Fit.close", "_Fit.restore_best", "_write"
-    interrupt_at(fit, tmp_path / "fit.pt", noting, None)
+    interrupt_at(fit, tmp_path / "fit.pt", noting, slice(None))
 
 
-@pytest.mark.parametrize("n_lines", [6, pytest.param(20, marks=pytest.mark.slow)])
-def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path, n_lines):
+@first_and_later(6, 20)
+def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path, drawn):
     """Most of a write's time is torch's."""
-    interrupt_at(fit, tmp_path / "fit.pt", [TORCH_SAVE], n_lines)
+    interrupt_at(fit, tmp_path / "fit.pt", [TORCH_SAVE], drawn)
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
