@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from skinformer.display.axes import with_unit
-from skinformer.display.coverage import CoverageDisplay
+from skinformer.display.coverage import CoverageDisplay, central_pairs
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import group_label
@@ -42,10 +42,10 @@ class Picture:
     size: tuple[float, float] = _SIZE
 
 
-def show(picture: Picture, prefix: str) -> Markup:
-    """Put a picture, whose ids have a prefix, into a page."""
+def show(picture: Picture, salt: str) -> Markup:
+    """Put a picture, whose ids have a salt of their own, into a page."""
     label = f"{picture.title}: {picture.text}"
-    vector = draw_vector(picture.draw, picture.size, prefix=prefix, label=label)
+    vector = draw_vector(picture.draw, picture.size, salt=salt, label=label)
     caption = tag("figcaption", tag("b", f"{picture.title}."), f" {picture.text}")
     return tag("figure", vector, caption)
 
@@ -142,8 +142,7 @@ def _series(facts: TargetFacts) -> Picture:
 
 
 def _calibration(facts: TargetFacts) -> Picture:
-    levels = list(facts.levels)
-    paired = any(abs(low + high - 1) < 1e-9 for low in levels for high in levels if low < high)
+    paired = bool(central_pairs(facts.levels))
     kind = "coverage" if paired else "levels"
     inside = "lay inside ranges" if paired else "lay at or below quantiles"
     text = f"Which share of the truth {inside}, against what was requested; below the dashed line "

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 LIGHT, DARK = "#ffffff", "#1b1f24"
 LIGHT_INK, DARK_INK = "#1a1d21", "#e8eaed"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_LINK = re.compile(r"#([^)\s]+)")
 #: Of a colour on light and on dark ground, which its name holds.
 _PAIR = re.compile(r"var\(--c([0-9a-f]{6})([0-9a-f]{6})\)")
 #: Text stays text, which can be searched and read aloud; dollar signs are dollars.
@@ -27,7 +26,6 @@ _STYLE: dict[str, Any] = {
     "legend.fontsize": 10,
     "text.parse_math": False,
     "svg.fonttype": "none",
-    "svg.hashsalt": "skinformer",
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -47,33 +45,31 @@ def colours_css(text: str, *, dark: bool) -> str:
 
 
 def draw_vector(
-    draw: Callable[[Figure], Any], size: tuple[float, float], *, prefix: str, label: str
+    draw: Callable[[Figure], Any], size: tuple[float, float], *, salt: str, label: str
 ) -> Markup:
     """Draw a picture light and dark, and write one ``svg``, without scripts, links or a date.
 
-    prefix: of ids: no two pictures of a page may share one.
+    salt: of ids: no two pictures of a page may share one.
     label: what is seen, for those who do not see it.
 
     matplotlib's settings are its own defaults while this draws, whatever the user's are, and are
     put back.
     """
-    light = _drawn(draw, size, "default", LIGHT, LIGHT_INK)
-    dark = _drawn(draw, size, "dark_background", DARK, DARK_INK)
-    _merge_colours(light, dark)
-    _rename_ids(light, prefix)
+    light = _drawn(draw, size, "default", LIGHT, LIGHT_INK, salt)
+    _merge_colours(light, _drawn(draw, size, "dark_background", DARK, DARK_INK, salt))
     return tag(
         "svg", *map(_written, light), viewBox=light.get("viewBox"), role="img", aria_label=label
     )
 
 
 def _drawn(
-    draw: Callable[[Figure], Any], size: tuple[float, float], name: str, ground: str, ink: str
+    draw: Callable[[Figure], Any], size: Any, name: str, ground: str, ink: str, salt: str
 ) -> ElementTree.Element:
     from matplotlib import style
     from matplotlib.figure import Figure
 
     colours = dict.fromkeys(_GROUNDS, ground) | dict.fromkeys(_INKS, ink)
-    with style.context([name, _STYLE | colours], after_reset=True):
+    with style.context([name, _STYLE | colours | {"svg.hashsalt": salt}], after_reset=True):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         file = BytesIO()
@@ -95,29 +91,14 @@ def _paired(found: re.Match[str], others: Iterator[str]) -> str:
     return colour if dark == colour else f"var(--c{colour[1:]}{dark[1:]})"
 
 
-def _rename_ids(picture: ElementTree.Element, prefix: str) -> None:
-    """Keep the ids that something points to, under names of this picture's own."""
-    names: dict[str, str] = {}
-
-    def renamed(found: re.Match[str]) -> str:
-        return "#" + names.setdefault(found[1], f"{prefix}-{len(names)}")
-
-    for element in picture.iter():
-        for key, value in element.attrib.items():
-            if value.startswith(("#", "url(#")) and not _COLOUR.fullmatch(value):
-                element.set(key, _LINK.sub(renamed, value))
-    for element in picture.iter():
-        name = names.get(element.attrib.pop("id", ""))
-        if name:
-            element.set("id", name)
-
-
 def _written(element: ElementTree.Element) -> Markup:
     """Write an element as HTML has it: without namespaces, sources and style sheets."""
     name = _local(element.tag)
     if name in ("metadata", "style"):
         return Markup()
     attributes = {_local(key): value for key, value in element.attrib.items()}
+    if name == "g":  # a number, which nothing points to and other pictures have too
+        attributes.pop("id", None)
     parts = [part for child in element for part in (_written(child), (child.tail or "").strip())]
     return tag(name, (element.text or "").strip(), *parts, **attributes)
 

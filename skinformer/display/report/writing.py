@@ -106,11 +106,13 @@ def write_report(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
+    names = ", ".join(str(facts.target) for facts in targets[_DETAILED:])
+    left_out = f"Of these targets the summary alone is shown: {names}."
     body = join(
         tag("h1", title),
         _summary(targets, next(iter(tables.values()))),
         *(_details(facts, i) for i, facts in enumerate(targets[:_DETAILED])),
-        _left_out(targets[_DETAILED:]),
+        tag("p", left_out, class_="note") if len(targets) > _DETAILED else "",
         _settings(tables, estimators, reference),
     )
     with replacing(path) as file:
@@ -152,13 +154,6 @@ def _details(facts: TargetFacts, number: int) -> Markup:
         tag("h3", "Where errors are"),
         tag("div", *tables, class_="grid tables"),
     )
-
-
-def _left_out(targets: list[TargetFacts]) -> Markup:
-    if not targets:
-        return Markup()
-    names = ", ".join(str(facts.target) for facts in targets)
-    return tag("p", f"Of these targets the summary alone is shown: {names}.", class_="note")
 
 
 def _settings(
