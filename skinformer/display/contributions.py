@@ -280,17 +280,11 @@ def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
     signed = [f"{step:+,.{digits}f}".replace("-", "−") for step in steps.round(digits) + 0.0]
     texts = [f"{ends[0]:,.{digits}f}", *signed, f"{ends[-1]:,.{digits}f}"]
     rights = [True, *(steps > 0), True]
+    style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center"}
+    style["textcoords"] = "offset points"
     for place, (end, text, right) in enumerate(zip([*ends, ends[-1]], texts, rights, strict=True)):
-        ax.annotate(
-            text,
-            (end, place),
-            (7 if right else -5, 0),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="center",
-            color=ink(ax),
-            fontsize="small",
-        )
+        offset, side = ((7, 0), "left") if right else ((-5, 0), "right")
+        ax.annotate(text, (end, place), offset, ha=side, **style)
 
 
 def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:

@@ -181,9 +181,9 @@ class CoverageDisplay(Display):
             lines += ax.plot(*points, marker=mark(i), ms=5, label=label)
         for axis in (ax.xaxis, ax.yaxis):
             show_percent(axis)
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        ax.set_xlabel(f"nominal: share {_WORDS[self.kind]}")
-        label_side(ax, f"reached: share {_WORDS[self.kind]}")
+        share = f"share {_WORDS[self.kind]}"
+        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"nominal: {share}")
+        label_side(ax, f"reached: {share}")
         ax.grid(color=ink(ax), alpha=0.15)
         legend_above(ax)
         return lines

@@ -34,7 +34,8 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
     """
     zone = getattr(index, "tz", None)
     name = "time" if index.name is None else str(index.name)
-    ax.set(**{f"{axis}label": name if zone is None else f"{name} ({zone})"})
+    ruled = ax.xaxis if axis == "x" else ax.yaxis
+    ruled.set_label_text(name if zone is None else f"{name} ({zone})")
     (ax.set_xmargin if axis == "x" else ax.set_ymargin)(0)
     if not is_dated(index):
         return
@@ -54,7 +55,6 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
         zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
         offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
     )
-    ruled = ax.xaxis if axis == "x" else ax.yaxis
     ruled.set_major_locator(locator)
     ruled.set_major_formatter(formatter)
 

@@ -210,9 +210,7 @@ def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
         x = np.linspace(values.min(), values.max(), 200)
         density = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
         ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
-    ax.set_xlabel(label)
-    ax.set_ylabel("density")
-    ax.set_yticks([])
+    ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
 
 
@@ -222,8 +220,7 @@ def _draw_memory(ax: Axes, correlation: Float64Array, n: int) -> None:
     for side, label in ((-1.96, "_"), (1.96, "95 % of cases without memory")):
         ax.axhline(side / np.sqrt(n), color=ink(ax), lw=1, ls="--", label=label)
     ax.axhline(0, color=ink(ax), lw=0.8)
-    ax.set_xlabel("lag, in rows")
-    ax.set_ylabel("autocorrelation")
+    ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)
 
 

@@ -141,8 +141,7 @@ class TrainingDisplay(Display):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         label_side(ax, "loss, in standardised units")
         ax.grid(axis="y", color=ink(ax), alpha=0.15)
-        rate.set_ylabel("learning rate")
-        rate.set_ylim(0)
+        rate.set(ylabel="learning rate", ylim=(0, None))
         rate.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
         legend_above(ax, rate)
 

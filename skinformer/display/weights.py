@@ -123,8 +123,7 @@ def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
     bottoms = tops.shift(axis=1, fill_value=0.0)
     for name in weights:
         ax.stairs(tops[name], edges, baseline=bottoms[name], fill=True, label=name)
-    ax.set(xlim=edges[[0, -1]], ylim=(0, 1))
-    ax.set_xlabel(group_label("ahead"))
+    ax.set(xlim=edges[[0, -1]], ylim=(0, 1), xlabel=group_label("ahead"))
     label_side(ax, "share of the forecast")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     show_percent(ax.yaxis)
@@ -137,9 +136,8 @@ def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
     for name in weights:
         ax.barh(places, weights[name], 0.7 if named else 1.0, lefts[name], label=name)
     ax.set_yticks(*((places, [str(row) for row in weights.index]) if named else ([],)))
-    ax.set_ylim(len(weights) - 0.5, -0.5)
     alone = weights.shape[1] == 1 and len(weights) > 1  # candidates, which share one bar
-    ax.set_xlim(0, None if alone else 1)
+    ax.set(xlim=(0, None if alone else 1), ylim=(len(weights) - 0.5, -0.5))
     ax.set_xlabel("share of the forecast" + (" without the network" if alone else ""))
     name = "" if weights.index.name is None else str(weights.index.name)
     ax.set_ylabel(name if named else f"{len(weights)} {name or 'series'}")
@@ -149,7 +147,9 @@ def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
 def _by_candidate(model: Any) -> pd.DataFrame:
     blend = model.base_blend_ or {"network": 1.0}
     table = pd.Series(blend, name="weight").sort_values(ascending=False).to_frame()
-    return table[table["weight"] >= min(_NEGLIGIBLE, table["weight"].max())]
+    counts = table["weight"] >= min(_NEGLIGIBLE, table["weight"].max())
+    kept: pd.DataFrame = table[counts]
+    return kept
 
 
 def _who_counts(weights: pd.DataFrame) -> pd.DataFrame:

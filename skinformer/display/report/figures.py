@@ -191,16 +191,14 @@ def _of_series(facts: TargetFacts, name: Any) -> tuple[pd.DataFrame, str]:
 
 def _with_short_names(facts: TargetFacts) -> TargetFacts:
     """Cut names of targets, series and forecasters that are too long to be drawn."""
-    names = _shortened(facts.tables)
-    target = _shortened([facts.target])[facts.target]
-    tables = {names[name]: table.assign(target=target) for name, table in facts.tables.items()}
-    if "series" in facts.main:
-        series = _shortened(facts.main["series"].unique())
-        tables = {
-            name: table.assign(series=table["series"].map(series)) for name, table in tables.items()
-        }
-    reference = None if facts.reference is None else names[facts.reference]
-    return TargetFacts(target, facts.unit, tables, reference)
+    names, target = _shortened(facts.tables), _shorten(facts.target)
+    series = _shortened(facts.main["series"].unique()) if "series" in facts.main else {}
+    tables = {}
+    for name, table in facts.tables.items():
+        tables[names[name]] = short = table.assign(target=target)
+        if series:
+            short["series"] = short["series"].map(series)
+    return TargetFacts(target, facts.unit, tables, names.get(facts.reference))
 
 
 def _shortened(names: Iterable[Any]) -> dict[Any, str]:
