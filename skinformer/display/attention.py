@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -152,8 +152,8 @@ class AttentionDisplay(Display):
         AttentionDisplay
             Drawn.
         """
-        options: dict[str, Any] = {"where": where, "layer": layer, "origin": origin}
-        return cls.from_maps(attention_maps(estimator, X), head=head, ax=ax, **options)
+        maps = attention_maps(estimator, X)
+        return cls.from_maps(maps, where=where, layer=layer, origin=origin, head=head, ax=ax)
 
     def plot(self, *, head: int | None = None, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """
@@ -190,19 +190,21 @@ class AttentionDisplay(Display):
         brightest = float(np.quantile(seen, _BRIGHTEST)) or 1.0
         for number, axes in zip(heads, self.axes_, strict=True):
             mesh = _draw_head(axes, self.attention, number, brightest)
-        made, first = ax is None, self.axes_[0]
+        first = self.axes_[0]
+        x_label, y_label = first.get_xlabel(), first.get_ylabel()
+        together = ax is None and len(heads) > 1
         for axes in self.axes_:
-            _rule(axes, self.attention)
+            axes.set_xlabel("" if together else x_label)
+            label_side(axes, "" if together else y_label)
         even = 1 / weights.shape[2]
         colour_bar(mesh, list(self.axes_), f"attention weight ({even:.2g} if even)", "max")
         self._drawn_on(first)
-        if made and len(heads) > 1:  # once for all of them
-            for axes in self.axes_:
-                axes.set(xlabel="", ylabel="")
-            self.figure_.supxlabel(_axis_name(self.attention, "looked at (keys)"), **_small(first))
-            self.figure_.supylabel(_axis_name(self.attention, "looking (queries)"), **_small(first))
-        if made:
-            self.figure_.suptitle(_title(self.attention), **_small(first))
+        small: dict[str, Any] = {"color": ink(first), "fontsize": "medium"}
+        if together:
+            self.figure_.supxlabel(x_label, **small)
+            self.figure_.supylabel(y_label, **small)
+        if ax is None:
+            self.figure_.suptitle(_title(self.attention), **small)
         return self
 
     def _axes(self, n: int, ax: Axes | Sequence[Axes] | None) -> np.ndarray[Any, Any]:
@@ -218,14 +220,12 @@ class AttentionDisplay(Display):
             return given
         columns = min(n, _MOST_COLUMNS)
         rows = -(-n // columns)
-        size = (2.2 + 2.9 * columns if n > 1 else 6.5, 0.9 + 2.9 * rows if n > 1 else 5)
-        figure, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False, sharey=True
-        )
-        for spare in axes.ravel()[n:]:
-            figure.delaxes(spare)
-        made: np.ndarray[Any, Any] = axes.ravel()[:n]
-        return made
+        size = (2.2 + 2.9 * columns, 0.9 + 2.9 * rows) if n > 1 else (6.5, 5)
+        figure = plt.figure(figsize=size, layout="constrained")
+        made: Any = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+        for spare in made[n:]:
+            spare.remove()
+        return np.array(made[:n])
 
 
 def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -> AttentionMap:
@@ -265,76 +265,46 @@ def _title(attention: AttentionMap) -> str:
 def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -> Any:
     """Colour the weights of one head, and hatch what it does not select."""
     from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
 
     strongest = ("#b5651d", "#ffe0b0") if is_dark(ax) else ("#f2a65a", "#6b1400")
     mixed: list[Any] = [shade(ax, "black", 0.0), *strongest]
     hidden: Any = shade(ax, ink(ax), 0.15)
     colours = LinearSegmentedColormap.from_list("", mixed).with_extremes(bad=hidden)
-    x, y = token_borders(attention.key_times), token_borders(attention.query_times)
+    x, y = _token_borders(attention.key_times), _token_borders(attention.query_times)
     weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
     mesh = ax.pcolormesh(x, y, weights, cmap=colours, vmin=0, vmax=brightest, rasterized=True)
     selected = attention.selected[head]
+    hatch: dict[str, Any] = {"facecolor": shade(ax, ink(ax), 0.08), "hatch": "////", "lw": 0}
+    hatch["edgecolor"] = shade(ax, ink(ax), 0.3)
     for row in np.flatnonzero(~selected):
-        _hatch(ax, x[0], x[attention.visible[row].sum()], y[row], y[row + 1])
+        size = x[attention.visible[row].sum()] - x[0], y[row + 1] - y[row]
+        ax.add_patch(Rectangle((x[0], y[row]), *size, **hatch))
+    origin = _places(pd.Index([attention.origin]))[0]
     for border, line in ((x, ax.axvline), (y, ax.axhline)):
-        origin = token_number(attention.origin)
         if border[0] < origin < border[-1]:
             line(origin, color=ink(ax), lw=0.8, ls=":")
-    ax.set_xlim(x[0], x[-1])
-    ax.set_ylim(y[-1], y[0])
+    time_axis(ax, pd.Index(attention.key_times["first"], name="looked at (keys), time"))
+    queries = pd.Index(attention.query_times["first"], name="looking (queries), time")
+    time_axis(ax, queries, axis="y")
+    for ruled in (ax.xaxis, ax.yaxis):
+        ruled.get_offset_text().set_visible(False)  # the year is in the title
+    ax.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
     chosen = "" if selected.all() else f": {selected.sum()} of {len(selected)} selected"
     ax.set_title(f"head {head + 1}{chosen}", color=ink(ax), fontsize="medium")
     return mesh
 
 
-def _hatch(ax: Axes, left: float, right: float, top: float, bottom: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    ground, lines = shade(ax, ink(ax), 0.08), shade(ax, ink(ax), 0.3)
-    size = right - left, bottom - top
-    ax.add_patch(
-        Rectangle((left, top), *size, facecolor=ground, edgecolor=lines, hatch="////", lw=0)
-    )
-
-
-def token_number(time: Any) -> float:
-    """Give the place of a time on an axis: of dates the days since 1970, as in matplotlib."""
-    index = timestamps(pd.Index([time]))
-    if not is_dated(index):
-        return float(index[0])
+def _places(times: pd.Index) -> Float64Array:
+    """Give the places of times on an axis: of dates the days since 1970, as in matplotlib."""
     from matplotlib.dates import date2num
 
-    return float(date2num(index[0].to_pydatetime(warn=False)))  # type: ignore[no-untyped-call]
+    dates = timestamps(times)
+    return np.asarray(date2num(dates) if is_dated(dates) else dates, dtype=np.float64)  # type: ignore[no-untyped-call]
 
 
-def token_borders(times: pd.DataFrame) -> Float64Array:
+def _token_borders(times: pd.DataFrame) -> Float64Array:
     """Give (n + 1,) borders: a token ends where the next begins, the last one a row later."""
-    first = np.array([token_number(time) for time in times["first"]])
-    last = np.array([token_number(time) for time in times["last"]])
+    first, last = (_places(pd.Index(times[side])) for side in ("first", "last"))
     row = first[1] - last[0] if len(first) > 1 else (last[0] - first[0] or 1.0)
     return np.append(first, last[-1] + row)
-
-
-def _rule(ax: Axes, attention: AttentionMap) -> None:
-    """Give both axes their time; the year is in the title."""
-    times: tuple[tuple[Literal["x", "y"], pd.DataFrame], ...]
-    times = ("x", attention.key_times), ("y", attention.query_times)
-    for axis, each in times:
-        time_axis(ax, pd.Index(each["first"]), axis=axis)
-    for ruled in (ax.xaxis, ax.yaxis):
-        ruled.get_offset_text().set_visible(False)
-    ax.set_xlabel(_axis_name(attention, "looked at (keys)"))
-    label_side(ax, _axis_name(attention, "looking (queries)"))
-
-
-def _axis_name(attention: AttentionMap, who: str) -> str:
-    zone = getattr(attention.key_times["first"].dt, "tz", None) if _dated(attention) else None
-    return f"{who}, time" + ("" if zone is None else f" ({zone})")
-
-
-def _dated(attention: AttentionMap) -> bool:
-    return is_dated(pd.Index(attention.key_times["first"]))
-
-
-def _small(ax: Axes) -> dict[str, Any]:
-    return {"color": ink(ax), "fontsize": "medium"}

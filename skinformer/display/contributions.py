@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, take_axes, with_unit
-from skinformer.display.checks import check_drawn_target
+from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.explain import explain
+from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 from skinformer.validation.arguments import check_choice
 
@@ -107,11 +108,8 @@ class ContributionDisplay(Display):
         ContributionDisplay
             Drawn.
         """
-        check_choice("kind", kind, _KINDS)
         _check_reasons(reasons)
-        target = reasons["target"].iloc[0] if target is None else target
-        check_drawn_target(target, list(reasons["target"].unique()))
-        reasons = reasons[reasons["target"] == target]
+        target, reasons = rows_of_target(reasons, target)
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
         table = reasons.assign(name=names).pivot_table(
             "contribution", "time", "name", sort=False, observed=True
@@ -188,16 +186,15 @@ class ContributionDisplay(Display):
             If matplotlib is not installed.
         """
         check_choice("kind", kind, _KINDS)
-        table = self.contributions
-        if kind == "waterfall" and time is not None:
-            table = table[_places_at(time, table.index)]
+        table, waterfall = self.contributions, kind == "waterfall"
+        if waterfall and time is not None:
+            table = _rows_at(table, time)
         self.drawn_ = _who_matters(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
-        ax = take_axes(self, ax, (9, height) if kind == "waterfall" else (10, height + 0.4))
-        if kind == "waterfall":
-            _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
-        else:
-            _draw_heatmap(ax, self.drawn_, self.target, self.unit)
+        ax = take_axes(self, ax, (9, height) if waterfall else (10, height + 0.4))
+        target = self.target if waterfall else f"given to {self.target or 'the forecast'}"
+        draw = _draw_waterfall if waterfall else _draw_heatmap
+        draw(ax, self.drawn_, with_unit(target, self.unit))
         return self._drawn_on(ax)
 
 
@@ -218,19 +215,18 @@ def _check_reasons(reasons: Any) -> None:
         )
 
 
-def _places_at(time: Any, index: pd.Index) -> slice:
-    """Give the places of forecasts at a time, such as an hour or a day; raise if there are none."""
+def _rows_at(table: pd.DataFrame, time: Any) -> pd.DataFrame:
+    """Give the forecasts at a time, such as an hour or a day; raise if there are none."""
     try:
-        found = index.get_loc(time)
+        found = table.loc[time:time]
     except (KeyError, TypeError, ValueError):
-        found = slice(0)
-    places = found if isinstance(found, slice) else slice(int(found), int(found) + 1)
-    if not len(index[places]):
+        found = table[:0]
+    if found.empty:
         raise ValueError(
-            f"time={time!r} has no forecast: they are of {index[0]} to {index[-1]}. Pass one of "
-            "these, or a day."
+            f"time={time!r} has no forecast: they are of {table.index[0]} to {table.index[-1]}. "
+            "Pass one of these, or a day."
         )
-    return places
+    return found
 
 
 def _name(source: Any, lag: str) -> str:
@@ -250,29 +246,23 @@ def _who_matters(table: pd.DataFrame) -> pd.DataFrame:
     if others.shape[1] > _MOST:
         kept = others.columns.isin(size.nlargest(_MOST - 1).index)
         rest = others.loc[:, ~kept]
-        others = others.loc[:, kept].assign(
-            **{f"{rest.shape[1]} others together": rest.sum(axis=1)}
-        )
-    drawn: pd.DataFrame = pd.concat([baseline, others], axis=1)
-    return drawn
+        together = {f"{rest.shape[1]} others together": rest.sum(axis=1)}
+        others = others.loc[:, kept].assign(**together)
+    return baseline.join(others)
 
 
 def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Let each bar begin where the one above ended, from the baseline to the forecast."""
-    given = table.mean()
-    given = pd.concat([given.iloc[:1], given.iloc[1:].sort_values(key=np.abs, ascending=False)])
-    ends = given.cumsum().to_numpy()
-    begins = np.append(ends[0], ends[:-1])
-    places = np.arange(len(given))
-    colours = _colours(ax)
-    steps = given.to_numpy()[1:]
-    ax.barh(places[1:], steps, 0.7, begins[1:], color=[colours[int(step > 0)] for step in steps])
-    for place, end in zip(places, ends, strict=True):  # to the next bar, the last to the sum
+    baseline, given = table.columns[0], table.mean()
+    steps = given.iloc[1:].sort_values(key=np.abs, ascending=False)
+    ends = np.cumsum([given.iloc[0], *steps])
+    colours = [_colours(ax)[int(step > 0)] for step in steps]
+    ax.barh(np.arange(1, len(ends)), steps, 0.7, ends[:-1], color=colours)
+    for place, end in enumerate(ends):  # to the next bar, the last to the sum
         ax.plot([end, end], [place - 0.35, place + 1.35], color=ink(ax), lw=0.8, alpha=0.5)
-    total = float(ends[-1])
-    ax.plot([ends[0], total], [0, len(given)], "D", color=ink(ax), ms=6)
-    _annotate(ax, begins, ends, steps, len(given))
-    names = [f"{given.index[0]}: usual past", *given.index[1:], "forecast"]
+    ax.plot(ends[[0, -1]], [0, len(ends)], "D", color=ink(ax), ms=6)
+    _annotate(ax, ends, steps.to_numpy())
+    names = [f"{baseline}: usual past", *steps.index, "forecast"]
     ax.set_yticks(np.arange(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(label if len(table) == 1 else f"{label}, mean of {len(table)} forecasts")
@@ -282,32 +272,22 @@ def _draw_waterfall(ax: Axes, table: pd.DataFrame, label: str) -> None:
     ax.set_axisbelow(True)
 
 
-def _annotate(ax: Axes, begins: Any, ends: Any, steps: Any, n: int) -> None:
+def _annotate(ax: Axes, ends: Float64Array, steps: Float64Array) -> None:
     """Write what each gives beside its bar, on the side it points to."""
-    width = float(np.ptp(np.append(begins, ends))) or max(abs(float(ends[0])), 1.0)
+    width = float(np.ptp(ends)) or max(abs(float(ends[0])), 1.0)
     digits = max(0, 2 - int(np.floor(np.log10(width))))
-    low, high = min(begins.min(), ends.min()), max(begins.max(), ends.max())
-    ax.set_xlim(low - 0.16 * width, high + 0.16 * width)
-    number = f",.{digits}f"
-    texts = [(0, ends[0], f"{ends[0]:{number}}", True)]
-    for place, (end, step) in enumerate(zip(ends[1:], steps, strict=True), 1):
-        text = f"{round(step, digits) + 0.0:+{number}}".replace("-", "−")
-        texts.append((place, end, text, step > 0))
-    texts.append((n, ends[-1], f"{ends[-1]:{number}}", True))
-    for place, end, text, right in texts:
-        ax.annotate(
-            text,
-            (end, place),
-            (7 if right else -5, 0),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="center",
-            color=ink(ax),
-            fontsize="small",
-        )
+    ax.set_xlim(ends.min() - 0.16 * width, ends.max() + 0.16 * width)
+    signed = [f"{step:+,.{digits}f}".replace("-", "−") for step in steps.round(digits) + 0.0]
+    texts = [f"{ends[0]:,.{digits}f}", *signed, f"{ends[-1]:,.{digits}f}"]
+    rights = [True, *(steps > 0), True]
+    style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center"}
+    style["textcoords"] = "offset points"
+    for place, (end, text, right) in enumerate(zip([*ends, ends[-1]], texts, rights, strict=True)):
+        offset, side = ((7, 0), "left") if right else ((-5, 0), "right")
+        ax.annotate(text, (end, place), offset, ha=side, **style)
 
 
-def _draw_heatmap(ax: Axes, table: pd.DataFrame, target: Any, unit: str | None) -> None:
+def _draw_heatmap(ax: Axes, table: pd.DataFrame, label: str) -> None:
     """Colour a row for each source by what it gives at each time."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -315,22 +295,14 @@ def _draw_heatmap(ax: Axes, table: pd.DataFrame, target: Any, unit: str | None) 
     low, high = _colours(ax)
     colours = LinearSegmentedColormap.from_list("", [low, shade(ax, low, 0.0), high])
     limit = float(np.quantile(np.abs(values.to_numpy()), 0.995)) or 1.0
-    time = timestamps(table.index)
-    mesh = ax.pcolormesh(
-        time,
-        np.arange(values.shape[1]),
-        values.to_numpy().T,
-        cmap=colours,
-        vmin=-limit,
-        vmax=limit,
-        shading="nearest",
-        rasterized=True,
-    )
-    ax.set_yticks(np.arange(values.shape[1]), list(values.columns))
-    ax.invert_yaxis()
+    places = np.arange(values.shape[1])
+    scale: dict[str, Any] = {"cmap": colours, "vmin": -limit, "vmax": limit}
+    given = timestamps(table.index), places, values.to_numpy().T
+    mesh = ax.pcolormesh(*given, shading="nearest", rasterized=True, **scale)
+    ax.set_yticks(places, list(values.columns))
     ax.set_ylim(values.shape[1] - 0.5, -0.5)
     time_axis(ax, table.index)
-    colour_bar(mesh, [ax], with_unit(f"given to {target or 'the forecast'}", unit), "both")
+    colour_bar(mesh, [ax], label, "both")
 
 
 def _colours(ax: Axes) -> tuple[Any, Any]:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from skinformer.display.axes import Display, take_axes
-from skinformer.display.checks import check_drawn_fit
+from skinformer.display.checks import fitted_part
 from skinformer.display.style import ink
-from skinformer.evaluation.ahead import take_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,9 +77,7 @@ class CostDisplay(Display):
         CostDisplay
             Drawn.
         """
-        last = take_apart(estimator)[1]
-        check_drawn_fit(last, "fit_times_")
-        return cls(last.fit_times_).plot(ax=ax)
+        return cls(fitted_part(estimator, "fit_times_").fit_times_).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -104,7 +105,8 @@ class CoverageDisplay(Display):
         tables = named_results(results, "actual")
         counted = [_count(name, table, kind, by) for name, table in tables.items()]
         reached = pd.concat(counted, ignore_index=True)
-        return cls(reached, kind=kind, by=None if by is None else _name(by)).plot(ax=ax)
+        groups = None if by is None else getattr(by, "__name__", "group") if callable(by) else by
+        return cls(reached, kind=kind, by=groups).plot(ax=ax)
 
     @classmethod
     def from_estimator(
@@ -175,13 +177,13 @@ class CoverageDisplay(Display):
         ax.plot([0, 1], [0, 1], color=ink(ax), lw=1, ls="--", label="nominal")
         lines = []
         for i, (name, part) in enumerate(self.reached.groupby("result", sort=False)):
-            style: dict[str, Any] = {"marker": mark(i), "ms": 5, "label": name or "reached"}
-            lines.append(ax.plot(part["nominal"], part["reached"], **style)[0])
+            points, label = (part["nominal"], part["reached"]), name or "reached"
+            lines += ax.plot(*points, marker=mark(i), ms=5, label=label)
         for axis in (ax.xaxis, ax.yaxis):
             show_percent(axis)
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        ax.set_xlabel(f"nominal: share {_WORDS[self.kind]}")
-        label_side(ax, f"reached: share {_WORDS[self.kind]}")
+        share = f"share {_WORDS[self.kind]}"
+        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"nominal: {share}")
+        label_side(ax, f"reached: {share}")
         ax.grid(color=ink(ax), alpha=0.15)
         legend_above(ax)
         return lines
@@ -198,52 +200,46 @@ class CoverageDisplay(Display):
         table = part.pivot_table(index="group", columns=lined, values="reached")[order]
         if alone:
             table.columns = [f"{100 * each:.3g} % nominal" for each in order]
-        label = f"share {_WORDS[self.kind]}"
-        label += "" if alone else f"; nominal: {100 * requested[0]:.3g} %"
+        nominal = "" if alone else f"; nominal: {100 * requested[0]:.3g} %"
+        label = f"share {_WORDS[self.kind]}{nominal}"
         lines = draw_groups(ax, table, label, group_label(self.by))
         numbers = pd.api.types.is_numeric_dtype(table.index)
         for i, share in enumerate(requested[::-1]):
-            style: dict[str, Any] = {"lw": 1, "ls": "--", "label": "_" if i else "nominal"}
-            style["color"] = lines[i].get_color() if alone else ink(ax)
-            (ax.axhline if numbers else ax.axvline)(share, **style)
+            colour, label = lines[i].get_color() if alone else ink(ax), "_" if i else "nominal"
+            (ax.axhline if numbers else ax.axvline)(share, color=colour, lw=1, ls="--", label=label)
         show_percent(ax.yaxis if numbers else ax.xaxis)
         legend_above(ax)
         return lines
+
+
+def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
+    """Give the ascending levels of which two make an interval around 0.5, the widest first."""
+    pairs = combinations(levels, 2)
+    return [(low, high) for low, high in pairs if abs(low + high - 1) < 1e-9]
 
 
 def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:
     """Count truths, by group and share that was requested."""
     known = table[table["actual"].notna()]
     actual, columns = known["actual"], quantile_columns(known)
-    pairs = {
-        round(1 - 2 * low, 9): (columns[low], columns[high])
-        for low in columns
-        for high in columns
-        if low < high and abs(low + high - 1) < 1e-9
-    }
     if not columns:
         raise ValueError(
             "results hold no quantiles. Make them by backtest(..., levels=[0.1, 0.9]) or "
             "coverage=0.8."
         )
-    if kind == "levels":
-        counted = {level: actual <= known[column] for level, column in columns.items()}
-    elif not pairs:
+    below = {level: actual <= known[column] for level, column in columns.items()}
+    pairs = central_pairs(columns)
+    if kind == "coverage" and not pairs:
         raise ValueError(
             f"results hold the levels {list(columns)}, of which no two make an interval. Draw "
             "kind='levels', or add levels on the other side of 0.5."
         )
-    else:
-        counted = {
-            share: (known[low] <= actual) & (actual <= known[high])
-            for share, (low, high) in sorted(pairs.items())
-        }
+    inside = {
+        round(high - low, 9): (known[columns[low]] <= actual) & below[high]
+        for low, high in reversed(pairs)
+    }
+    counted = inside if kind == "coverage" else below
     group = np.zeros(len(known)) if by is None else group_key(known, by).to_numpy()
-    shares = pd.DataFrame(counted).groupby(group).mean()
-    wide = shares.rename_axis(index="group").reset_index()
-    tidy = wide.melt("group", var_name="nominal", value_name="reached")
-    return tidy.astype({"nominal": float}).assign(result=name)
-
-
-def _name(by: Any) -> str:
-    return str(getattr(by, "__name__", "group") if callable(by) else by)
+    shares = pd.DataFrame(counted).groupby(group).mean().rename_axis("group")
+    tidy = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
+    return tidy.reset_index().astype({"nominal": float}).assign(result=name)

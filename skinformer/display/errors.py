@@ -179,7 +179,6 @@ class ErrorDisplay(Display):
             If matplotlib is not installed.
         """
         ax = take_axes(self, ax, (7, 4))
-        self.lines_ = draw_groups(
-            ax, self.errors, self.label, group_label(self.errors.index.name), zero=True
-        )
+        groups = group_label(self.errors.index.name)
+        self.lines_ = draw_groups(ax, self.errors, self.label, groups, zero=True)
         return self._drawn_on(ax)

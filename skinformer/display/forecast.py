@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, take_axes, with_unit
-from skinformer.display.checks import check_drawn_target
+from skinformer.display.checks import rows_of_target
 from skinformer.display.lines import (
     check_one_series,
     check_same_axis,
@@ -16,6 +16,7 @@ from skinformer.display.lines import (
     drawn_line,
     drawn_quantiles,
     labelled_quantiles,
+    rows_of,
 )
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
@@ -92,14 +93,11 @@ class ForecastDisplay(Display):
         unit: str | None = None,
     ) -> None:
         self.actual = drawn_line(actual, "actual")
-        index = getattr(actual, "index", None)  # of a list a method
-        index = index if isinstance(index, pd.Index) else None
-        self.forecast = drawn_line(forecast, "forecast", index)
-        check_same_axis(self.actual.index, self.forecast.index)
-        self.quantiles = None
-        if quantiles is not None:
-            self.quantiles = drawn_quantiles(quantiles)
-            check_same_axis(self.actual.index, self.quantiles.index)
+        self.forecast = drawn_line(forecast, "forecast", rows_of(actual))
+        self.quantiles = None if quantiles is None else drawn_quantiles(quantiles)
+        for each in (self.forecast, self.quantiles):
+            if each is not None:
+                check_same_axis(self.actual.index, each.index)
         self.unit = unit
 
     @classmethod
@@ -207,14 +205,12 @@ class ForecastDisplay(Display):
         check_one_series(getattr(X, "index", None), "X")
         requested = drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=requested, **options)
-        target = table["target"].iloc[0] if target is None else target
-        check_drawn_target(target, list(table["target"].unique()))
-        table = table[table["target"] == target].set_index("time")
-        actual = table["actual"].rename(target)
+        target, table = rows_of_target(table, target)
+        table = table.set_index("time")
         columns = list(quantile_columns(table).values())
         quantiles = table[columns] if columns else None
-        name = name or type(estimator).__name__
-        return cls(actual, table["forecast"], quantiles, unit=unit).plot(ax=ax, name=name)
+        display = cls(table["actual"].rename(target), table["forecast"], quantiles, unit=unit)
+        return display.plot(ax=ax, name=name or type(estimator).__name__)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
         """
@@ -238,9 +234,9 @@ class ForecastDisplay(Display):
             If matplotlib is not installed.
         """
         ax = take_axes(self, ax, (10, 4))
+        name = name or "forecast"
         self.actual_line_ = draw_line(ax, self.actual, color=ink(ax), lw=1, label="actual")
-        style = {"color": _COLOUR, "lw": 1.4}
-        self.line_ = draw_line(ax, self.forecast, label=name or "forecast", **style)
+        self.line_ = draw_line(ax, self.forecast, color=_COLOUR, lw=1.4, label=name)
         self.bands_ = [] if self.quantiles is None else draw_bands(ax, self.quantiles, _COLOUR)
         time_axis(ax, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))

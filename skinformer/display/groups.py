@@ -49,19 +49,17 @@ def draw_groups(
     array([1., 3.])
     """
     by_number = pd.api.types.is_numeric_dtype(table.index)
-    draw = _over_numbers if by_number else _below_one_another
-    lines = draw(ax, table, groups)
     if by_number:
+        lines = _over_numbers(ax, table, groups)
         label_side(ax, label)
     else:
+        lines = _below_one_another(ax, table, groups)
         ax.set_xlabel(label)
     ax.grid(axis="y" if by_number else "both", color=ink(ax), alpha=0.15)
-    if zero:
-        values = table.to_numpy(dtype=np.float64)
-        if np.nanmin(values) >= 0:
-            (ax.set_ylim if by_number else ax.set_xlim)(0)
-        else:
-            (ax.axhline if by_number else ax.axvline)(0, color=ink(ax), lw=0.8, zorder=1)
+    if zero and np.nanmin(table.to_numpy(dtype=np.float64)) >= 0:
+        (ax.set_ylim if by_number else ax.set_xlim)(0)
+    elif zero:
+        (ax.axhline if by_number else ax.axvline)(0, color=ink(ax), lw=0.8, zorder=1)
     if table.shape[1] > 1:
         legend_above(ax)
     return lines
@@ -70,11 +68,10 @@ def draw_groups(
 def _over_numbers(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
     from matplotlib.ticker import MaxNLocator
 
-    marked = len(table) <= _MARKED
-    lines = [
-        ax.plot(table.index, table[name], marker=mark(i) if marked else "", ms=4, label=name)[0]
-        for i, name in enumerate(table.columns)
-    ]
+    lines = []
+    for i, name in enumerate(table):
+        marker = mark(i) if len(table) <= _MARKED else ""
+        lines += ax.plot(table.index, table[name], marker=marker, ms=4, label=name)
     ax.set_xlabel(groups)
     if groups == _WORDS["dayofweek"]:
         ax.set_xticks(range(7), _DAYS)
@@ -87,10 +84,9 @@ def _over_numbers(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
 
 def _below_one_another(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
     places = np.arange(len(table))
-    lines = [
-        ax.plot(table[name], places, ls="", marker=mark(i), label=name)[0]
-        for i, name in enumerate(table.columns)
-    ]
+    lines = []
+    for i, name in enumerate(table):
+        lines += ax.plot(table[name], places, ls="", marker=mark(i), label=name)
     ax.set_yticks(places, [str(name) for name in table.index])
     ax.invert_yaxis()  # the first on top, as in the table
     ax.set_ylabel(groups)

@@ -38,9 +38,8 @@ def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Seri
             f"{time[time.duplicated()][0]}: each is drawn once. Keep one of them, "
             f"{name}[~{name}.index.duplicated()]."
         )
-    order = np.argsort(time, kind="stable")
     numbers = numeric_column(values, values.name).astype(np.float64)
-    return pd.Series(numbers[order], index=time[order], name=values.name)
+    return pd.Series(numbers, index=time, name=values.name).sort_index()
 
 
 def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
@@ -70,8 +69,6 @@ def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
             f"actual has {actual.dtype} labels and forecast {forecast.dtype} ones, which share no "
             "axis. Give both the same kind of index."
         )
-    if not is_dated(actual):
-        return
     naive = [getattr(index, "tz", None) is None for index in (actual, forecast)]
     if naive[0] != naive[1]:
         raise TypeError(
@@ -84,7 +81,7 @@ def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     """Give the levels as they are asked for, of coverages in ascending order; None for none."""
     if coverage is None or levels is not None:
         requested = check_range_levels(coverage, levels)  # which refuses both
-        return None if requested is None else [float(level) for level in requested]
+        return None if requested is None else requested.tolist()
     several = isinstance(coverage, list | tuple | np.ndarray)
     shares = [check_coverage(each) for each in (coverage if several else [coverage])]
     bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]
@@ -96,7 +93,12 @@ def labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) ->
     if isinstance(quantiles, pd.DataFrame):
         if levels is None:
             return quantiles
-        return quantiles.set_axis(_fitting(quantiles, levels), axis=1)
+        if quantiles.shape[1] != len(levels):
+            raise ValueError(
+                f"quantiles have {quantiles.shape[1]} columns for {len(levels)} levels, {levels}. "
+                "Pass one column a level."
+            )
+        return quantiles.set_axis(levels, axis=1)
     array = np.asarray(quantiles)
     if levels is None:
         raise ValueError(
@@ -108,17 +110,12 @@ def labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) ->
             f"quantiles have the shape {array.shape}, and {len(rows)} forecasts at "
             f"{len(levels)} levels need {(len(rows), len(levels))}. Pass one target's rows."
         )
-    index = getattr(rows, "index", None)  # of a list a method
-    return pd.DataFrame(array, index=index if isinstance(index, pd.Index) else None, columns=levels)
+    return pd.DataFrame(array, index=rows_of(rows), columns=levels)
 
 
-def _fitting(quantiles: pd.DataFrame, levels: list[float]) -> list[float]:
-    if quantiles.shape[1] != len(levels):
-        raise ValueError(
-            f"quantiles have {quantiles.shape[1]} columns for {len(levels)} levels, {levels}. "
-            "Pass one column a level."
-        )
-    return levels
+def rows_of(values: Any) -> pd.Index | None:
+    """Give the labels of values that bring some."""
+    return values.index if isinstance(values, pd.Series | pd.DataFrame) else None
 
 
 def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:

@@ -34,7 +34,8 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
     """
     zone = getattr(index, "tz", None)
     name = "time" if index.name is None else str(index.name)
-    ax.set(**{f"{axis}label": name if zone is None else f"{name} ({zone})"})
+    ruled = ax.xaxis if axis == "x" else ax.yaxis
+    ruled.set_label_text(name if zone is None else f"{name} ({zone})")
     (ax.set_xmargin if axis == "x" else ax.set_ymargin)(0)
     if not is_dated(index):
         return
@@ -54,7 +55,6 @@ def time_axis(ax: Axes, index: pd.Index, *, axis: Literal["x", "y"] = "x") -> No
         zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
         offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
     )
-    ruled = ax.xaxis if axis == "x" else ax.yaxis
     ruled.set_major_locator(locator)
     ruled.set_major_formatter(formatter)
 
@@ -79,8 +79,7 @@ def draw_line(ax: Axes, line: pd.Series, **style: Any) -> Line2D:
     time, values = broken(line.index, line.to_numpy())
     known = np.pad(~np.isnan(values), 1)
     alone = known[1:-1] & ~known[:-2] & ~known[2:]
-    drawn: Line2D = ax.plot(time, values, marker="." if alone.any() else "", **style)[0]
-    return drawn
+    return ax.plot(time, values, marker="." if alone.any() else "", **style)[0]
 
 
 def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetweenPolyCollection]:
@@ -99,17 +98,10 @@ def draw_bands(ax: Axes, quantiles: pd.DataFrame, colour: str) -> list[FillBetwe
     half = len(levels) // 2
     bands = []
     for i in range(half):
-        share = levels[-1 - i] - levels[i]
-        band = ax.fill_between(
-            time,
-            values[:, i],
-            values[:, -1 - i],
-            color=shade(ax, colour, 0.2 + 0.5 * i / half),
-            lw=0,
-            zorder=0.5 + 0.1 * i / half,
-            label=f"{100 * share:.3g} % of cases",
-        )
-        bands.append(band)
+        fill = shade(ax, colour, 0.2 + 0.5 * i / half)
+        label = f"{100 * (levels[-1 - i] - levels[i]):.3g} % of cases"
+        style: dict[str, Any] = {"color": fill, "lw": 0, "zorder": 0.5 + 0.1 * i / half}
+        bands.append(ax.fill_between(time, values[:, i], values[:, -1 - i], label=label, **style))
     if len(levels) % 2:
         level = levels[half]
         label = "median" if level == 0.5 else f"{100 * level:.3g} % lie below"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, load_pyplot, with_unit
-from skinformer.display.checks import check_drawn_target
+from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -105,18 +105,15 @@ class ResidualDisplay(Display):
             Drawn.
         """
         check_result(result, "time", "target", "actual", "forecast")
-        target = result["target"].iloc[0] if target is None else target
-        check_drawn_target(target, list(result["target"].unique()))
-        result = result[result["target"] == target]
+        target, result = rows_of_target(result, target)
         if result.duplicated([key for key in ("series", "time") if key in result]).any():
             raise ValueError(
                 "results hold several forecasts of a time, whose errors are no sequence. Pass "
                 "those of one distance, results[results['ahead'] == 1]."
             )
-        rest = result.assign(
-            residual=result["actual"] - result["forecast"], series=result.get("series", "")
-        )
-        residuals = rest.pivot_table("residual", "time", "series", dropna=False)
+        rest = result["actual"] - result["forecast"]
+        table = result.assign(residual=rest, series=result.get("series", ""))
+        residuals = table.pivot_table("residual", "time", "series", dropna=False)
         return cls(residuals, target=target, unit=unit).plot(ax=ax)
 
     @classmethod
@@ -183,6 +180,7 @@ class ResidualDisplay(Display):
         if ax is None:
             mosaic = plt.figure(figsize=(10, 6), layout="constrained").subplot_mosaic("tt;ha")
             ax = list(mosaic.values())
+        self.axes_ = np.array(ax)
         over_time, histogram, memory = ax
         label = "actual less forecast" + ("" if self.target is None else f", {self.target}")
         label = with_unit(label, self.unit)
@@ -190,7 +188,6 @@ class ResidualDisplay(Display):
         _draw_histogram(histogram, self.residuals.to_numpy().ravel(), label)
         self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
         _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
-        self.axes_ = np.array([over_time, histogram, memory])
         return self._drawn_on(over_time)
 
 
@@ -213,22 +210,17 @@ def _draw_histogram(ax: Axes, values: Float64Array, label: str) -> None:
         x = np.linspace(values.min(), values.max(), 200)
         density = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
         ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
-    ax.set_xlabel(label)
-    ax.set_ylabel("density")
-    ax.set_yticks([])
+    ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
 
 
 def _draw_memory(ax: Axes, correlation: Float64Array, n: int) -> None:
     lags = np.arange(1, len(correlation) + 1)
     ax.bar(lags, correlation, 0.6, label="autocorrelation")
-    bound = 1.96 / np.sqrt(n)
-    for side in (-bound, bound):
-        label = "95 % of cases without memory" if side > 0 else "_"
-        ax.axhline(side, color=ink(ax), lw=1, ls="--", label=label)
+    for side, label in ((-1.96, "_"), (1.96, "95 % of cases without memory")):
+        ax.axhline(side / np.sqrt(n), color=ink(ax), lw=1, ls="--", label=label)
     ax.axhline(0, color=ink(ax), lw=0.8)
-    ax.set_xlabel("lag, in rows")
-    ax.set_ylabel("autocorrelation")
+    ax.set(xlabel="lag, in rows", ylabel="autocorrelation")
     legend_above(ax)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,24 +69,17 @@ def legend_above(ax: Axes, *others: Axes, **options: Any) -> None:
     from matplotlib.font_manager import FontProperties
 
     found = [each.get_legend_handles_labels() for each in (ax, *others)]
-    handles = [handle for group, _ in found for handle in group]
-    labels = [label for _, group in found for label in group]
+    handles, labels = (list(chain(*groups)) for groups in zip(*found, strict=True))
     size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
     widths = [size * (LETTER * len(label) + 5) for label in labels]  # with its line, and a space
     room = ax.get_window_extent().width * 72 / figure_of(ax).dpi
-    n_columns = _columns(widths, room)
+    n_columns = max(len(labels), 1)  # the most, filled one after the other, for which there is room
+    while n_columns > 1 and sum(map(max, np.array_split(widths, n_columns))) > room:
+        n_columns -= 1
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": n_columns}
     if n_columns == 1 and len(labels) > _MOST_ABOVE:
         place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     ax.legend(handles, labels, frameon=False, labelcolor=ink(ax), **place, **options)
-
-
-def _columns(widths: list[float], room: float) -> int:
-    """Give the most columns, filled one after the other, that are no wider than the room."""
-    for n_columns in range(len(widths), 1, -1):
-        if sum(max(column) for column in np.array_split(widths, n_columns)) <= room:
-            return n_columns
-    return 1
 
 
 def show_percent(axis: Axis) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, take_axes
-from skinformer.display.checks import check_drawn_fit
-from skinformer.display.style import ink, legend_above
-from skinformer.evaluation.ahead import take_apart
+from skinformer.display.checks import fitted_part
+from skinformer.display.style import ink, legend_above, mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,8 +89,7 @@ class TrainingDisplay(Display):
         TrainingDisplay
             Drawn.
         """
-        last = take_apart(estimator)[1]
-        check_drawn_fit(last, "history_")
+        last = fitted_part(estimator, "history_")
         history = last.history_
         # Without a path to correct, the network forecasts alone.
         trust = last.trust_ if last.base_blend_ else None
@@ -117,43 +115,33 @@ class TrainingDisplay(Display):
             If matplotlib is not installed.
         """
         ax = take_axes(self, ax, (7, 4))
-        epoch, many = self.history["epoch"], len(self.history) > 50
+        epoch, n = self.history["epoch"], len(self.history)
         self.rate_ax_ = rate = ax.twinx()
         self.lines_ = []
-        for column, marker, label in (("loss", "o", "training"), ("validation_loss", "s", "")):
-            if self.history[column].notna().any():
-                style: dict[str, Any] = {
-                    "marker": "" if many else marker,
-                    "ms": 4,
-                    "label": label or "validation",
-                }
-                self.lines_ += ax.plot(epoch, self.history[column], **style)
+        for column, label in (("loss", "training"), ("validation_loss", "validation")):
+            losses = self.history[column]
+            if losses.notna().any():
+                marker = "" if n > 50 else mark(len(self.lines_))
+                self.lines_ += ax.plot(epoch, losses, marker=marker, ms=4, label=label)
         if self.kept is not None:
             ax.axvline(self.kept, color=ink(ax), lw=1, ls="--", label=f"kept: epoch {self.kept}")
-        faint: dict[str, Any] = {
-            "color": ink(ax),
-            "alpha": 0.6,
-            "ls": ":",
-            "marker": "." if len(epoch) < 2 else "",
-        }
-        self.rate_line_ = rate.plot(
-            epoch, self.history["learning_rate"], label="learning rate", **faint
-        )[0]
+        faint: dict[str, Any] = {"color": ink(ax), "alpha": 0.6, "ls": ":"}
+        faint |= {"marker": "." if n < 2 else "", "label": "learning rate"}
+        self.rate_line_ = rate.plot(epoch, self.history["learning_rate"], **faint)[0]
         self._label(ax, rate)
         return self._drawn_on(ax)
 
     def _label(self, ax: Axes, rate: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        trust = ""
+        ax.set_xlabel("epoch")
         if self.trust is not None:
-            trust = f"\nThe forecast takes {100 * self.trust:.0f} % of the network's correction."
-        ax.set_xlabel("epoch" + trust)
+            share = f"{100 * self.trust:.0f} %"
+            ax.set_xlabel(f"epoch\nThe forecast takes {share} of the network's correction.")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         label_side(ax, "loss, in standardised units")
         ax.grid(axis="y", color=ink(ax), alpha=0.15)
-        rate.set_ylabel("learning rate")
-        rate.set_ylim(0)
+        rate.set(ylabel="learning rate", ylim=(0, None))
         rate.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
         legend_above(ax, rate)
 

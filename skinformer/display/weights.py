@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, take_axes
-from skinformer.display.checks import check_drawn_fit
+from skinformer.display.axes import Display, label_side, take_axes
+from skinformer.display.checks import fitted_part
 from skinformer.display.groups import group_label
 from skinformer.display.style import legend_above, show_percent
-from skinformer.evaluation.ahead import take_apart
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: More rows than that have no names.
 _NAMED = 40
@@ -25,7 +23,7 @@ _NAMED = 40
 _NEGLIGIBLE = 0.005
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """
     Draw how much of a forecast each forecaster says: classical ones, trees, ridges, the network.
 
@@ -61,9 +59,6 @@ class WeightsDisplay:
     'steps ahead'
     """
 
-    ax_: Axes
-    figure_: Figure
-
     def __init__(self, weights: pd.DataFrame) -> None:
         self.weights = weights
 
@@ -89,9 +84,7 @@ class WeightsDisplay:
             Drawn.
         """
         check_choice("by", by, _TABLES)
-        last = take_apart(estimator)[1]
-        check_drawn_fit(last, "base_blend_")
-        return cls(_TABLES[by](last)).plot(ax=ax)
+        return cls(_TABLES[by](fitted_part(estimator, "base_blend_"))).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -118,23 +111,19 @@ class WeightsDisplay:
         (_draw_areas if by_step else _draw_bars)(ax, self.weights)
         if self.weights.shape[1] > 1:
             legend_above(ax)
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+        return self._drawn_on(ax)
 
 
 def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
     """Stack areas, a step of each width for each step ahead."""
     from matplotlib.ticker import MaxNLocator
 
-    steps = weights.index.to_numpy()
-    edges = np.append(steps - 0.5, steps[-1] + 0.5)
-    bottom = np.zeros(len(weights))
+    edges = np.append(weights.index - 0.5, weights.index[-1] + 0.5)
+    tops = weights.cumsum(axis=1)
+    bottoms = tops.shift(axis=1, fill_value=0.0)
     for name in weights:
-        top = bottom + weights[name].to_numpy()
-        ax.stairs(top, edges, baseline=bottom, fill=True, label=name)
-        bottom = top
-    ax.set(xlim=edges[[0, -1]], ylim=(0, 1))
-    ax.set_xlabel(group_label("ahead"))
+        ax.stairs(tops[name], edges, baseline=bottoms[name], fill=True, label=name)
+    ax.set(xlim=edges[[0, -1]], ylim=(0, 1), xlabel=group_label("ahead"))
     label_side(ax, "share of the forecast")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     show_percent(ax.yaxis)
@@ -143,14 +132,12 @@ def _draw_areas(ax: Axes, weights: pd.DataFrame) -> None:
 def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
     named = len(weights) <= _NAMED
     places = np.arange(len(weights))
-    left = np.zeros(len(weights))
+    lefts = weights.cumsum(axis=1).shift(axis=1, fill_value=0.0)
     for name in weights:
-        ax.barh(places, weights[name], 0.7 if named else 1.0, left, label=name)
-        left += weights[name].to_numpy()
+        ax.barh(places, weights[name], 0.7 if named else 1.0, lefts[name], label=name)
     ax.set_yticks(*((places, [str(row) for row in weights.index]) if named else ([],)))
-    ax.set_ylim(len(weights) - 0.5, -0.5)
     alone = weights.shape[1] == 1 and len(weights) > 1  # candidates, which share one bar
-    ax.set_xlim(0, None if alone else 1)
+    ax.set(xlim=(0, None if alone else 1), ylim=(len(weights) - 0.5, -0.5))
     ax.set_xlabel("share of the forecast" + (" without the network" if alone else ""))
     name = "" if weights.index.name is None else str(weights.index.name)
     ax.set_ylabel(name if named else f"{len(weights)} {name or 'series'}")
@@ -166,8 +153,7 @@ def _by_candidate(model: Any) -> pd.DataFrame:
 
 
 def _who_counts(weights: pd.DataFrame) -> pd.DataFrame:
-    counts = (weights > _NEGLIGIBLE).any()
-    kept: pd.DataFrame = weights.loc[:, counts]
+    kept: pd.DataFrame = weights.loc[:, (weights > _NEGLIGIBLE).any()]
     return kept
 
 

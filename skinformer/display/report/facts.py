@@ -51,8 +51,13 @@ class TargetFacts:
     def comparison(self) -> pd.DataFrame:
         """A row for each forecaster, as `compare` gives, and the error's share of the truth."""
         table = compare(self.tables, reference=self.reference or self.name)
-        shares = [_share_of_truth(rows) for rows in self.tables.values()]
+        shares = [wape(rows["actual"], rows["forecast"]) for rows in self.tables.values()]
         return table.assign(wape=shares)
+
+    @property
+    def row(self) -> Any:
+        """The row of the forecaster that is reported."""
+        return self.comparison.loc[self.name]
 
     @cached_property
     def levels(self) -> dict[float, str]:
@@ -76,6 +81,12 @@ class TargetFacts:
         field = "hour" if step <= 12 * _HOUR else "day_of_week" if step <= _DAY else "month"
         return field if len(group_key(self.main, field).unique()) > 1 else None
 
+    @property
+    def groups(self) -> list[str]:
+        """What errors are shown by: steps ahead and the cycle, where there are several of them."""
+        ahead = "ahead" if len(self.main["ahead"].unique()) > 1 else None
+        return [field for field in (ahead, self.cycle) if field is not None]
+
     @cached_property
     def has_series(self) -> bool:
         """Whether there are several series."""
@@ -90,7 +101,7 @@ class TargetFacts:
         """Errors of each series, also as a share of its truth, the worst share first."""
         table = summary(self.main, "series")
         parts = self.main.groupby("series", sort=True)
-        shares = [_share_of_truth(part) for _, part in parts]
+        shares = [wape(part["actual"], part["forecast"]) for _, part in parts]
         return table.assign(wape=shares).sort_values("wape", ascending=False, kind="stable")
 
 
@@ -109,10 +120,6 @@ def origin_errors(table: pd.DataFrame) -> pd.Series:
     return errors
 
 
-def _share_of_truth(table: pd.DataFrame) -> float:
-    return wape(table["actual"], table["forecast"])
-
-
 def split_targets(
     results: Mapping[str, pd.DataFrame], unit: Any, reference: str | None
 ) -> list[TargetFacts]:
@@ -125,10 +132,8 @@ def split_targets(
     for table in results.values():
         known &= table["forecast"].notna()
     found = []
-    for target in first["target"].unique():
-        rows = known & (first["target"] == target)
-        if rows.any():
-            tables = {name: table[rows].reset_index(drop=True) for name, table in results.items()}
-            of = unit.get(target) if isinstance(unit, Mapping) else unit
-            found.append(TargetFacts(target, of, tables, reference))
+    for target, rows in known[known].groupby(first["target"], sort=False, observed=True):
+        tables = {name: table.loc[rows.index] for name, table in results.items()}
+        of = unit.get(target) if isinstance(unit, Mapping) else unit
+        found.append(TargetFacts(target, of, tables, reference))
     return found

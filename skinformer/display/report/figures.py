@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from skinformer.display.axes import with_unit
-from skinformer.display.coverage import CoverageDisplay
+from skinformer.display.coverage import CoverageDisplay, central_pairs
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
 from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts, origin_errors
 from skinformer.display.report.markup import Markup, tag
 from skinformer.display.report.numbers import as_number, as_percent
-from skinformer.display.report.vector import Palette, draw_vector
+from skinformer.display.report.vector import draw_vector
 from skinformer.display.residuals import ResidualDisplay
 from skinformer.timeline.clock import short_label
 
@@ -42,10 +42,10 @@ class Picture:
     size: tuple[float, float] = _SIZE
 
 
-def show(picture: Picture, prefix: str, palette: Palette) -> Markup:
-    """Put a picture, whose ids have a prefix and whose colours the palette takes, into a page."""
+def show(picture: Picture, salt: str) -> Markup:
+    """Put a picture, whose ids have a salt of their own, into a page."""
     label = f"{picture.title}: {picture.text}"
-    vector = draw_vector(picture.draw, picture.size, prefix=prefix, label=label, palette=palette)
+    vector = draw_vector(picture.draw, picture.size, salt=salt, label=label)
     caption = tag("figcaption", tag("b", f"{picture.title}."), f" {picture.text}")
     return tag("figure", vector, caption)
 
@@ -55,9 +55,8 @@ def pictures(facts: TargetFacts) -> Iterator[Picture]:
     facts = _with_short_names(facts)
     yield _latest(facts)
     yield from _origins(facts)
-    for group in ("ahead", facts.cycle):
-        if group is not None and facts.main[["ahead"]].nunique().item() > (group == "ahead"):
-            yield _errors(facts, group)
+    for group in facts.groups:
+        yield _errors(facts, group)
     if facts.has_series:
         yield _series(facts)
     if facts.levels:
@@ -66,21 +65,19 @@ def pictures(facts: TargetFacts) -> Iterator[Picture]:
 
 
 def _latest(facts: TargetFacts) -> Picture:
-    rows, name = _usual_series(facts)
+    usual = facts.series.index[len(facts.series) // 2] if facts.has_series else None
+    rows, series = _of_series(facts, usual)
     wanted = min(max(7 * int(rows["ahead"].max()), _LEAST), _MOST)
-    start, kept = None, []
+    kept: list[pd.DataFrame] = []
     for _, part in reversed(list(rows.groupby("origin", sort=True))):
-        if start is not None and part["time"].max() >= start:
+        if kept and part["time"].max() >= kept[-1]["time"].min():
             continue  # its times are forecast from a later origin, too
         kept.append(part)
-        start = part["time"].min()
         if sum(map(len, kept)) >= wanted:
             break
     shown = pd.concat(kept).sort_values("time")
-    text = f"{_of_series(name)}The truth and what was forecast from {len(kept)} origins."
-    return Picture(
-        lambda figure: _draw_forecast(figure, facts, shown), "The latest forecasts", text
-    )
+    text = f"{series}The truth and what was forecast from {len(kept)} origins."
+    return Picture(_forecast(facts, shown, shown), "The latest forecasts", text)
 
 
 def _origins(facts: TargetFacts) -> Iterator[Picture]:
@@ -95,64 +92,48 @@ def _origins(facts: TargetFacts) -> Iterator[Picture]:
     ):
         key = errors.index[place]
         origin, name = key if facts.main.get("series") is not None else (key, None)
-        rows = facts.main if name is None else facts.main[facts.main["series"] == name]
+        rows, series = _of_series(facts, name)
         error = as_number(errors.iloc[place])
-        text = f"{_of_series(name)}Origin {short_label(origin)}, mean error {error}; {what}."
-        yield Picture(_from_origin(facts, rows, origin, 2 * horizon), title, text)
+        text = f"{series}Origin {short_label(origin)}, mean error {error}; {what}."
+        shown = rows[rows["origin"] == origin]
+        past = rows[rows["time"] < origin].drop_duplicates("time").sort_values("time")
+        truth = pd.concat([past[-2 * horizon :], shown])
+        yield Picture(_forecast(facts, truth, shown), title, text)
 
 
-def _from_origin(
-    facts: TargetFacts, rows: pd.DataFrame, origin: Any, n_before: int
+def _forecast(
+    facts: TargetFacts, truth: pd.DataFrame, shown: pd.DataFrame
 ) -> Callable[[Figure], Any]:
-    shown = rows[rows["origin"] == origin]
-    past = rows[rows["time"] < origin].drop_duplicates("time").sort_values("time")[-n_before:]
-    return lambda figure: _draw_forecast(figure, facts, shown, past)
-
-
-def _draw_forecast(
-    figure: Figure, facts: TargetFacts, shown: pd.DataFrame, past: pd.DataFrame | None = None
-) -> None:
+    """Draw what is shown of the forecasts on the truth."""
+    actual = truth.set_index("time")["actual"].rename(str(facts.target))
     table = shown.set_index("time")
-    actual = (
-        table["actual"]
-        if past is None
-        else pd.concat([past.set_index("time")["actual"], table["actual"]])
-    )
-    actual = actual.rename(str(facts.target))
     quantiles = table[list(facts.levels.values())] if facts.levels else None
-    ax = figure.subplots()
     display = ForecastDisplay(actual, table["forecast"], quantiles, unit=facts.unit)
-    display.plot(ax=ax, name=facts.name)
+    return lambda figure: display.plot(ax=figure.subplots(), name=facts.name)
 
 
 def _errors(facts: TargetFacts, group: str) -> Picture:
-    label = group_label(group)
-    text = f"Mean absolute error by {label}" + (
-        ", of all forecasters." if len(facts.tables) > 1 else "."
+    label, several = group_label(group), len(facts.tables) > 1
+    text = f"Mean absolute error by {label}{', of all forecasters' * several}."
+    return Picture(
+        lambda figure: ErrorDisplay.from_predictions(
+            facts.tables, by=group, unit=facts.unit, ax=figure.subplots()
+        ),
+        f"Errors by {label}",
+        text,
     )
-
-    def draw(figure: Figure) -> None:
-        tables: Any = facts.tables if len(facts.tables) > 1 else facts.main
-        ErrorDisplay.from_predictions(tables, by=group, unit=facts.unit, ax=figure.subplots())
-
-    return Picture(draw, f"Errors by {label}", text)
 
 
 def _series(facts: TargetFacts) -> Picture:
-    worst = facts.series[: 3 * _SERIES]
-    text = "Mean absolute error as a share of the truth's average size"
-    text += (
-        f", the worst {len(worst)} of {len(facts.series):,}."
-        if len(worst) < len(facts.series)
-        else "."
-    )
+    worst, n = facts.series[: 3 * _SERIES], len(facts.series)
+    those = f", the worst {len(worst)} of {n:,}" * (len(worst) < n)
+    text = f"Mean absolute error as a share of the truth's average size{those}."
 
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
 
         ax = figure.subplots()
-        shares = worst[["wape"]].set_axis([str(name) for name in worst.index])
-        shares.index.name = "series"
+        shares = worst[["wape"]].set_axis(worst.index.map(str).rename("series"))
         ErrorDisplay(shares, label="mean absolute error, share of the truth").plot(ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(lambda share, _: as_percent(share))
@@ -161,17 +142,20 @@ def _series(facts: TargetFacts) -> Picture:
 
 
 def _calibration(facts: TargetFacts) -> Picture:
-    levels = list(facts.levels)
-    paired = any(abs(low + high - 1) < 1e-9 for low in levels for high in levels if low < high)
+    paired = bool(central_pairs(facts.levels))
     kind = "coverage" if paired else "levels"
     inside = "lay inside ranges" if paired else "lay at or below quantiles"
     text = f"Which share of the truth {inside}, against what was requested; below the dashed line "
     text += "ranges are too narrow." if paired else "quantiles are too low."
 
-    def draw(figure: Figure) -> None:
-        CoverageDisplay.from_predictions(facts.main, kind=kind, ax=figure.subplots())
-
-    return Picture(draw, "Calibration", text, (5.4, 4.2))
+    return Picture(
+        lambda figure: CoverageDisplay.from_predictions(
+            facts.main, kind=kind, ax=figure.subplots()
+        ),
+        "Calibration",
+        text,
+        (5.4, 4.2),
+    )
 
 
 def _residuals(facts: TargetFacts) -> Picture:
@@ -198,30 +182,23 @@ def _residuals(facts: TargetFacts) -> Picture:
     return Picture(draw, "What forecasts left over", text, (5.4, 5.8))
 
 
-def _usual_series(facts: TargetFacts) -> tuple[pd.DataFrame, Any]:
-    """Choose the series whose share of errors is the median."""
-    if not facts.has_series:
-        return facts.main, None
-    name = facts.series.index[len(facts.series) // 2]
-    return facts.main[facts.main["series"] == name], name
-
-
-def _of_series(name: Any) -> str:
-    return "" if name is None else f"Series {name}. "
+def _of_series(facts: TargetFacts, name: Any) -> tuple[pd.DataFrame, str]:
+    """Give the rows of a series, and say which one it is; None is the only one."""
+    if name is None:
+        return facts.main, ""
+    return facts.main[facts.main["series"] == name], f"Series {name}. "
 
 
 def _with_short_names(facts: TargetFacts) -> TargetFacts:
     """Cut names of targets, series and forecasters that are too long to be drawn."""
-    names = _shortened(facts.tables)
-    target = _shortened([facts.target])[facts.target]
-    tables = {names[name]: table.assign(target=target) for name, table in facts.tables.items()}
-    if "series" in facts.main:
-        series = _shortened(facts.main["series"].unique())
-        tables = {
-            name: table.assign(series=table["series"].map(series)) for name, table in tables.items()
-        }
-    reference = None if facts.reference is None else names[facts.reference]
-    return TargetFacts(target, facts.unit, tables, reference)
+    names, target = _shortened(facts.tables), _shorten(facts.target)
+    series = _shortened(facts.main["series"].unique()) if "series" in facts.main else {}
+    tables = {}
+    for name, table in facts.tables.items():
+        tables[names[name]] = short = table.assign(target=target)
+        if series:
+            short["series"] = short["series"].map(series)
+    return TargetFacts(target, facts.unit, tables, names.get(facts.reference))
 
 
 def _shortened(names: Iterable[Any]) -> dict[Any, str]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-#: Elements without an end.
-_VOID = ("br", "col", "link", "meta")
-
 
 class Markup(str):
     """Text that is HTML already; any other text is escaped."""
@@ -28,8 +25,6 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    if name in _VOID:
-        return Markup(f"<{name}{given}>")
     return Markup(f"<{name}{given}>{join(*children)}</{name}>")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from skinformer.display.report.markup import Markup, join, tag
-from skinformer.display.report.vector import DARK, DARK_INK, LIGHT, LIGHT_INK, Palette
+from skinformer.display.report.markup import Markup, tag
+from skinformer.display.report.vector import DARK, DARK_INK, LIGHT, LIGHT_INK, colours_css
 
 _LIGHT = f"--ground:#f4f5f7;--card:{LIGHT};--ink:{LIGHT_INK};--soft:#5a6470;--line:#d9dde2;"
 _LIGHT += "--mark:#b45309;"
@@ -60,8 +58,7 @@ tbody tr:last-child>*{border-bottom:0}
 .wide{margin-bottom:1rem}
 pre{margin:0;padding:.85rem 1rem;font:.8125rem/1.5 ui-monospace,SFMono-Regular,Consolas,monospace;
 width:max-content;min-width:100%}
-"""
-_PRINT = """
+
 @media print{@page{margin:14mm}
 body{max-width:none;padding:0;font-size:10pt;background:#fff}
 h2,h3,caption{break-after:avoid}
@@ -76,21 +73,18 @@ pre{white-space:pre-wrap;width:auto;font-size:8pt}}
 """
 #: Whatever a page holds, a browser that reads this fetches nothing and runs nothing.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">{title}<style>{sheet}</style></head>
+<body><main>{body}</main></body></html>
+"""
 
 
-def write_page(title: str, body: Any, palette: Palette) -> str:
+def write_page(title: str, body: Markup) -> str:
     """Put a body into a page that needs nothing else."""
-    dark = f":root{{{_DARK}{palette.css(dark=True)}}}"
+    dark = f":root{{{_DARK}{colours_css(body, dark=True)}}}"
     dark = f"@media screen and (prefers-color-scheme:dark){{{dark}}}"
-    sheet = f":root{{{_LIGHT}{palette.css(dark=False)}}}\n{dark}{_STYLE}{_PRINT}"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", title),
-        tag("style", Markup(sheet)),
-    )
-    page = tag("html", head, tag("body", tag("main", body)), lang="en")
-    return join(Markup("<!DOCTYPE html>\n"), page, "\n")
+    sheet = f":root{{{_LIGHT}{colours_css(body, dark=False)}}}\n{dark}{_STYLE}"
+    return _PAGE.format(policy=_POLICY, title=tag("title", title), sheet=sheet, body=body)

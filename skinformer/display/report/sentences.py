@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from skinformer.display.report.facts import TargetFacts
 from skinformer.display.report.markup import Markup, join, tag
 from skinformer.display.report.numbers import as_number, as_percent
 
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 #: Below it a difference is taken for one.
 _CHANCE = 0.05
 #: So far from what was requested, a coverage is as requested; and a bias is none.
@@ -29,7 +26,9 @@ def group_word(field: str, value: Any) -> str:
     value = int(value)
     if field == "hour":
         return f"{value}:00"
-    return _DAYS[value] if field == "day_of_week" else _MONTHS[value - 1]
+    if field == "day_of_week":
+        return pd.Timestamp(2024, 1, 1 + value).day_name()  # that January begins on a Monday
+    return pd.Timestamp(2024, value, 1).month_name()
 
 
 def say_what(facts: TargetFacts, span: str, *, missing: int) -> Markup:
@@ -49,7 +48,7 @@ def say_what(facts: TargetFacts, span: str, *, missing: int) -> Markup:
 
 def tiles(facts: TargetFacts) -> Markup:
     """Show the three or four numbers that matter most."""
-    row = facts.comparison.loc[facts.name]
+    row = facts.row
     unit = Markup() if facts.unit is None else tag("small", f" {facts.unit}")
     shown: list[tuple[str, str]] = [
         (join(as_number(row["mae"]), unit), "mean error, to either side"),
@@ -59,47 +58,30 @@ def tiles(facts: TargetFacts) -> Markup:
         word = "smaller" if row["skill"] >= 0 else "larger"
         shown.append((as_percent(abs(row["skill"])), f"{word} errors than {facts.reference}"))
     if facts.levels:
-        requested = as_percent(facts.requested)
-        shown.append(
-            (as_percent(row["coverage"]), f"of truths within the range; requested: {requested}")
-        )
+        text = f"of truths within the range; requested: {as_percent(facts.requested)}"
+        shown.append((as_percent(row["coverage"]), text))
     cells = [tag("li", tag("strong", number), tag("span", text)) for number, text in shown]
     return tag("ul", *cells, class_="tiles")
 
 
 def say_summary(facts: TargetFacts) -> Markup:
     """Say in a list of sentences how good forecasts of a target are."""
-    sentences = [
-        _say_error(facts),
-        _say_skill(facts),
-        _say_range(facts),
-        _say_steps(facts),
-        _say_cycle(facts),
-        _say_series(facts),
-    ]
-    return tag("ul", *(tag("li", *parts) for parts in sentences if parts))
+    says = (_say_error, _say_skill, _say_range, _say_steps, _say_cycle, _say_series)
+    return tag("ul", *(tag("li", *parts) for say in says if (parts := say(facts))))
 
 
 def _say_error(facts: TargetFacts) -> list[Any]:
-    row = facts.comparison.loc[facts.name]
+    row = facts.row
     size = float(facts.main["actual"].abs().mean())
     of = f", or {as_percent(row['wape'])} of its average size, {_with_unit(size, facts)}"
     bias = row["bias"]
+    side = "high" if bias > 0 else "low"
+    lean = f"On the whole forecasts are too {side}, by {_with_unit(abs(bias), facts)}."
     if size and abs(bias) < _SMALL * size:
-        lean = (
-            "Errors to both sides cancel: on the whole forecasts are neither too high nor too low."
-        )
-    else:
-        side = "high" if bias > 0 else "low"
-        lean = f"On the whole forecasts are too {side}, by {_with_unit(abs(bias), facts)}."
-    error = _with_unit(row["mae"], facts)
-    return [
-        "On average a forecast of ",
-        tag("b", facts.target),
-        f" is off by {error}",
-        of * (size > 0),
-        f". {lean}",
-    ]
+        lean = "Errors to both sides cancel: on the whole forecasts are neither too high nor too "
+        lean += "low."
+    error = f" is off by {_with_unit(row['mae'], facts)}{of * (size > 0)}. {lean}"
+    return ["On average a forecast of ", tag("b", facts.target), error]
 
 
 def _say_skill(facts: TargetFacts) -> list[Any]:
@@ -108,8 +90,7 @@ def _say_skill(facts: TargetFacts) -> list[Any]:
             "Nothing was given to compare with. Whether that is good shows beside a simple "
             "forecast, such as the last season repeated."
         ]
-    row: Any = facts.comparison.loc[facts.name]
-    other = facts.comparison.loc[facts.reference]
+    row, other = facts.row, facts.comparison.loc[facts.reference]
     if math.isnan(row["skill"]):
         return [tag("b", facts.reference), " makes no errors to compare with."]
     word = "smaller" if row["skill"] >= 0 else "larger"
@@ -121,22 +102,18 @@ def _say_skill(facts: TargetFacts) -> list[Any]:
 def _say_chance(p_value: Any) -> str:
     if math.isnan(p_value):
         return "There are too few origins, or they overlap too much, to tell that from chance."
-    if p_value >= _CHANCE:
-        return (
-            f"That may be chance: without a true difference, so large a one comes in "
-            f"{as_percent(p_value, 0)} of such backtests."
-        )
-    rare = "fewer than 0.1 %" if p_value < 0.001 else as_percent(p_value)
+    likely = p_value >= _CHANCE
+    share = "fewer than 0.1 %" if p_value < 0.001 else as_percent(p_value, 0 if likely else 1)
     return (
-        f"That is more than chance: without a true difference, so large a one comes in {rare} of "
-        "such backtests."
+        f"That {'may be' if likely else 'is more than'} chance: without a true difference, so "
+        f"large a one comes in {share} of such backtests."
     )
 
 
 def _say_range(facts: TargetFacts) -> list[Any]:
     if not facts.levels:
         return []
-    row, requested = facts.comparison.loc[facts.name], facts.requested
+    row, requested = facts.row, facts.requested
     off = row["coverage"] - requested
     verdict = (
         "as promised" if abs(off) <= _CLOSE else "too narrow" if off < 0 else "wider than needed"
@@ -152,16 +129,12 @@ def _say_steps(facts: TargetFacts) -> list[Any]:
     errors = facts.by("ahead")[facts.name]["mae"]
     if len(errors) < 2:
         return []
-    last = len(errors) - 1
-    said = [
-        f"{_count(int(errors.index[i]), 'step')} ahead {_with_unit(errors.iloc[i], facts)}"
-        for i in (0, last)
-    ]
-    text = f"The mean error is {said[0]} and {said[1]}"
+    ahead = [f"{_count(int(step), 'step')} ahead" for step in errors.index]
+    sizes = [_with_unit(error, facts) for error in errors]
+    text = f"The mean error is {ahead[0]} {sizes[0]} and {ahead[-1]} {sizes[-1]}"
     worst = int(errors.to_numpy().argmax())
-    if errors.iloc[worst] > max(errors.iloc[0], errors.iloc[last]):
-        text += f"; it is largest {_count(int(errors.index[worst]), 'step')} ahead, "
-        text += _with_unit(errors.iloc[worst], facts)
+    if errors.iloc[worst] > max(errors.iloc[0], errors.iloc[-1]):
+        text += f"; it is largest {ahead[worst]}, {sizes[worst]}"
     return [text, "."]
 
 
@@ -169,29 +142,25 @@ def _say_cycle(facts: TargetFacts) -> list[Any]:
     if facts.cycle is None:
         return []
     preposition = {"hour": "at", "day_of_week": "on", "month": "in"}[facts.cycle]
-    errors = facts.by(facts.cycle)[facts.name]["mae"]
-    said = [
-        f"{preposition} {group_word(facts.cycle, errors.index[i])}, "
-        f"{_with_unit(errors.iloc[i], facts)}"
-        for i in (int(errors.to_numpy().argmax()), int(errors.to_numpy().argmin()))
-    ]
-    return [f"Errors are largest {said[0]} on average, and smallest {said[1]}."]
+    errors: Any = facts.by(facts.cycle)[facts.name]["mae"]
+    worst, best = (
+        f"{preposition} {group_word(facts.cycle, group)}, {_with_unit(errors[group], facts)}"
+        for group in (errors.idxmax(), errors.idxmin())
+    )
+    return [f"Errors are largest {worst} on average, and smallest {best}."]
 
 
 def _say_series(facts: TargetFacts) -> list[Any]:
-    if not facts.has_series:
+    if not facts.has_series or facts.series["wape"].isna().all():
         return []
     shares = facts.series["wape"].dropna()
-    if not len(shares):
-        return []
-    worst, best = shares.index[0], shares.index[-1]
+    worst, best, usual = map(as_percent, (shares.iloc[0], shares.iloc[-1], shares.median()))
     return [
         f"Of {len(facts.series):,} series, ",
-        tag("b", worst),
-        f" is forecast worst, off by {as_percent(shares.iloc[0])} of its average size, and ",
-        tag("b", best),
-        f" best, off by {as_percent(shares.iloc[-1])}; half of them are off by "
-        f"{as_percent(shares.median())} or less.",
+        tag("b", shares.index[0]),
+        f" is forecast worst, off by {worst} of its average size, and ",
+        tag("b", shares.index[-1]),
+        f" best, off by {best}; half of them are off by {usual} or less.",
     ]
 
 

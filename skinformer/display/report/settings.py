@@ -26,22 +26,22 @@ def rows_table(result: pd.DataFrame) -> Markup:
     """Tell which rows were forecast."""
     origins, times = result["origin"].drop_duplicates(), result["time"]
     step = steps_between(result)
-    levels = list(quantile_columns(result))
     rows = [
         ["targets", ", ".join(map(str, result["target"].unique()))],
         ["forecasts", f"{len(result):,}, {int(result['actual'].notna().sum()):,} of known truth"],
-        ["times", f"{short_label(times.min())} to {short_label(times.max())}"],
-        [
-            "origins",
-            f"{len(origins):,}, {short_label(origins.min())} to {short_label(origins.max())}",
-        ],
+        ["times", _span(times)],
+        ["origins", f"{len(origins):,}, {_span(origins)}"],
         ["horizon", f"{int(result['ahead'].max()):,} steps"],
         ["between origins", "one origin" if step is None else f"{step:,} rows"],
-        ["quantiles", ", ".join(f"{level:g}" for level in levels) or "none"],
+        ["quantiles", ", ".join(f"{level:g}" for level in quantile_columns(result)) or "none"],
     ]
     if "series" in result:
         rows.insert(0, ["series", f"{result['series'].nunique():,}"])
     return write_table("The backtest", ["what", "value"], rows)
+
+
+def _span(times: pd.Series) -> str:
+    return f"{short_label(times.min())} to {short_label(times.max())}"
 
 
 def versions_table() -> Markup:
@@ -66,64 +66,49 @@ def code_to_paste(
     estimators: Mapping[str, Any], results: Mapping[str, pd.DataFrame], reference: str | None
 ) -> Markup:
     """Write the code that makes the report again; estimators of some results may be missing."""
-    lines, known = [], {}
-    for name, estimator in estimators.items():
-        made = _made(estimator)
-        if made is not None:
-            known[name] = made
-            lines += _imports(estimator)
-    lines += [
+    imports = {
         "from skinformer.display import write_report",
         "from skinformer.evaluation import backtest",
-    ]
-    lines = [*sorted(set(lines)), "", "estimators = {"]
-    lines += [f"    {name!r}: {known.get(name, '...')}," for name in results]
-    lines += ["}", f"options = {_options(next(iter(results.values())))}", "results = {"]
-    lines += [
-        f"    {name!r}: backtest(estimators[{name!r}].fit(train), test, **options{_levels(table)}),"
-        for name, table in results.items()
-    ]
-    lines += [
-        "}",
-        f"write_report('report.html', results, reference={reference!r}, estimator=estimators)",
-    ]
+    }
+    first = next(iter(results.values()))
+    step = steps_between(first)
+    options = {"horizon": int(first["ahead"].max())} | ({} if step is None else {"step": step})
+    made, calls = [], []
+    for name, result in results.items():
+        imports |= _imports(estimators.get(name))
+        made.append(f"    {name!r}: {_made(estimators.get(name))},")
+        levels = list(quantile_columns(result))
+        more = f", levels={levels}" if levels else ""
+        calls.append(
+            f"    {name!r}: backtest(estimators[{name!r}].fit(train), test, **options{more}),"
+        )
+    lines = [*sorted(imports), "", "estimators = {", *made, "}", f"options = {options}"]
+    lines += ["results = {", *calls, "}"]
+    lines.append(
+        f"write_report('report.html', results, reference={reference!r}, estimator=estimators)"
+    )
     return tag("div", tag("pre", tag("code", "\n".join(lines))), class_="scroller", tabindex="0")
 
 
-def _options(result: pd.DataFrame) -> str:
-    options: dict[str, Any] = {"horizon": int(result["ahead"].max())}
-    step = steps_between(result)
-    if step is not None:
-        options["step"] = step
-    return repr(options)
-
-
-def _levels(result: pd.DataFrame) -> str:
-    levels = list(quantile_columns(result))
-    return f", levels={levels}" if levels else ""
-
-
-def _made(estimator: Any) -> str | None:
+def _made(estimator: Any) -> str:
     """Write how an estimator is made, with the parameters that are not the default."""
     if not hasattr(estimator, "get_params"):
-        return getattr(estimator, "__name__", None)
+        return getattr(estimator, "__name__", "...")
     with config_context(print_changed_only=True):
         text = estimator.__repr__(N_CHAR_MAX=1_000_000)
     return _ADDRESS.sub("", " ".join(text.split()))
 
 
-def _imports(estimator: Any) -> list[str]:
+def _imports(estimator: Any) -> set[str]:
     """Say where an estimator, and what it is made of, is imported from."""
     if not hasattr(estimator, "get_params"):
-        return []
-    parts = [estimator, *estimator.get_params(deep=True).values()]
-    parts += [step[1] for step in getattr(estimator, "steps", ())]
-    found = {type(part) for part in parts if hasattr(type(part), "get_params") or _is_part(part)}
-    return sorted(f"from {_home(each)} import {each.__name__}" for each in found)
-
-
-def _is_part(value: Any) -> bool:
-    return type(value).__module__.startswith("skinformer.")
+        return set()
+    kinds = map(type, [estimator, *estimator.get_params(deep=True).values()])
+    return {
+        f"from {_home(kind)} import {kind.__name__}"
+        for kind in kinds
+        if hasattr(kind, "get_params") or kind.__module__.startswith("skinformer.")
+    }
 
 
 def _home(kind: type) -> str:

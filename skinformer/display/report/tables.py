@@ -48,8 +48,7 @@ def write_table(
 def comparison_table(facts: TargetFacts) -> Markup:
     """Put all forecasters side by side."""
     names = ["mae", "wape", "rmse", "bias"]
-    note = _in_units(facts)
-    note += (
+    note = (
         "Error: mean absolute error, and of truth its share of the truth's average size; root "
         "square: root of the mean squared error; bias: mean of forecast less truth."
     )
@@ -66,8 +65,7 @@ def comparison_table(facts: TargetFacts) -> Markup:
             f" In range: truths in the range that is to hold {as_percent(facts.requested)}; "
             "width: of this range."
         )
-    table = facts.comparison.reindex(columns=names)
-    return _frame(f"Errors of {facts.target}", "forecaster", table, note=note)
+    return _errors(facts, "", "forecaster", facts.comparison[names], note)
 
 
 def group_table(facts: TargetFacts, group: str) -> Markup:
@@ -79,15 +77,15 @@ def group_table(facts: TargetFacts, group: str) -> Markup:
         table = table.assign(skill=1 - table["mae"] / other.where(other > 0))
     if facts.levels:
         table = table.join(errors[facts.name][["coverage", "width"]])
-    note = _in_units(facts)
+    note = ""
     if len(table) > _MOST:
         shown = np.unique(np.linspace(0, len(table) - 1, _MOST // 2).round().astype(int))
-        note += f"{len(shown)} of {len(table):,} groups are shown."
+        note = f"{len(shown)} of {len(table):,} groups are shown."
         table = table.iloc[shown]
     if group != "ahead":
         table.index = pd.Index([group_word(group, each) for each in table.index])
     label = group_label(group)
-    return _frame(f"Errors of {facts.target} by {label}", label, table, note=note)
+    return _errors(facts, f" by {label}", label, table, note)
 
 
 def series_table(facts: TargetFacts) -> Markup:
@@ -99,25 +97,20 @@ def series_table(facts: TargetFacts) -> Markup:
     True
     """
     table = facts.series
-    names = [name for name in ("n", "mae", "wape", "rmse", "bias") if name in table]
-    note = _in_units(facts)
-    if len(table) > _MOST:
-        note += f"The worst {_MOST} of {len(table):,} series are shown."
-    shown = table[names + ["coverage", "width"] * bool(facts.levels)][:_MOST]
-    return _frame(f"Errors of {facts.target} by series", "series", shown, note=note)
+    names = ["n", "mae", "wape", "rmse", "bias"] + ["coverage", "width"] * bool(facts.levels)
+    cut = f"The worst {_MOST} of {len(table):,} series are shown." * (len(table) > _MOST)
+    return _errors(facts, " by series", "series", table[names][:_MOST], cut)
 
 
-def _in_units(facts: TargetFacts) -> str:
-    return "" if facts.unit is None else f"In {facts.unit}. "
-
-
-def _frame(caption: str, corner: str, table: pd.DataFrame, *, note: str) -> Markup:
+def _errors(facts: TargetFacts, by: str, corner: str, table: pd.DataFrame, note: str) -> Markup:
+    """Write errors of a target, `by` which groups; the corner names what the rows are."""
     heads = [corner, *(_HEADS[str(name)] for name in table)]
     rows = [
         [label, *(_cell(name, value) for name, value in zip(table, row, strict=True))]
         for label, row in zip(table.index, table.to_numpy(), strict=True)
     ]
-    return write_table(caption, heads, rows, note=note.strip())
+    unit = "" if facts.unit is None else f"In {facts.unit}. "
+    return write_table(f"Errors of {facts.target}{by}", heads, rows, note=f"{unit}{note}".strip())
 
 
 def _cell(name: Any, value: float) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 LIGHT, DARK = "#ffffff", "#1b1f24"
 LIGHT_INK, DARK_INK = "#1a1d21", "#e8eaed"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_LINK = re.compile(r"#([^)\s]+)")
+#: Of a colour on light and on dark ground, which its name holds.
+_PAIR = re.compile(r"var\(--c([0-9a-f]{6})([0-9a-f]{6})\)")
 #: Text stays text, which can be searched and read aloud; dollar signs are dollars.
 _STYLE: dict[str, Any] = {
     "font.size": 11,
     "legend.fontsize": 10,
     "text.parse_math": False,
     "svg.fonttype": "none",
-    "svg.hashsalt": "skinformer",
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -33,63 +34,42 @@ _GROUNDS = ("figure.facecolor", "axes.facecolor")
 _INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
-class Palette:
-    """Colours of all pictures of a page, each with its dark counterpart.
+def colours_css(text: str, *, dark: bool) -> str:
+    """Define the colours that pictures in a page's text use, as they are on one ground.
 
-    >>> palette = Palette()
-    >>> palette.name("#000000", "#ffffff"), palette.name("#ff0000", "#ff0000")
-    ('var(--c0)', '#ff0000')
-    >>> palette.css(dark=True)
-    '--c0:#ffffff;'
+    >>> colours_css("fill: var(--c000000ffffff)", dark=True)
+    '--c000000ffffff:#ffffff;'
     """
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, str], int] = {}
-
-    def name(self, light: str, dark: str) -> str:
-        """Give the CSS that stands for a colour on light and on dark ground."""
-        if light == dark:
-            return light
-        return f"var(--c{self._numbers.setdefault((light, dark), len(self._numbers))})"
-
-    def css(self, *, dark: bool) -> str:
-        """Define the colours."""
-        return "".join(f"--c{number}:{pair[dark]};" for pair, number in self._numbers.items())
+    pairs = sorted(set(_PAIR.findall(text)))
+    return "".join(f"--c{pair[0]}{pair[1]}:#{pair[dark]};" for pair in pairs)
 
 
 def draw_vector(
-    draw: Callable[[Figure], Any],
-    size: tuple[float, float],
-    *,
-    prefix: str,
-    label: str,
-    palette: Palette,
+    draw: Callable[[Figure], Any], size: tuple[float, float], *, salt: str, label: str
 ) -> Markup:
     """Draw a picture light and dark, and write one ``svg``, without scripts, links or a date.
 
-    prefix: of ids: no two pictures of a page may share one.
+    salt: of ids: no two pictures of a page may share one.
     label: what is seen, for those who do not see it.
 
     matplotlib's settings are its own defaults while this draws, whatever the user's are, and are
     put back.
     """
-    light = _drawn(draw, size, "default", LIGHT, LIGHT_INK)
-    dark = _drawn(draw, size, "dark_background", DARK, DARK_INK)
-    _merge_colours(light, dark, palette)
-    _rename_ids(light, prefix)
+    light = _drawn(draw, size, "default", LIGHT, LIGHT_INK, salt)
+    _merge_colours(light, _drawn(draw, size, "dark_background", DARK, DARK_INK, salt))
     return tag(
         "svg", *map(_written, light), viewBox=light.get("viewBox"), role="img", aria_label=label
     )
 
 
 def _drawn(
-    draw: Callable[[Figure], Any], size: tuple[float, float], name: str, ground: str, ink: str
+    draw: Callable[[Figure], Any], size: Any, name: str, ground: str, ink: str, salt: str
 ) -> ElementTree.Element:
     from matplotlib import style
     from matplotlib.figure import Figure
 
     colours = dict.fromkeys(_GROUNDS, ground) | dict.fromkeys(_INKS, ink)
-    with style.context([name, _STYLE | colours], after_reset=True):
+    with style.context([name, _STYLE | colours | {"svg.hashsalt": salt}], after_reset=True):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         file = BytesIO()
@@ -97,31 +77,18 @@ def _drawn(
     return ElementTree.fromstring(file.getvalue())
 
 
-def _merge_colours(light: ElementTree.Element, dark: ElementTree.Element, palette: Palette) -> None:
+def _merge_colours(light: ElementTree.Element, dark: ElementTree.Element) -> None:
     """Let each colour stand for the one at its place in the dark picture, too."""
     for one, other in zip(light.iter(), dark.iter(), strict=True):
         for key, value in one.attrib.items():
             others = iter(_COLOUR.findall(other.get(key, "")))
-            pieces = _COLOUR.split(value)
-            names = [palette.name(each, next(others, each)) for each in _COLOUR.findall(value)]
-            one.set(key, "".join(a + b for a, b in zip(pieces, [*names, ""], strict=True)))
+            one.set(key, _COLOUR.sub(partial(_paired, others=others), value))
 
 
-def _rename_ids(picture: ElementTree.Element, prefix: str) -> None:
-    """Keep the ids that something points to, under names of this picture's own."""
-    names: dict[str, str] = {}
-
-    def renamed(found: re.Match[str]) -> str:
-        return "#" + names.setdefault(found[1], f"{prefix}-{len(names)}")
-
-    for element in picture.iter():
-        for key, value in element.attrib.items():
-            if value.startswith(("#", "url(#")) and not _COLOUR.fullmatch(value):
-                element.set(key, _LINK.sub(renamed, value))
-    for element in picture.iter():
-        name = names.get(element.attrib.pop("id", ""))
-        if name:
-            element.set("id", name)
+def _paired(found: re.Match[str], others: Iterator[str]) -> str:
+    colour = found[0]
+    dark = next(others, colour)
+    return colour if dark == colour else f"var(--c{colour[1:]}{dark[1:]})"
 
 
 def _written(element: ElementTree.Element) -> Markup:
@@ -130,6 +97,8 @@ def _written(element: ElementTree.Element) -> Markup:
     if name in ("metadata", "style"):
         return Markup()
     attributes = {_local(key): value for key, value in element.attrib.items()}
+    if name == "g":  # a number, which nothing points to and other pictures have too
+        attributes.pop("id", None)
     parts = [part for child in element for part in (_written(child), (child.tail or "").strip())]
     return tag(name, (element.text or "").strip(), *parts, **attributes)
 

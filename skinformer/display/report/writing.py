@@ -17,7 +17,6 @@ from skinformer.display.report.page import write_page
 from skinformer.display.report.sentences import say_summary, say_what, tiles
 from skinformer.display.report.settings import code_to_paste, rows_table, versions_table
 from skinformer.display.report.tables import comparison_table, group_table, series_table
-from skinformer.display.report.vector import Palette
 from skinformer.evaluation.results import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
@@ -107,16 +106,17 @@ def write_report(
             "results hold no row whose truth and whose forecasts are all known: there is nothing "
             "to report. Pass results without the forecaster that gives NaN."
         )
-    palette = Palette()
+    names = ", ".join(str(facts.target) for facts in targets[_DETAILED:])
+    left_out = f"Of these targets the summary alone is shown: {names}."
     body = join(
         tag("h1", title),
         _summary(targets, next(iter(tables.values()))),
-        *(_details(facts, i, palette) for i, facts in enumerate(targets[:_DETAILED])),
-        _left_out(targets[_DETAILED:]),
+        *(_details(facts, i) for i, facts in enumerate(targets[:_DETAILED])),
+        tag("p", left_out, class_="note") if len(targets) > _DETAILED else "",
         _settings(tables, estimators, reference),
     )
     with replacing(path) as file:
-        file.write(write_page(title, body, palette).encode())
+        file.write(write_page(title, body).encode())
     return Path(path)
 
 
@@ -141,11 +141,9 @@ def _summary(targets: list[TargetFacts], result: pd.DataFrame) -> Markup:
     return tag("section", *parts)
 
 
-def _details(facts: TargetFacts, number: int, palette: Palette) -> Markup:
-    shown = [show(each, f"p{number}-{i}", palette) for i, each in enumerate(pictures(facts))]
-    groups = ["ahead"] if facts.main["ahead"].max() > 1 else []
-    groups += [] if facts.cycle is None else [facts.cycle]
-    tables = [group_table(facts, group) for group in groups]
+def _details(facts: TargetFacts, number: int) -> Markup:
+    shown = [show(each, f"p{number}-{i}") for i, each in enumerate(pictures(facts))]
+    tables = [group_table(facts, group) for group in facts.groups]
     if facts.has_series:
         tables.append(series_table(facts))
     return tag(
@@ -158,28 +156,19 @@ def _details(facts: TargetFacts, number: int, palette: Palette) -> Markup:
     )
 
 
-def _left_out(targets: list[TargetFacts]) -> Markup:
-    if not targets:
-        return Markup()
-    names = ", ".join(str(facts.target) for facts in targets)
-    return tag("p", f"Of these targets the summary alone is shown: {names}.", class_="note")
-
-
 def _settings(
     tables: dict[str, pd.DataFrame], estimators: dict[str, Any], reference: str | None
 ) -> Markup:
     first = next(iter(tables.values()))
-    start = short_label(first["origin"].min())
+    note = (
+        f"train are the rows before {short_label(first['origin'].min())}, test those from it on. "
+        "Options of backtest that results do not tell, such as refit, are not repeated."
+    )
     return tag(
         "section",
         tag("h2", "How to make it again"),
         tag("div", rows_table(first), versions_table(), class_="grid settings"),
         tag("h3", "Code"),
-        tag(
-            "p",
-            f"train are the rows before {start}, test those from it on. Options of backtest "
-            "that results do not tell, such as refit, are not repeated.",
-            class_="note",
-        ),
+        tag("p", note, class_="note"),
         code_to_paste(estimators, tables, reference),
     )
