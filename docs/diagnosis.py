@@ -132,7 +132,7 @@ def relative(run, part, epoch, averaged, share=1.0, axis=None):
 
 def best_epoch(run, averaged=1):
     """Give the epoch with the least error on the split, which a fit would keep."""
-    n_epochs = len(run["tail_correction"])
+    n_epochs = len(run["split_correction"])
     return int(np.argmin([relative(run, "split", e, averaged) for e in range(n_epochs)]))
 
 
@@ -142,7 +142,7 @@ def draw_epochs(runs):
     figure, (axes,) = plt.subplots(1, len(runs), squeeze=False, figsize=size, layout="constrained")
     for ax, (name, seeds) in zip(axes, runs.items(), strict=True):
         for run in seeds:
-            epochs = np.arange(1, len(run["tail_correction"]) + 1)
+            epochs = np.arange(1, len(run["split_correction"]) + 1)
             for part, color in COLORS.items():
                 for averaged, line in enumerate((":", "-")):
                     errors = [relative(run, part, e - 1, averaged) for e in epochs]

@@ -140,7 +140,7 @@ class LabelReader(NumberReader):
         values = np.column_stack(coded)
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
-        values = values if np.ndim(y) == 2 else values[:, 0]
+        values = values if np.asarray(y).ndim == 2 else values[:, 0]
         return pd.Series(values, y.index, name=y.name) if isinstance(y, pd.Series) else values
 
     def _coded(self, column: pd.Series, target: Labels, where: str, unseen: float) -> Float64Array:
@@ -224,7 +224,7 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     truth, given = None, []
     if y is not None:
         given = [(column, "y") for column in _truth_columns(y)]
-        truth = Truth(np.empty((0, 0)), *name_columns(y, np.shape(y)), None, True)
+        truth = Truth(np.empty((0, 0)), *name_columns(y, np.asarray(y).shape), None, True)
     names: tuple[Hashable, ...] = ()  # of no columns, which their reader refuses
     if len(table.columns):
         names = find_targets(target, list(table.columns), named=by_name, truth=truth)

@@ -111,7 +111,7 @@ class LinearFits(NamedTuple):
 
     before: fitted before the validation split.
     final: the same blend fitted again with the split, or the first once more.
-    apart: the blend learnt without the windows of one time each: where the time ends among the
+    folds: the blend learnt without the windows of one time each: where the time ends among the
     windows' times, ascending, and the fit, whose forecasts of that time are out of sample.
     """
 

@@ -27,12 +27,12 @@ class Clock(ABC):
 
     freq: the distance between two labels: an offset of pandas or an int.
     name: of the index, given back with the labels.
-    dated: whether labels are dates, so that a calendar exists.
     """
 
     origin: Any
     freq: Any
     name: Hashable
+    #: Whether labels are dates, so that a calendar exists.
     dated: ClassVar[bool] = True
 
     @abstractmethod

@@ -300,7 +300,7 @@ def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, messa
         (("--horizon", "0"), "argument --horizon: '0' is no whole number of at least 1"),
         (("--parameters", "{seq_len: 3}"), "argument --parameters: {seq_len: 3} is no JSON: Expec"),
         (("--parameters", "3"), '3 must name its values, as {"seq_len": 720}'),
-        (("--parameters", '{"seq": 3}'), "has no parameter 'seq'; it has attention, base, batch"),
+        (("--parameters", '{"seq": 3}'), "has no parameter 'seq'; it has attention, batch"),
         (("--parameters", '{"pred_len": 3}'), "'pred_len' is set by --horizon"),
         (("--parameters", '{"random_state": 3}'), "'random_state' is set by --seed"),
         (

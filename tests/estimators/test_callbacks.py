@@ -237,7 +237,6 @@ def test_verbose_writes_one_plain_line_a_part_and_an_epoch(df, capsys, members):
         "[InformerRegressor] epoch 1/2",
         "[InformerRegressor] epoch 2/2",
         "[InformerRegressor] weights",
-        *["[InformerRegressor] classical"] * ("ridges" in members),
     ]
 
 

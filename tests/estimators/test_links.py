@@ -26,7 +26,6 @@ from skinformer.evaluation import backtest
 from skinformer.model.informer import Informer
 from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.ridge.linear_path import LinearPath
-from skinformer.training.losses import as_loss
 from skinformer.training.record import EpochRow, TrainingRecord
 
 #: The name by which the estimator calls its trainer.
@@ -263,7 +262,7 @@ def describe_start(model, network, told):
 def describe_training(model, told):
     """Describe what the trainer is told besides the batches."""
     settings = dataclasses.asdict(told["settings"])
-    error = as_loss(settings.pop("loss"))
+    error = settings.pop("loss")
     errors = error(torch.tensor([0.5, 3.0, -1.0]), torch.zeros(3))
     expected = parameter_groups(model.module_)
     checkpoint = told["checkpoint"]
@@ -529,8 +528,8 @@ CHANGES = [
     ("pred_len", 36, {"horizon": (36, 1), "validation windows": 1, "linear path": (96, 36)}, WHOLE),
     ("target_transform", PowerTransformer(), {"transformed": ["PowerTransformer"]}),
     (
-        "base",
-        None,
+        "members",
+        ["network"],
         {
             "linear path": None,
             "correction starts at zero": False,

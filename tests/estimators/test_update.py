@@ -65,8 +65,8 @@ def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(fresh, mod
     assert np.isfinite(one.timeline_.values).all()
 
 
-@pytest.mark.parametrize("gaps", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
-def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, runs):
+@pytest.mark.parametrize("runs", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
+def test_an_update_and_a_forecast_fill_missing_runs_alike(modes, frame, runs):
     """`forecast(rows)` is `update(rows).forecast()` that changes nothing."""
     df = frame(74)
     estimator = modes.fit("frame", df[:60], known_future=None)
@@ -77,7 +77,7 @@ def test_an_update_and_a_forecast_fill_holes_alike(modes, frame, runs):
 
 
 @pytest.mark.parametrize("size", [1, 3, 5])
-def test_an_update_in_parts_of_any_size_fills_holes_as_one_at_once(fresh, frame, size):
+def test_an_update_in_parts_of_any_size_fills_missing_runs_as_one_at_once(fresh, frame, size):
     """No border of blocks has a say in what stands for a missing truth."""
     df = frame(80)
     df.iloc[[62, 67, 68, 74], 2] = np.nan

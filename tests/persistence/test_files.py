@@ -112,7 +112,7 @@ def assert_same(mine, other):
 CLASSES = {
     "texts": (np.array(["low", "mid", "high"]), {}),
     "objects": (np.array(["low", "mid", "high"], dtype=object), {}),
-    "numbers": (np.array([30, 10, 20]), {"members": ["classical", "ridges", "network"]}),
+    "numbers": (np.array([30, 10, 20]), {"members": ["classes", "network"]}),
     "two": (np.array([True, False, True]), {}),
     "network alone": (np.array(["low", "mid", "high"]), {"members": ["network"]}),
 }
@@ -270,7 +270,7 @@ def test_a_regressor_that_only_code_can_stand_for_is_refused(frame, tmp_path):
         "load", members=["classical", "ridges", KNeighborsRegressor(), "network"], **P
     ).fit(frame[["load"]])
     message = (
-        "save cannot write params.members[1], a KNeighborsRegressor: files hold numbers, text and "
+        "save cannot write params.members[2], a KNeighborsRegressor: files hold numbers, text and "
         f"this package's own types, so that reading them runs no code. {INSTEAD}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

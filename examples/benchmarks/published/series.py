@@ -53,7 +53,7 @@ def read_times(labels: pd.Index, name: Any) -> pd.Index:
     runs = np.flatnonzero(np.diff(clock.steps(times)) != 1)
     if len(runs):
         raise ValueError(
-            f"{times[gaps[0]]} and {times[gaps[0] + 1]} are more than a step ({clock.step_name}) "
+            f"{times[runs[0]]} and {times[runs[0] + 1]} are more than a step ({clock.step_name}) "
             "apart: put rows between them, which may be empty behind their time."
         )
     return times.rename(name)
