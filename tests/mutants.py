@@ -753,8 +753,8 @@ COSTS = [
     Mutant(
         "cost: trees are many everywhere",
         "skinformer/tabular/fit.py",
-        "simple = columns.n_known == 0 and timeline.n_series == 1",
-        "simple = False",
+        "if columns.n_known == 0 and timeline.n_series == 1:",
+        "if False:",
         tests=("tests/tabular/test_fit.py",),
     ),
     Mutant(

@@ -9,7 +9,7 @@ from skinformer.tabular.features import FeatureMaker
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-_MOST_PAIRS = 30_000
+_MOST_PAIRS = 15_000
 _LEAST_PAIRS = 1000  # with fewer, what helps cannot be told from luck
 _LEARNT = 2 / 3  # of the pairs, the earliest; the others judge
 #: Share by which the squared error of the others has to be lower than with the column's features

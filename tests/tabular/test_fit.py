@@ -207,7 +207,9 @@ def test_series_of_a_panel_are_learnt_together_and_kept_apart():
 @pytest.mark.parametrize("slope", [0.0, 0.02])
 def test_trends_go_on(slope, monkeypatch):
     """Trees give no value that they have not seen, but distances from a level they have."""
-    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda **_: (TREES, TREES))
+    monkeypatch.setattr(
+        "skinformer.tabular.fit.default_regressors", lambda *_, **__: (TREES, TREES)
+    )
     timeline = hours(1000, noise=0.01)
     timeline.values[:, 0] += np.arange(1000) * slope
     fit = fit_tabular(timeline, COLUMNS, stop=np.array([800]))
@@ -222,8 +224,8 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
     """Fit, and tell what trees were asked for."""
     requested = []
 
-    def few(**kinds):
-        requested.append(kinds)
+    def few(kind, *, quick):
+        requested.append((kind, quick))
         return TREES, TREES
 
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
@@ -231,27 +233,56 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
 
 
 @pytest.mark.parametrize(
-    ("n_series", "n_known", "simple"), [(1, 0, True), (1, 1, False), (2, 0, False)]
+    ("n_series", "n_known", "many", "kind"),
+    [
+        (1, 0, 100, "simple"),
+        (1, 1, 20_000, "few pairs"),
+        (1, 1, 100, "many pairs"),
+        (2, 0, 100, "many pairs"),
+    ],
 )
 @pytest.mark.parametrize("quick", [True, False])
 def test_one_table_without_columns_known_ahead_takes_fewer_trees(
-    n_series, n_known, simple, quick, monkeypatch
+    n_series, n_known, many, kind, quick, monkeypatch
 ):
+    monkeypatch.setattr("skinformer.tabular.fit._MANY_PAIRS", many)
     timeline = hours(300, n_series, n_known=n_known)
     columns = Columns(1, 0, n_known, 0, 6)
     _, requested = default_trees_of(monkeypatch, timeline, columns, quick=quick)
-    assert requested == {"quick": quick, "simple": simple}
+    assert requested == (kind, quick)
 
 
-def test_fewer_trees_are_fewer():
-    counts = {
-        (quick, simple): [
-            trees.max_iter for trees in default_regressors(quick=quick, simple=simple)
-        ]
-        for quick in (True, False)
-        for simple in (True, False)
-    }
-    assert counts[False, False] > counts[True, False] >= counts[False, True] > counts[True, True]
+@pytest.mark.parametrize("kind", ["simple", "few pairs", "many pairs"])
+def test_fewer_trees_are_fewer(kind):
+    final, judged = (default_regressors(kind, quick=quick) for quick in (False, True))
+    assert all(one.max_iter > two.max_iter for one, two in zip(final, judged, strict=True))
+    assert final[0].max_iter <= default_regressors("few pairs")[0].max_iter
+
+
+class Counting(LinearRegression):
+    """Keep what it learnt from."""
+
+    seen = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append((len(X), sample_weight.sum()))
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("many", "share"), [(100, 2), (20_000, 1)])
+def test_of_many_pairs_each_regressor_learns_its_own(many, share, monkeypatch):
+    """A half each, another one, and all where there are few; of a user's regressor all always."""
+    monkeypatch.setattr("skinformer.tabular.fit._MANY_PAIRS", many)
+    monkeypatch.setattr(Counting, "seen", [])
+    pair = Counting(), Counting()
+    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda *_, **__: pair)
+    timeline, columns = hours(300, n_known=1), Columns(1, 0, 1, 0, 6)
+    weighted = replace(timeline, weight=np.linspace(1, 2, 300)[:, None].astype(np.float32))
+    fit_tabular(weighted, columns)
+    fit_tabular(weighted, columns, regressor=Counting())
+    (one, first), (two, second), (whole, total) = Counting.seen
+    assert (one, two) == (-(-whole // share), whole // share)
+    assert first + second == pytest.approx(2 / share * total)  # no pair twice where they are many
 
 
 @pytest.mark.parametrize("n_known", [0, 1])
