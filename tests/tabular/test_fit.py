@@ -262,7 +262,7 @@ def test_fewer_trees_are_fewer(kind):
 class Counting(LinearRegression):
     """Keep what it learnt from."""
 
-    seen = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, y, sample_weight=None):
         self.seen.append((len(X), sample_weight.sum()))
