@@ -753,7 +753,7 @@ COSTS = [
     Mutant(
         "cost: trees are many everywhere",
         "skinformer/tabular/fit.py",
-        "if columns.n_known == 0 and timeline.n_series == 1:",
+        "if columns.n_known == 0 and alone:",
         "if False:",
         tests=("tests/tabular/test_fit.py",),
     ),

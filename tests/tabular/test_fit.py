@@ -269,15 +269,16 @@ class Counting(LinearRegression):
         return super().fit(X, y)
 
 
-@pytest.mark.parametrize(("many", "share"), [(100, 2), (20_000, 1)])
-def test_of_many_pairs_each_regressor_learns_its_own(many, share, monkeypatch):
-    """A half each, another one, and all where there are few; of a user's regressor all always."""
+@pytest.mark.parametrize(("n_series", "many", "share"), [(1, 100, 2), (1, 20_000, 1), (2, 100, 1)])
+def test_of_many_pairs_each_regressor_learns_its_own(n_series, many, share, monkeypatch):
+    """A half each, another one; all where there are few or a panel, and a user's regressor."""
     monkeypatch.setattr("skinformer.tabular.fit._MANY_PAIRS", many)
     monkeypatch.setattr(Counting, "seen", [])
     pair = Counting(), Counting()
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda *_, **__: pair)
-    timeline, columns = hours(300, n_known=1), Columns(1, 0, 1, 0, 6)
-    weighted = replace(timeline, weight=np.linspace(1, 2, 300)[:, None].astype(np.float32))
+    timeline, columns = hours(300, n_series, n_known=1), Columns(1, 0, 1, 0, 6)
+    weight = np.linspace(1, 2, len(timeline.values))[:, None].astype(np.float32)
+    weighted = replace(timeline, weight=weight)
     fit_tabular(weighted, columns)
     fit_tabular(weighted, columns, regressor=Counting())
     (one, first), (two, second), (whole, total) = Counting.seen
