@@ -187,13 +187,6 @@ LINKS = [
         tests=("tests/model/test_window_norm.py",),
     ),
     Mutant(
-        "reads: not when dropout is on",
-        "skinformer/evaluation/seen.py",
-        "network=network).forecast(self._at.take(some), base)",
-        "network=network).forecast(self._at.take(some), base * 0)",
-        tests=("tests/evaluation/test_dropout_samples.py",),
-    ),
-    Mutant(
         "reads: not for attention maps",
         "skinformer/evaluation/seen.py",
         "network=network).forecast(self._at.take(some), base)",

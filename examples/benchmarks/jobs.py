@@ -69,9 +69,9 @@ def step(size: str, precision: str) -> dict[str, float]:
 def predict(size: str) -> dict[str, float]:
     """Time forecasts from every origin."""
     import numpy as np
+    from windows import forecast_windows
 
     from skinformer import InformerRegressor
-    from skinformer.evaluation.windows import forecast_windows
 
     wave = make_wave(4096)
     model = InformerRegressor(**COMMON, **SIZES[size], max_iter=1, max_windows=32).fit(wave)

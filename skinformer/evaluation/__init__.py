@@ -4,7 +4,6 @@ from skinformer.evaluation.attention import AttentionMap, attention_maps, attent
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
-from skinformer.evaluation.dropout import dropout_samples
 from skinformer.evaluation.explain import explain, forecast_parts
 from skinformer.evaluation.metrics import skip_missing
 from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
@@ -32,7 +31,6 @@ __all__ = [
     "compare",
     "crps_of_quantiles",
     "crps_of_samples",
-    "dropout_samples",
     "explain",
     "forecast_parts",
     "interval_coverage",

@@ -14,7 +14,6 @@ from skinformer.ensemble.member import NETWORK
 from skinformer.ensemble.network import Network
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.windows import Forecaster, Rows, Windows
-from skinformer.model.dropout import Dropout, reseed, with_dropout
 from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.placement import Placement
@@ -117,33 +116,10 @@ class SeenWindows:
         return cast(Network, self.forecaster.ensemble.members[NETWORK])
 
     @property
-    def dropout(self) -> float:
-        """The largest share of states that it drops in training."""
-        modules = self._member.network.modules()
-        return max((module.p for module in modules if isinstance(module, Dropout)), default=0.0)
-
-    @property
     def shares(self) -> Float64Array:
         """What the network's word counts in the points, (n, pred_len, n_targets), in [0, 1]."""
         sizes, weights = self.forecaster.sizes, self._joint.weights(self._at)[NETWORK]
         return np.broadcast_to(weights, (len(weights), sizes.pred_len, sizes.n_targets))
-
-    def points(self, *, n_dropped: int = 0, seed: int = 0) -> Float32Array:
-        """Forecast with the network, (n, draws, pred_len, n_targets), standardised.
-
-        n_dropped: how often, with states dropped at random; 0 drops none, once.
-        seed: which states. Each time they are the same for all windows, as if one thinner network
-        forecast them all.
-
-        Cost: a forward pass of 32 windows for each window and 32 times.
-        """
-        if not n_dropped:
-            return self._ask(self._member.network, np.arange(len(self.windows)))[:, None]
-        network, out = with_dropout(self._member.network), []
-        for number in range(len(self.windows)):
-            reseed(network, seed)
-            out.append(self._ask(network, np.full(n_dropped, number)))
-        return np.stack(out)
 
     def attention(self) -> list[list[LayerAttention]]:
         """Write out the attention of each layer, for each window, without the axis of windows."""

@@ -1,6 +1,5 @@
 """Dropout with a generator of its own, whose masks are cheap on a CPU."""
 
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -126,19 +125,6 @@ def repeated_draws(layer: nn.Module, states: list[Tensor]) -> Iterator[None]:
     finally:
         for generator, state in zip(generators, now, strict=True):
             generator.set_state(state)
-
-
-def with_dropout(network: _Network) -> _Network:
-    """Copy a network, sharing its weights, so that it drops outside training, too.
-
-    >>> network = nn.Sequential(Dropout(0.5)).eval()
-    >>> with_dropout(network)(torch.ones(100)).unique(), network(torch.ones(1))
-    (tensor([0., 2.]), tensor([1.]))
-    """
-    twin = copy.deepcopy(network, {id(weight): weight for weight in network.parameters()})
-    for module in _dropouts(twin):
-        module.train()
-    return twin
 
 
 def reseed(network: nn.Module, seed: int) -> None:

@@ -10,10 +10,10 @@ import pytest
 from measure import main
 from protocol import load_series, measure, split_rows
 from sklearn.tree import DecisionTreeRegressor
+from windows import forecast_windows
 
 from skinformer.ensemble import weighing
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.evaluation.windows import forecast_windows
 from skinformer.ridge import phases
 
 DAY, HALF = pd.Timedelta(days=1), pd.Timedelta(minutes=30)
@@ -132,9 +132,12 @@ def test_test_rows_change_neither_training_nor_earlier_forecasts(frame):
     assert not np.array_equal(before[4:], after[4:])
 
 
-def test_windows_are_the_forecasts_of_predict(frame):
-    """The benchmark must not measure another model than users get."""
-    model = InformerRegressor(["a", "OT"], pred_len=6, **SMALL).fit(frame[:240])
+@pytest.mark.parametrize("transform", ["auto", "log"])
+def test_windows_are_the_forecasts_of_predict(frame, transform):
+    """The benchmark must not measure another model than users get, nor in other units."""
+    frame = np.exp(frame)
+    model = InformerRegressor(["a", "OT"], pred_len=6, target_transform=transform, **SMALL)
+    model.fit(frame[:240])
     windows = forecast_windows(model, frame, np.arange(240, 295, 6))
     np.testing.assert_allclose(windows.reshape(-1, 2), model.predict(frame[240:]), rtol=1e-6)
 

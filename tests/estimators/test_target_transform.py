@@ -13,7 +13,6 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Standar
 
 from skinformer import InformerRegressor
 from skinformer.estimators import target_scale
-from skinformer.evaluation.windows import forecast_windows
 
 P = {
     "seq_len": 24,
@@ -117,15 +116,6 @@ def test_holes_are_filled_in_transformed_units(transform):
     near = model.update(holed[350:]).forecast()["y"].mean()
     np.testing.assert_allclose(near, df["y"][-12:].mean(), rtol=0.5)
     assert np.isfinite(model.predict(holed)).all()
-
-
-def test_overlapping_windows_are_in_units_too():
-    """Benchmarks average over them."""
-    df = dated(y=growing())
-    model = make("log").fit(df[:300])
-    windows = forecast_windows(model, df, np.arange(300, 390))
-    truth = np.stack([df["y"].to_numpy()[i : i + 6] for i in range(300, 390)])
-    assert np.abs(windows[..., 0] / truth - 1).mean() < 0.3
 
 
 # ------------------------------------------------------------------------------------ auto

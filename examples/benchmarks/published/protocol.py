@@ -20,10 +20,10 @@ import pandas as pd
 from ridge import forecast_ridge, normal_equations, solve_ridge
 from series import load_series
 from sklearn.base import clone
+from windows import forecast_windows
 
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.estimators.regressor import InformerRegressor
-from skinformer.evaluation.windows import forecast_windows
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated
 
