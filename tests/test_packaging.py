@@ -249,6 +249,17 @@ def test_package_is_typed():
     assert (Path(skinformer.__file__).parent / "py.typed").is_file()
 
 
+def test_every_file_beside_the_code_is_packed():
+    """What is not listed is missing in a wheel, such as the report's style sheet."""
+    listed = PROJECT["tool"]["setuptools"]["package-data"].items()
+    folders = [(ROOT.joinpath(*package.split(".")), globs) for package, globs in listed]
+    packed = {path for folder, globs in folders for each in globs for path in folder.glob(each)}
+    there = {path for path in (ROOT / "skinformer").rglob("*") if path.is_file()}
+    others = {path for path in there if path.suffix not in {".py", ".pyc"}}
+    assert ROOT / "skinformer/display/report/style.css" in others
+    assert others == packed
+
+
 # What `import skinformer` does
 
 

@@ -17,7 +17,13 @@ from skinformer.validation.parameters import warn_of_one_series
 
 
 class ModelSizes(NamedTuple):
-    """What the data, not the user, decides about the module; no series: no embedding of them."""
+    """What the data, not the user, decides about the module; no series: no embedding of them.
+
+    mean_step: mean length of a step, where positions are continuous in time.
+    may_miss: whether covariates may be NaN, which a learnt vector then stands for.
+    n_network_fields: how many of the calendar fields, the first, the network embeds, where the
+    ridges read more: by those of the year, of which years enough were seen.
+    """
 
     n_targets: int
     n_past: int
@@ -29,12 +35,8 @@ class ModelSizes(NamedTuple):
     pred_len: int
     patch_len: int
     mean_step: float | None = None
-    """Mean length of a step, where positions are continuous in time."""
     may_miss: bool = False
-    """Whether covariates may be NaN, which a learnt vector then stands for."""
     n_network_fields: int | None = None
-    """How many of the calendar fields, the first, the network embeds, where the ridges read more:
-    by those of the year, of which years enough were seen."""
 
     @property
     def decoder_patch_len(self) -> int:

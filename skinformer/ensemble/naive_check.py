@@ -27,14 +27,16 @@ _MARGIN, _PRIOR = np.log(1.05), 4
 
 
 class _Windows(NamedTuple):
-    """Windows of a timeline, and what came in them."""
+    """Windows of a timeline, and what came in them.
+
+    weight: shape (n_windows, pred_len, n_targets); 0 where the truth is missing.
+    """
 
     timeline: Timeline
     origins: IntArray
     series: IntArray
     truth: Float32Array
     weight: Float64Array
-    """Shape (n_windows, pred_len, n_targets); 0 where the truth is missing."""
 
 
 def some_of_split(held_out: Origins) -> IntArray:

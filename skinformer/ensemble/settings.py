@@ -45,6 +45,13 @@ class FitSettings:
 
     Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
     for the calendar and early stopping.
+
+    classical: whether classical forecasters take part, as far as series are short enough for them.
+    classifies: whether classes are forecast.
+    class_base: whether their forecasts start from frequencies, transitions and a logistic map.
+    regressor: what is fitted on features of steps ahead: "auto" for trees, an estimator, or None.
+    train_network: whether a network is wanted, and rows are enough for one to prove anything.
+    batch_size: windows in memory at once.
     """
 
     head: Head
@@ -59,19 +66,13 @@ class FitSettings:
     target_transform: Any
     linear_path: bool
     classical: bool
-    """Whether classical forecasters take part, as far as series are short enough for them."""
     classifies: bool
-    """Whether classes are forecast."""
     class_base: bool
-    """Whether their forecasts start from frequencies, transitions and a logistic map."""
     regressor: Any
-    """What is fitted on features of steps ahead: "auto" for trees, an estimator, or None."""
     train_network: bool
-    """Whether a network is wanted, and rows are enough for one to prove anything."""
     early_stopping: bool | Literal["auto"]
     validation_fraction: float
     batch_size: int
-    """Windows in memory at once."""
     max_windows: int | None
     checkpoint: Any
     device: torch.device

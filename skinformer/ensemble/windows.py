@@ -43,6 +43,7 @@ class Canvas:
 
     series: that of each track; those from the last fitted one on are new.
     clock: what the steps count.
+    given: the rows as tensors, where they are such already.
     """
 
     rows: Rows
@@ -51,7 +52,6 @@ class Canvas:
     sizes: ModelSizes
     device: torch.device | str
     given: WindowSource | None = None
-    """The rows as tensors, where they are such already."""
     predictors: dict[int, WindowPredictor] = field(default_factory=dict)
 
     @cached_property

@@ -138,14 +138,16 @@ def _one_target(table: Table, j: int, wanted: BoolArray) -> Table:
 
 
 class _HeldOut(NamedTuple):
-    """How ridges erred on the validation split, by series."""
+    """How ridges erred on the validation split, by series.
+
+    error: (n_series,), mean absolute or root mean square; NaN where nothing is known.
+    n_forecasts: (n_series,), whole forecasts that the split of each series holds.
+    stretches: (n_series, 4), the error in each stretch of a long split; NaN where there is none.
+    """
 
     error: Float64Array
-    """Mean absolute or root mean square, shape (n_series,); NaN where nothing is known."""
     n_forecasts: Float64Array
-    """Whole forecasts that the split of each series holds, shape (n_series,)."""
     stretches: Float64Array
-    """The error in each stretch of a long split, shape (n_series, 4); NaN where there is none."""
 
 
 def _judge_logs(table: Table, settings: FitSettings, n_split: IntArray) -> BoolArray:

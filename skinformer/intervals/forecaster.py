@@ -194,6 +194,8 @@ class _SizedWindows:
     """Forecast windows of a canvas with the sizes of their errors.
 
     on_clock: whether steps count what those of the history do.
+    known: which rows of the canvas were observed, the same in all calls.
+    known_until: where what is known before each of them ends.
     """
 
     forecaster: IntervalForecaster
@@ -201,9 +203,7 @@ class _SizedWindows:
     place: Placement
     on_clock: bool
     known: BoolArray | None = None
-    """Which rows of the canvas were observed, the same in all calls; …"""
     known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """… and where what is known before each ends."""
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         fit, place = self.forecaster, self.place

@@ -32,10 +32,12 @@ _CHUNK = 8192  # pairs whose features are made at a time
 
 
 class Anchored(NamedTuple):
-    """A fitted regressor, and the level that its forecasts are distances from."""
+    """A fitted regressor, and the level that its forecasts are distances from.
+
+    anchor: number of the feature; None for the training mean, which is 0.
+    """
 
     anchor: int | None
-    """Number of the feature; None for the training mean, which is 0."""
     regressor: Any
 
 
