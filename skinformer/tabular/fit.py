@@ -138,14 +138,14 @@ def fit_tabular(
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
     # Columns that are known ahead take trees longer to learn, and so do many series.
-    kind = "many pairs" if len(truth) >= _MANY_PAIRS else "few pairs"
+    # A panel's series have few pairs each.
     alone = timeline.n_series == 1
+    kind = "many pairs" if alone and len(truth) >= _MANY_PAIRS else "few pairs"
     if columns.n_known == 0 and alone:
         kind = "simple"
     plan = _plan(maker, features, truth, pairs.step, regressor, kind, quick=quick)
-    # Of many pairs each learns its own: as good as all of them for both, in half the time. Of a
-    # panel, whose series have few, it is 1 % worse (docs/drivers.md).
-    n_parts = len(plan) if kind == "many pairs" and alone else 1
+    # Of many pairs each learns its own: as good as all of them for both, in half the time.
+    n_parts = len(plan) if kind == "many pairs" else 1
     members = []
     for number, (anchor, model, unseen) in enumerate(plan):
         some = slice(number % n_parts, None, n_parts)

@@ -238,7 +238,7 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
         (1, 0, 100, "simple"),
         (1, 1, 20_000, "few pairs"),
         (1, 1, 100, "many pairs"),
-        (2, 0, 100, "many pairs"),
+        (2, 0, 100, "few pairs"),
     ],
 )
 @pytest.mark.parametrize("quick", [True, False])
