@@ -23,7 +23,7 @@ from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_c
 from skinformer.estimators.callbacks import EpochTasks, training_course, write_stage
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.parts import PARTS, open_parts
+from skinformer.estimators.parts import PART_CONSTRAINTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import changed_network, read_settings
@@ -61,12 +61,7 @@ from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
-from skinformer.validation.parameters import (
-    CONSTRAINTS,
-    check_same_on_ranks,
-    part_constraint,
-    warn_of_idle_network,
-)
+from skinformer.validation.parameters import CONSTRAINTS, check_same_on_ranks, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows
 from skinformer.validation.truth import (
     check_any_truth,
@@ -79,9 +74,7 @@ from skinformer.validation.truth import (
 class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
     """An Informer over a timeline; subclasses say by their head what its forecasts mean."""
 
-    _parameter_constraints = CONSTRAINTS | {
-        name: part_constraint(part, part.named) for name, part in PARTS.items()
-    }
+    _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
 
     def _make_head(self) -> Head:
         """Say what the outputs of the network mean."""
@@ -90,10 +83,6 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _make_reader(self, X: Any, y: Any) -> NumberReader:  # noqa: ARG002
         """Say how truths are read."""
         return NumberReader()
-
-    def _values(self, outputs: Float64Array) -> Float64Array:
-        """Give what is forecast, one number of each target, of outputs in the truth's units."""
-        return self.head_.point(outputs)
 
     def set_params(self, **params: Any) -> Self:
         """
@@ -204,7 +193,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         """Give the values that are forecast, (n, n_targets)."""
-        return self._values(self._forecaster.forecast(requested))
+        raise NotImplementedError
 
     def _outputs(self, X: Any) -> Float64Array:
         """Give what the head says of each row, (n, n_targets, *outputs), in the truth's units."""

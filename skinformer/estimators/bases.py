@@ -43,12 +43,8 @@ if TYPE_CHECKING:
     class ClassifierMixin:
         """Tags of a classifier."""
 
-        def __sklearn_tags__(self) -> Any: ...
-
     class RegressorMixin:
         """Tags of a regressor."""
-
-        def __sklearn_tags__(self) -> Any: ...
 
     class CallbackSupportMixin:
         """Callbacks of a fit."""

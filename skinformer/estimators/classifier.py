@@ -10,11 +10,12 @@ import pandas as pd
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
-from skinformer.estimators.parts import PARTS, Attention, Block, MemorySaving
+from skinformer.estimators.parts import PART_CONSTRAINTS, Attention, Block, MemorySaving
 from skinformer.reading.labels import LabelReader, read_labels
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.validation.arguments import check_fitted, with_horizon
-from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS, part_constraint
+from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS
 
 
 class InformerClassifier(ClassifierMixin, BaseInformer):
@@ -229,9 +230,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     #: Labels have no scale that could be transformed.
     target_transform = None
 
-    _parameter_constraints = CLASSIFIER_CONSTRAINTS | {
-        name: part_constraint(part, part.named) for name, part in PARTS.items()
-    }
+    _parameter_constraints = CLASSIFIER_CONSTRAINTS | PART_CONSTRAINTS
 
     def __init__(
         self,
@@ -332,8 +331,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     def _make_head(self) -> ClassHead:
         return ClassHead(self.reader_.sizes, self.label_smoothing, self.z_loss)
 
-    def _values(self, outputs: Float64Array) -> Float64Array:
-        return self.head_.likeliest(outputs)
+    def _points(self, requested: RequestedSteps) -> Float64Array:
+        return self.head_.likeliest(self._forecaster.forecast(requested))
 
     @property
     def classes_(self) -> Any:
@@ -390,7 +389,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
         """
         check_fitted(self)
-        return self._parts(self._outputs(X))
+        values = self._outputs(X)
+        parts = [values[:, group] for group in self.head_.groups]
+        return parts[0] if len(parts) == 1 else parts
 
     def predict_log_proba(self, X: Any) -> Any:
         """
@@ -492,10 +493,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         check_fitted(self)
         requested = self._requested_ahead(X, horizon)
         return self._forecaster.forecast(requested), requested.labels
-
-    def _parts(self, values: Float64Array) -> Any:
-        parts = [values[:, group] for group in self.head_.groups]
-        return parts[0] if len(parts) == 1 else parts
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """

@@ -95,9 +95,8 @@ class ExportMixin(FittedState):
         """
         check_fitted(self)
         module = served_module(self)
-        example = _example(self.sizes_, panel=self.series_ is not None)
-        batch = torch.export.Dim("batch", min=1)
-        inputs = {name: tensor for name, tensor in example.items() if tensor is not None}
+        batch, every = torch.export.Dim("batch", min=1), _example(self.sizes_)
+        inputs = {name: every[name] for name in self.signature_.inputs}
         with torch.no_grad():
             return torch.export.export(
                 module, (), inputs, dynamic_shapes={name: {0: batch} for name in inputs}
@@ -216,18 +215,17 @@ def _static(model: FittedState) -> Float32Array:
     return np.vstack([fitted, np.full((1, n_static), np.nan, dtype=np.float32)])
 
 
-def _example(sizes: ModelSizes, *, panel: bool) -> dict[str, Tensor | None]:
+def _example(sizes: ModelSizes) -> dict[str, Tensor]:
     """Make inputs that the graph is traced on, by the names of `ServedForecast.forward`."""
     n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
     length = sizes.seq_len + sizes.pred_len
     steps = torch.arange(length).expand(_BATCH, length).contiguous()
-    known = torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64)
     return {
         "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
-        "future": known if sizes.n_known else None,
-        "series": torch.zeros(_BATCH, dtype=torch.int64) if panel else None,
-        "time": steps if sizes.calendar_fields else None,
-        "instant": steps.clone() if sizes.mean_step is not None else None,
+        "future": torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64),
+        "series": torch.zeros(_BATCH, dtype=torch.int64),
+        "time": steps,
+        "instant": steps.clone(),
     }
 
 

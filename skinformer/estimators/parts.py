@@ -16,6 +16,7 @@ from skinformer.validation.parameters import (
     BLOCK_CONSTRAINTS,
     MEMORY_SAVING_CONSTRAINTS,
     check_part_name,
+    part_constraint,
 )
 
 
@@ -196,6 +197,7 @@ class MemorySaving(Part):
 PARTS: Mapping[str, type[Part]] = MappingProxyType(
     {"attention": Attention, "block": Block, "memory_saving": MemorySaving}
 )
+PART_CONSTRAINTS = {name: part_constraint(part, part.named) for name, part in PARTS.items()}
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

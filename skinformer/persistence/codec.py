@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
@@ -16,6 +17,23 @@ from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def objects(given: list[Any]) -> AnyArray:
+    """Make an array of objects, whatever length they have themselves."""
+    out = np.empty(len(given), dtype=object)
+    out[:] = given
+    return out
+
+
+#: What is built of plain values, by its name in files.
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "tuple": tuple,
+    "bytes": bytes.fromhex,
+    "dict": dict,
+    "texts": partial(np.array, dtype=str),
+    "objects": objects,
+}
 
 
 class Kind(NamedTuple):
@@ -130,18 +148,8 @@ class Codec:
         return self._built(name, self.decode(of, arrays))
 
     def _built(self, name: str, given: Any) -> Any:
-        if name == "tuple":
-            return tuple(given)
-        if name == "bytes":
-            return bytes.fromhex(given)
-        if name == "dict":
-            return dict(given)
-        if name == "texts":
-            return np.array(given, dtype=str)
-        if name == "objects":
-            out = np.empty(len(given), dtype=object)
-            out[:] = given
-            return out
+        if name in _PLAIN:
+            return _PLAIN[name](given)
         if name not in self._by_name:
             raise ModelFileError("it holds a type that is not in the list")
         return self._by_name[name].together(given)

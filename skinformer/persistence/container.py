@@ -28,18 +28,8 @@ _LENGTH_SIZE = 8
 #: Bytes of all but the arrays: Python's objects take some twenty times as many.
 _LONGEST_HEADER = 1 << 24
 _MOST_DIMENSIONS = 8
-_TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "|u1",
-    "BOOL": "|b1",
+_TYPES = {"F64": "<f8", "F32": "<f4", "BOOL": "|b1"} | {
+    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
 
