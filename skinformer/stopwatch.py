@@ -25,28 +25,33 @@ Made = TypeVar("Made")
 
 
 class Stopwatch:
-    """Seconds of parts.
+    """Seconds of parts."""
 
-    begun: called with the name of each part that begins, and the seconds so far.
-    """
-
-    def __init__(self, begun: Callable[[str, float], None] | None = None) -> None:
+    def __init__(self) -> None:
         self._spent: dict[str, Float64Array] = {}
-        self._part, self._since = _OTHER, _now()
-        self._started, self._begun = self._since[0], begun
+        self.part, self._since = _OTHER, _now()
+        self._started = time.perf_counter()
+
+    @property
+    def passed(self) -> float:
+        """Seconds since it started."""
+        return time.perf_counter() - self._started
 
     def begin(self, part: str) -> str:
         """End a part, which comes back, and begin one within it."""
-        ended = self.turn(part)
-        if self._begun is not None and part != ended:
-            self._begun(part, self._since[0] - self._started)
-        return ended
+        return self.turn(part)
+
+    def expect(self, seconds: dict[str, float]) -> None:
+        """Hear what parts may take, in the order in which they come."""
+
+    def write(self, line: str) -> None:
+        """Write what there is to tell of a part, if anybody reads it."""
 
     def turn(self, part: str) -> str:
         """End a part, which comes back, and begin another."""
-        ended, now = self._part, _now()
+        ended, now = self.part, _now()
         self._spent[ended] = self._spent.get(ended, 0.0) + now - self._since
-        self._part, self._since = part, now
+        self.part, self._since = part, now
         return ended
 
     def table(self) -> pd.DataFrame:
@@ -55,7 +60,7 @@ class Stopwatch:
         ``part``, in the order in which they began and "other" last; ``seconds`` by the clock, and
         ``cpu_seconds`` of all threads of the process.
         """
-        self.turn(self._part)
+        self.turn(self.part)
         parts = sorted(self._spent, key=lambda part: part == _OTHER)
         seconds, processors = np.reshape([self._spent[part] for part in parts], (-1, 2)).T
         return pd.DataFrame({"part": parts, "seconds": seconds, "cpu_seconds": processors})
@@ -65,16 +70,16 @@ _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 
 @contextmanager
-def stopwatch(begun: Callable[[str, float], None] | None = None) -> Iterator[Stopwatch]:
-    """Measure what this thread does; `times_so_far` asks inside. See `Stopwatch`.
+def stopwatch(watch: Stopwatch | None = None) -> Iterator[Stopwatch]:
+    """Measure what this thread does; `running` gives it inside.
 
     >>> with stopwatch():
     ...     with timed("reading"), timed("sorting"):
     ...         pass
-    ...     times_so_far()["part"].tolist()
+    ...     running().table()["part"].tolist()
     ['reading', 'sorting', 'other']
     """
-    watch = Stopwatch(begun)
+    watch = watch or Stopwatch()
     before = _running.set(watch)
     try:
         yield watch
@@ -82,9 +87,9 @@ def stopwatch(begun: Callable[[str, float], None] | None = None) -> Iterator[Sto
         _running.reset(before)
 
 
-def times_so_far() -> pd.DataFrame:
-    """Tell what this thread's watch has measured; where none runs, nothing."""
-    return (_running.get() or Stopwatch()).table()
+def running() -> Stopwatch:
+    """Give this thread's watch; where none runs, one that has measured nothing."""
+    return _running.get() or Stopwatch()
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
@@ -97,12 +102,12 @@ class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
     """
 
     def __init__(self, part: str) -> None:
-        self._part = part
+        self.part = part
 
     def __enter__(self) -> None:
         """Begin the part."""
         self._watch = _running.get()
-        self._before = "" if self._watch is None else self._watch.begin(self._part)
+        self._before = "" if self._watch is None else self._watch.begin(self.part)
 
     def __exit__(self, *_: object) -> None:
         """Go back to the part within which it lies."""
@@ -114,7 +119,7 @@ class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
 
         @wraps(work)
         def counted(*args: Given.args, **kwargs: Given.kwargs) -> Made:
-            with timed(self._part):
+            with timed(self.part):
                 return work(*args, **kwargs)
 
         return counted

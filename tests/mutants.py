@@ -40,6 +40,7 @@ HYBRID = "skinformer/ensemble/ridges.py"
 BASE = "skinformer/estimators/base.py"
 TARGET_SCALE = "skinformer/estimators/target_scale.py"
 CALLBACKS = "skinformer/estimators/callbacks.py"
+PROGRESS = "skinformer/estimators/progress.py"
 REGRESSOR = "skinformer/estimators/regressor.py"
 RECIPES = "skinformer/recipes.py"
 CYCLE = "skinformer/timeline/cycle.py"
@@ -384,8 +385,14 @@ LINKS = [
     Mutant(
         "max_windows ignored", FITTING, "max_windows=settings.max_windows", "max_windows=10_000"
     ),
-    Mutant("epochs silent", CALLBACKS, "if self.estimator.verbose:", "if False:"),
-    Mutant("epochs always told", CALLBACKS, "if self.estimator.verbose:", "if True:"),
+    Mutant("epochs silent", CALLBACKS, "running().write(epoch_line(", "str(epoch_line("),
+    Mutant("parts silent", BASE, "if self.verbose and ranks", "if False and ranks"),
+    Mutant("parts always told", BASE, "if self.verbose and ranks", "if ranks"),
+    Mutant("stages untold", CALLBACKS, "self._begin(task)", "pass"),
+    Mutant("silence while a part goes on", PROGRESS, "while not ended", "while ended"),
+    Mutant("lines without end", PROGRESS, "max(_SILENCE, _PART * self.passed)", "_SILENCE"),
+    Mutant("pace ignored", PROGRESS, "pace * sum(expected", "sum(expected"),
+    Mutant("a stage comes again", PROGRESS, "if part in later:", "if part in stages:"),
     Mutant("named attention: encoder", PARTS, '"encoder": kind', '"encoder": "auto"'),
 ]
 

@@ -35,19 +35,6 @@ def test_parts_within_parts_count_once_and_add_up_to_the_whole():
     assert seconds.sum() == pytest.approx(whole, abs=0.01)
 
 
-def test_it_tells_when_a_part_begins():
-    """Once: not when what lies within it has ended, nor when it calls itself."""
-    told = []
-    with stopwatch(lambda part, seconds: told.append((part, seconds))), timed("outer"):
-        time.sleep(0.01)
-        for _ in range(2):
-            work(0.0)
-        with timed("outer"):
-            pass
-    assert [part for part, _ in told] == ["outer", "inner", "inner"]
-    assert told[0][1] < 0.01 <= told[1][1] <= told[2][1]
-
-
 def test_a_part_that_raises_ends():
     """What comes after an error that was caught is not its part's."""
     with stopwatch() as watch, timed("outer"):

@@ -57,7 +57,7 @@ _MOST_VALUES = 20_000
 _MARGIN = 1.0
 #: Windows of a network's trial, how many times as many make one worth while, and the part of the
 #: ridges' loss that it has to take off.
-_TRIAL, _WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.001
+TRIAL, WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.001
 #: Weight in the logits that a network is trained for beside trees that forecast classes.
 _EXPECTED = 0.5
 
@@ -116,15 +116,15 @@ class EnsembleFit:
         """
         trainer, training, held_out = self.settings.trainer, *batches
         planned = trainer.max_iter * training.n_drawn
-        if not self._has_stretches or held_out is None or planned < _WORTH_A_TRIAL * _TRIAL:
+        if not self._has_stretches or held_out is None or planned < WORTH_A_TRIAL * TRIAL:
             return None
         steps, pred_len = self.rows.timeline.steps_of(held_out.draw()), self.rows.sizes.pred_len
         stretches = cut_stretches(steps, pred_len, n_most=MOST_STRETCHES)
         if stretches is not None and stretches.max() + 1 < MOST_STRETCHES:
             return None
         before, drawn = copy_state(self.module), training.get_state()
-        held_out, trainer = held_out.eased(_TRIAL), replace(trainer, max_iter=1)
-        record = train(training=training.eased(_TRIAL), validation=held_out, settings=trainer)
+        held_out, trainer = held_out.eased(TRIAL), replace(trainer, max_iter=1)
+        record = train(training=training.eased(TRIAL), validation=held_out, settings=trainer)
         gain = ranks.from_first(lambda: self._judged(network_gain, held_out))
         if gain < _PROMISING or record.stopped == "interrupted":
             return record

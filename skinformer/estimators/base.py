@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from skinformer import ranks
 from skinformer.ensemble.building import model_sizes
 from skinformer.ensemble.classical import for_rows
+from skinformer.ensemble.cost import expected_seconds
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
@@ -20,11 +22,12 @@ from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.ridges import linear_fit, start_module
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
-from skinformer.estimators.callbacks import EpochTasks, training_course, write_stage
+from skinformer.estimators.callbacks import FitTasks, training_course
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.parts import PART_CONSTRAINTS, open_parts
 from skinformer.estimators.persisting import PersistentMixin
+from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import fitted_rows, reading_settings
 from skinformer.estimators.settings import changed_network, read_settings
 from skinformer.estimators.state import FittedState
@@ -49,7 +52,7 @@ from skinformer.rolling.future import (
     without_later,
 )
 from skinformer.rolling.placement import after_history
-from skinformer.stopwatch import stopwatch, timed, times_so_far
+from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
@@ -142,11 +145,16 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         warns, shows progress, calls callbacks and writes the checkpoint.
         """
         draft = self._unfitted()
-        begun = partial(write_stage, self) if self.verbose else None
-        with ranks.together(), stopwatch(begun):
+        with ranks.together(), self._watch():
             draft._fit(X, y, sample_weight, earlier=self if self.warm_start else None)
         self.__dict__ = draft.__dict__  # the one place where fitted state changes: all at once
         return self
+
+    def _watch(self) -> AbstractContextManager[Stopwatch]:
+        """Give a watch for a fit, which writes what it measures if that is wanted."""
+        if self.verbose and ranks.is_first():
+            return Progress(type(self).__name__).looked_at()
+        return stopwatch(Stopwatch())
 
     def _unfitted(self) -> Self:
         """Give an estimator with the same parameters and settings, and no fitted state."""
@@ -357,16 +365,15 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings, split, missing = self._read(X, y, sample_weight)
         data = self._callback_data(X, y, sample_weight)
         earlier = earlier if hasattr(earlier, "ensemble_") else None
-        context = self._init_callback_context(max_subtasks=settings.trainer.max_iter)
         before = None if earlier is None else earlier.history_
-        tasks = EpochTasks(self, context, data, before)
-        self._train(settings, split, missing, tasks, earlier)
-        if missing is not None:
-            self._forecaster.fill_missing(missing)
-        if not self.trust_ and (idle := changed_network(self)):
-            warn_of_idle_network(idle, trained=len(self.history_) > 0)
-        self.fit_times_ = times_so_far()
-        tasks.end_fit()
+        tasks = FitTasks(self, data, before, settings.trainer.max_iter)
+        with tasks.fit():
+            self._train(settings, split, missing, tasks, earlier)
+            if missing is not None:
+                self._forecaster.fill_missing(missing)
+            if not self.trust_ and (idle := changed_network(self)):
+                warn_of_idle_network(idle, trained=len(self.history_) > 0)
+            self.fit_times_ = running().table()
 
     @timed("reading")
     def _read(
@@ -409,16 +416,44 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         settings: FitSettings,
         split: IntArray | None,
         missing: BoolArray | None,
-        tasks: EpochTasks,
+        tasks: FitTasks,
         earlier: BaseInformer | None,
     ) -> None:
-        """Build the module and train it."""
+        """Build the module, train it, and weigh it beside all others."""
+        with tasks.stage("ridges"):
+            fit = self._start(settings, split, missing, earlier)
+            batches = fit.batches.eased(fit.weigh_rivals())
+        record = self._train_module(fit, batches, settings, tasks)
+        with tasks.stage("weights"), timed("weights"):
+            if self.sizes_.n_series:
+                network_of(fit.module).embed_unseen()
+            self.scaler_ = smeared(
+                self.scaler_,
+                fit.module,
+                fit.batches.validation,
+                timeline=self.timeline_,
+                head=self.head_,
+            )
+            self.ensemble_ = fit.finish(self.scaler_)
+        self.__dict__.update(training_course(record, tasks.before))
+
+    def _start(
+        self,
+        settings: FitSettings,
+        split: IntArray | None,
+        missing: BoolArray | None,
+        earlier: BaseInformer | None,
+    ) -> EnsembleFit:
+        """Fit the ridges, and build what is trained."""
         if ranks.size() > 1:
             check_same_on_ranks(ranks.from_all(fingerprint(self)))
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         seed = ranks.from_first(lambda: drawn)
         timeline, sizes = self.timeline_, self.sizes_
         windows = cut_windows(timeline, sizes, split)
+        size = len(timeline.values), windows[0].count
+        lone = timeline.n_series == 1
+        running().expect(expected_seconds(*size, sizes, settings, lone=lone))
         linear = self._fit_path(settings, windows, missing, split)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
@@ -431,15 +466,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         rows = FitRows(timeline, sizes, self.scaler_, split, windows[1], missing, seed, calendars)
         fit = EnsembleFit(module, linear, rows, batches, settings)
         self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, split, settings)
-        record = self._train_module(fit, batches.eased(fit.weigh_rivals()), settings, tasks)
-        if sizes.n_series:
-            network_of(module).embed_unseen()
-        self.scaler_ = smeared(
-            self.scaler_, module, batches.validation, timeline=timeline, head=self.head_
-        )
-        with timed("weights"):
-            self.ensemble_ = fit.finish(self.scaler_)
-        self.__dict__.update(training_course(record, tasks.before))
+        return fit
 
     def _fit_path(
         self,
@@ -464,13 +491,13 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
 
     @timed("network")
     def _train_module(
-        self, fit: EnsembleFit, epoch: FitBatches, settings: FitSettings, tasks: EpochTasks
+        self, fit: EnsembleFit, epoch: FitBatches, settings: FitSettings, tasks: FitTasks
     ) -> TrainingRecord:
         """Train the network, if it is worth it, and tell callbacks of its epochs."""
         module = fit.module
         # By as many windows as a prediction: in a small network a larger batch is no larger work.
         n_windows = min(settings.batch_size, PREDICTION_CHUNK)
-        with tasks as on_epoch, threads_for(n_windows * module.largest_product):
+        with tasks.training() as on_epoch, threads_for(n_windows * module.largest_product):
             if not settings.train_network:
                 return TrainingRecord()
             run = partial(train, module, groups=parameter_groups(module))

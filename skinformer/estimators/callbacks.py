@@ -1,89 +1,100 @@
-"""Callbacks of scikit-learn, one task per epoch, and the plain progress line."""
+"""Callbacks of scikit-learn: one task per stage of a fit, and one per epoch within."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from torch.nn import Module
 
 from skinformer import ranks
-from skinformer.estimators.state import FittedState
-from skinformer.stopwatch import times_so_far
+from skinformer.stopwatch import running
 from skinformer.training.record import EpochRow, TrainingRecord
+
+#: Stages of a fit.
+_N_STAGES = 3
 
 
 @dataclass
-class EpochTasks:
-    """Tell scikit-learn's callbacks of the epochs of a fit.
+class FitTasks:
+    """Tell scikit-learn's callbacks of the stages of a fit, and of the network's epochs.
 
-    estimator: being fitted: complete but for its trained module.
-    context: the fit's own task.
+    estimator: being fitted.
     data: ``X``, ``y`` (in frame mode the target's column of X) and ``metadata`` with the sample
     weights, as the hooks get them.
     before: epochs of an earlier fit that this one goes on from.
+    n_epochs: at most.
 
-    A task begins where the one before it ended, so that progress bars time whole epochs. The hooks
-    get an estimator ready to predict, whose network is a copy: what a callback keeps does not
-    change when training goes on. It has the losses so far. A hook that raises ends the fit, and is
-    not called again. Of ranks that share the fit the first calls, and all do what its callbacks
-    want.
+    An epoch begins where the one before it ended, so that progress bars time whole epochs. At its
+    end the hooks get an estimator ready to predict, whose network is a copy: what a callback keeps
+    does not change when training goes on. It has the losses so far. A hook that raises ends the
+    fit, and is not called again. Of ranks that share the fit the first calls, and all do what its
+    callbacks want.
     """
 
-    estimator: FittedState
-    context: Any
+    estimator: Any
     data: dict[str, Any]
     before: pd.DataFrame | None
-    task: Any = None
+    n_epochs: int
 
-    def __enter__(self) -> EpochTasks:
-        """Begin the fit's task and the first epoch's."""
-        if ranks.is_first():
-            self.context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-            self._begin()
-        return self
+    @contextmanager
+    def fit(self) -> Iterator[None]:
+        """Begin the fit's own task, and end it with the final model."""
+        self._context = self.estimator._init_callback_context(max_subtasks=_N_STAGES)
+        self._begin(self._context)
+        yield
+        self._end(self._context, self._copied)
 
-    def __exit__(self, *_: object) -> None:
-        """Leave an epoch that was cut short without an end."""
-        self.task = None
+    @contextmanager
+    def stage(self, name: str, max_subtasks: int = 0) -> Iterator[Any]:
+        """Begin a stage's task, and end it."""
+        task = self._context.subcontext(task_name=name, max_subtasks=max_subtasks)
+        self._begin(task)
+        yield task
+        self._end(task)
+
+    @contextmanager
+    def training(self) -> Iterator[Self]:
+        """Begin the network's stage and its first epoch; one that is cut short has no end."""
+        with self.stage("network", self.n_epochs) as self._network:
+            self._begin_epoch()
+            yield self
 
     def __call__(self, record: TrainingRecord, module: Module) -> bool:  # noqa: ARG002
         """End an epoch's task; return whether a callback wants to stop."""
         return ranks.from_first(lambda: self._next(record))
 
     def _next(self, record: TrainingRecord) -> bool:
-        if self.estimator.verbose:
-            _write_epoch(self.estimator, record.rows[-1], n_most=self.context.max_subtasks)
-        stop = self._tell_end(self.task, lambda: self._as_if_ended(record))
+        running().write(epoch_line(record.rows[-1], n_most=self.n_epochs))
+        stop = self._end(self._epoch, lambda: self._as_if_ended(record))
         if not (stop or record.stopped):
-            self._begin()
+            self._begin_epoch()
         return stop
 
-    def end_fit(self) -> None:
-        """End the fit's task: all is fitted."""
-        if ranks.is_first():
-            self._tell_end(self.context, self._copied)
-
-    def _begin(self) -> None:
-        self.task = self.context.subcontext(task_name="epoch")
-        self.task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+    def _begin_epoch(self) -> None:
+        self._epoch = self._network.subcontext(task_name="epoch")
+        self._begin(self._epoch)
 
     def _copied(self) -> dict[str, Any]:
         return {"ensemble_": self.estimator.ensemble_.on_device(self.estimator.device_)}
 
     def _as_if_ended(self, record: TrainingRecord) -> dict[str, Any]:
-        course = training_course(record, self.before) | {"fit_times_": times_so_far()}
+        course = training_course(record, self.before) | {"fit_times_": running().table()}
         return self._copied() | course
 
-    def _tell_end(self, task: Any, reconstruction: Callable[[], dict[str, Any]]) -> bool:
-        stop = task.call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes=reconstruction, **self.data
-        )
-        return bool(stop)
+    def _begin(self, task: Any) -> None:
+        if ranks.is_first():
+            task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def _end(self, task: Any, fitted: Callable[[], dict[str, Any]] | None = None) -> bool:
+        if not ranks.is_first():
+            return False
+        given = {"estimator": self.estimator, "reconstruction_attributes": fitted, **self.data}
+        return bool(task.call_on_fit_task_end(**given))
 
 
 def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict[str, Any]:
@@ -104,18 +115,7 @@ def training_course(record: TrainingRecord, before: pd.DataFrame | None) -> dict
     }
 
 
-def write_stage(estimator: FittedState, part: str, seconds: float) -> None:
-    """Write one plain line about a part of a fit that begins."""
-    if ranks.is_first():
-        _write(estimator, f"{part}  after {seconds:.1f} s")
-
-
-def _write_epoch(estimator: FittedState, row: EpochRow, *, n_most: int) -> None:
+def epoch_line(row: EpochRow, *, n_most: int) -> str:
+    """Tell of an epoch in a line."""
     validated = "" if np.isnan(row.validation_loss) else f"  val {row.validation_loss:.4f}"
-    losses = f"loss {row.loss:.4f}{validated}"
-    _write(estimator, f"epoch {row.epoch}/{n_most}  {losses}  {row.seconds:.1f} s")
-
-
-def _write(estimator: FittedState, line: str) -> None:
-    sys.stdout.write(f"[{type(estimator).__name__}] {line}\n")
-    sys.stdout.flush()
+    return f"epoch {row.epoch}/{n_most}  loss {row.loss:.4f}{validated}  {row.seconds:.1f} s"

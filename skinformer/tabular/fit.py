@@ -17,11 +17,11 @@ from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.timeline import Timeline
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
-_MOST_PAIRS = 60_000
+MOST_PAIRS = 60_000
 #: Pairs from which each of two regressors learns a half of its own.
 _MANY_PAIRS = 20_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
-_PAIRS_PER_ROW = 2
+PAIRS_PER_ROW = 2
 #: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
 #: on, has to lie within what was usual before, or what is learnt is the distance from it.
 _LATE, _USUAL = 0.9, (0.05, 0.95)
@@ -195,7 +195,7 @@ def _draw(
 ) -> Pairs:
     """Draw truths, spread over all, and how far ahead of its origin each of them is."""
     generator = np.random.default_rng(random_state)
-    n_pairs = min(_MOST_PAIRS, _PAIRS_PER_ROW * len(usable))
+    n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * len(usable))
     spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / n_pairs)
     row, target = np.divmod(usable[spread.astype(np.int64)], columns.n_targets)
     series = np.searchsorted(timeline.first_row[1:], row, side="right")

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn see one task per epoch, wherever the estimator stands."""
+"""Callbacks of scikit-learn see a fit's stages and epochs, wherever the estimator stands."""
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,34 @@ def test_every_epoch_is_a_task_with_a_model_ready_to_predict(df):
     forecasts = [model.predict(df) for model in spy.models]
     assert not np.array_equal(forecasts[0], forecasts[2])
     np.testing.assert_array_equal(forecasts[2], final.predict(df))
+
+
+def test_every_stage_is_a_task_so_that_bars_move(df):
+    """A bar that counts epochs stands at 0 during ridges and trees, and at 100 % in the end."""
+
+    class Order(Spy):
+        told = ()
+
+        def on_fit_task_begin(self, estimator, context):
+            self.told += (("begin", context.task_name, context.max_subtasks),)
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            ready = fitted_estimator is not None
+            assert ready == (context.task_name in ("epoch", "fit"))
+            self.told += (("end", context.task_name, context.max_subtasks),)
+
+    spy = Order()
+    options = SMALL | {"members": ["ridges", "network"]}
+    InformerRegressor("load", max_iter=2, **options).set_callbacks(spy).fit(df)
+    assert spy.told == (
+        ("begin", "fit", 3),
+        *((step, "ridges", 0) for step in ("begin", "end")),
+        ("begin", "network", 2),
+        *2 * (("begin", "epoch", 0), ("end", "epoch", 0)),
+        ("end", "network", 2),
+        *((step, "weights", 0) for step in ("begin", "end")),
+        ("end", "fit", 3),
+    )
 
 
 def test_the_hooks_see_the_losses_so_far(df):
@@ -132,7 +160,7 @@ def test_a_hook_that_raises_is_told_once_and_the_estimator_stays_as_it_was(df, f
 
     class Prune(Spy):
         def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-            self.epochs += 1
+            self.epochs += context.task_name == "epoch"
             if self.epochs == 2:
                 raise PrunedError
 

@@ -343,7 +343,7 @@ def test_no_truth_at_all_is_refused():
 
 def test_the_number_of_pairs_is_bounded(monkeypatch):
     """Ten years of hours must not take ten times as long as one."""
-    monkeypatch.setattr("skinformer.tabular.fit._MOST_PAIRS", 500)
+    monkeypatch.setattr("skinformer.tabular.fit.MOST_PAIRS", 500)
     Spy.seen.clear()
     fit_tabular(hours(2000), COLUMNS, regressor=Spy())
     assert [count for count, _ in Spy.seen] == [500]
