@@ -97,10 +97,14 @@ def test_a_part_within_a_later_stage_is_no_step_back(clock, capsys):
 def test_nobody_looks_after_the_end(capsys):
     """A thread that goes on writing would disturb whatever comes after a fit, also a failed one."""
     before = threading.active_count()
-    with pytest.raises(KeyError), Progress("Model").looked_at() as watch:
-        assert running() is watch
-        with timed("reading"):
+
+    def fails():
+        with Progress("Model").looked_at() as watch, timed("reading"):
+            assert running() is watch
             raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
     assert threading.active_count() == before
     assert lines(capsys) == ["reading  after 0.0 s"]
 
