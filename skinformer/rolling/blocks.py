@@ -29,7 +29,6 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, In
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline, fill_forward
-from skinformer.timeline.windows import origins_between
 
 
 class Observed(NamedTuple):
@@ -203,15 +202,8 @@ def _paint(
     track = np.repeat(np.arange(len(low)), high - low)
     steps = np.arange(len(track)) + (low - first_row[:-1])[track]
     values[steps < place.begin[track], sizes.n_targets :] = 0.0  # training mean
-    kept = np.flatnonzero(place.stored)
-    owner = place.series[kept]
-    start = np.clip(history.first_step[owner], low[kept], high[kept])
-    stop = np.clip(history.end_step[owner], start, high[kept])
-    to = first_row[kept] - low[kept]
-    source = history.first_row[owner] - history.first_step[owner]
-    values[origins_between(start + to, stop + to - 1)] = history.values[
-        origins_between(start + source, stop + source - 1)
-    ]
+    stored = np.where(place.stored[track], history.find(place.series[track], steps), -1)
+    values[stored >= 0] = history.values[stored[stored >= 0]]
     inside = (observed.steps >= low[observed.track]) & (observed.steps < high[observed.track])
     rows = (first_row[:-1] - low)[observed.track[inside]] + observed.steps[inside]
     given = observed.values[inside]

@@ -175,11 +175,9 @@ class StepForecaster:
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
         timeline = self.history
-        series = np.minimum(table.series, timeline.n_series - 1)
-        place = table.steps - timeline.first_step[series]
-        length = np.diff(timeline.first_row)[series]
-        inside = (place >= 0) & (place < length) & (table.series < timeline.n_series)
-        rows = (timeline.first_row[series] + place)[inside]
+        rows = timeline.find(table.series, table.steps)
+        inside = rows >= 0
+        rows = rows[inside]
         stored, given = timeline.values[rows], values[inside]
         differs = np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))  # NaN compares as equal
         if timeline.weight is not None:  # a missing truth was filled: any value is as good
