@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import Rows
 from skinformer.intervals.features import QUIET, Situation, features_of, volatility
-from skinformer.intervals.forecaster import IntervalForecaster, Intervals, PointForecaster
+from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
@@ -28,9 +27,7 @@ from skinformer.intervals.runs import (
 )
 from skinformer.intervals.spread import fit_spread
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
-from skinformer.rolling.placement import after_history
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
@@ -190,7 +187,7 @@ def _far_sizes(
     forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
-    timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
+    sizes, typical = forecaster.sizes, found.spread.typical
     n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
@@ -200,10 +197,7 @@ def _far_sizes(
             break
     else:
         return np.empty((0, sizes.n_targets))
-    plain = PointForecaster(**vars(forecaster))
-    steps = np.full(len(runs.origins), horizon)
-    forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
-    errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
+    errors = np.abs(_errors(forecaster, runs.origins, horizon)[1])
     known = ~np.isnan(errors)
     mean = np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     logs = np.log(np.maximum(mean, 1e-12))
@@ -218,18 +212,6 @@ def _far_sizes(
     return sizes_far
 
 
-def _truth(timeline: Timeline, origins: IntArray, horizon: int, n_targets: int) -> Float64Array:
-    """Give the standardised truth of windows, NaN where it is unknown."""
-    ahead = window_rows(origins, horizon)
-    inside = ahead < timeline.first_row[timeline.series_of(origins) + 1][:, None]
-    ahead = np.minimum(ahead, len(timeline.values) - 1)
-    truth = timeline.values[ahead, :n_targets].astype(np.float64)
-    truth[~inside] = np.nan
-    if timeline.weight is not None:
-        truth[timeline.weight[ahead] == 0] = np.nan
-    return truth
-
-
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Let the windows that were held out say how large errors are, as far as they are many."""
     forecaster, origins = held_out.forecaster, held_out.own_origins
@@ -239,7 +221,7 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     first = timeline.end_step.copy()
     np.minimum.at(first, timeline.series_of(origins), timeline.steps_of(origins))
     fitted = replace(found, fitted_until=first)
-    other = IntervalForecaster.of(forecaster, fitted, nothing_observed(timeline))
+    other = IntervalForecaster.of(forecaster, fitted)
     outputs, errors = _errors(other, origins)
     relative = np.abs(errors) * np.exp(-outputs[..., 1] - found.spread.typical)
     before = np.abs(found.residuals.errors.astype(np.float64))
@@ -288,31 +270,21 @@ def _extent(
     return low if split is None else np.maximum(low, split), end
 
 
-def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:
+def _errors(
+    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
+) -> tuple[Float64Array, Float64Array]:
     """Forecast windows of the history: outputs, and how far off they are; NaN is unknown."""
     timeline, sizes = forecaster.history, forecaster.sizes
-    forecast = forecaster._window_forecaster(after_history(timeline), timeline.clock)
-    outputs = forecast(*_laid_out(forecaster, origins)).astype(np.float64)
-    points = forecaster.outputs.point(outputs)
-    truth = _truth(timeline, origins, sizes.pred_len, sizes.n_targets)
-    return outputs, truth - points
-
-
-def _laid_out(forecaster: StepForecaster, origins: IntArray) -> tuple[Rows, IntArray]:
-    """Lay out the history and windows of it: where series are short, training means before them."""
-    timeline, before, ahead = forecaster.history, forecaster.look_back, forecaster.sizes.pred_len
-    first, stop = timeline.first_row[:-1], timeline.first_row[1:]
-    of_origin = timeline.series_of(origins)
-    if (origins - first[of_origin] >= before).all() and (origins + ahead <= stop[of_origin]).all():
-        return Rows(timeline.values, timeline.series, timeline.steps, first), origins
-    length = stop - first + before + ahead
-    begin = np.cumsum(length) - length + before
-    track = np.repeat(np.arange(len(length)), length)
-    place = np.arange(len(track)) - begin[track]
-    values = timeline.values[np.clip(place + first[track], first[track], stop[track] - 1)]
-    values[place < 0] = 0.0
-    rows = Rows(values, track, place + timeline.first_step[track], begin)
-    return rows, origins - first[of_origin] + begin[of_origin]
+    horizon = horizon or sizes.pred_len
+    outputs = forecast_origins(forecaster, origins, np.full(len(origins), horizon))[0]
+    outputs = outputs.reshape(len(origins), horizon, *outputs.shape[1:])
+    steps = window_rows(timeline.steps_of(origins), horizon)
+    rows = timeline.find(timeline.series_of(origins)[:, None], steps)
+    truth = timeline.values[rows, : sizes.n_targets].astype(np.float64)
+    truth[rows < 0] = np.nan
+    if timeline.weight is not None:
+        truth[timeline.weight[rows] == 0] = np.nan
+    return outputs, truth - forecaster.point(outputs)
 
 
 def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
