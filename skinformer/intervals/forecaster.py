@@ -13,16 +13,10 @@ import numpy as np
 
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.intervals.features import WIDTH, Situation, features_of
+from skinformer.intervals.features import WIDTH, features_of, volatility
 from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.runs import (
-    N_TRAILING,
-    earliest_origins,
-    mean_size,
-    trailing_origins,
-    trailing_sizes,
-)
-from skinformer.intervals.spread import Spread
+from skinformer.intervals.runs import N_TRAILING, earliest_origins, trailing_origins, trailing_sizes
+from skinformer.intervals.spread import Spread, mean_of_known
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -184,7 +178,7 @@ class _SizedWindows:
         log_size = self._log_sizes(own, rows, origins, until, anchor)
         usual = self._log_sizes(past, rows, earlier, self.known_until[earlier], earlier)
         errors = self._errors(fit.head.point(past), rows, earlier, self.known)
-        sizes = mean_size(np.abs(errors) * np.exp(-model.spread.typical - usual))
+        sizes = mean_of_known(np.abs(errors) * np.exp(-model.spread.typical - usual), axis=1)
         recent = np.full((*before.shape, sizes.shape[1]), np.nan)
         recent[before >= 0] = sizes[of_earlier]
         points = fit.head.point(own)
@@ -206,9 +200,11 @@ class _SizedWindows:
         fit, track = self.forecaster, rows.track[origins]
         series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
         begin = np.maximum(rows.begin[track], anchor - fit.near)
+        targets = rows.values[:, : fit.sizes.n_targets]
         features = features_of(
             outputs,
-            Situation(rows.values, begin, np.maximum(known_until, begin), series),
+            volatility(targets, begin, np.maximum(known_until, begin)),
+            series,
             head=fit.head,
             quiet=fit.intervals.quiet,
             scaler=fit.scaler.with_unseen(),
