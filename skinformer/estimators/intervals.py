@@ -223,9 +223,8 @@ class IntervalsMixin(FittedState):
         n_windows = len(found.residuals.errors)
         first = random.randint(n_windows, size=(n, len(requested.place.series)))
         windows = (first[:, requested.track] + block) % n_windows
-        table = found.paths(
-            outputs, windows, self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
-        )
+        scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
+        table = found.paths(outputs, windows, scaler, series)
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
             columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])

@@ -112,7 +112,8 @@ class IntervalForecaster(StepForecaster):
     """A forecaster that says with each forecast how far it may be off.
 
     It gives three values of each step and target: the forecast, the log of its error's size by what
-    is known, and the steps since the last truth.
+    is known, and the steps since the last truth. They have no units: `standardised` is asked for
+    them, and `Intervals` says what they mean.
     """
 
     intervals: Intervals
