@@ -84,7 +84,7 @@ class Head(Protocol):
     def point(self, outputs: Floats) -> Floats:
         """Give the one value that is forecast: what is fed back, and ranges lie around."""
 
-    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
 
     def score(
@@ -130,7 +130,7 @@ class PointHead:
         """Give the forecasts themselves, the one value that there is."""
         return outputs
 
-    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Undo the standardisation of forecasts, (n, n_targets), each of its series."""
         return scaler.inverse(outputs, series)
 
@@ -148,8 +148,9 @@ class QuantileHead:
     levels: ascending, in (0, 1).
 
     All who share a forecast share the median. How far the network's quantiles lie from its median
-    is one of the things that the size of errors may go by, see `ranges.features_of`: calibrated
-    ranges, which never cross, are wide where the network is unsure, as far as that proves right.
+    is one of the things that the size of errors may go by, see `features_of` in
+    `intervals/features.py`: calibrated ranges, which never cross, are wide where the network is
+    unsure, as far as that proves right.
     """
 
     levels: tuple[float, ...]
@@ -194,7 +195,7 @@ class QuantileHead:
         """Give the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
         return outputs[..., self.middle]
 
-    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
+    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
         each = (scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0))
         return np.stack(list(each), axis=-1)
@@ -262,9 +263,9 @@ class ClassHead:
             out[..., group] = powers / powers.sum(axis=-1, keepdims=True)
         return out
 
-    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
+    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:  # noqa: ARG002
         """Give the probabilities of logits: classes have no scale."""
-        return self.point(outputs.astype(np.float64))
+        return self.point(outputs)
 
     def likeliest(self, probabilities: Float64Array) -> Float64Array:
         """Give the code of each target's likeliest class, (n, n_targets); of equals the first."""

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.rolling.blocks import RequestedSteps
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import (
     check_count,
     check_coverage,
@@ -223,7 +223,8 @@ class IntervalsMixin(FittedState):
         n_windows = len(found.residuals.errors)
         first = random.randint(n_windows, size=(n, len(requested.place.series)))
         windows = (first[:, requested.track] + block) % n_windows
-        table = found.paths(outputs, windows, self.scaler_.with_unseen(), self._series(requested))
+        scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
+        table = found.paths(outputs, windows, scaler, series)
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
             columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])
@@ -235,17 +236,13 @@ class IntervalsMixin(FittedState):
         if head.level is None and not len(levels):
             return head.point(self._forecaster.forecast(requested))[..., None]
         found, outputs = self._sized(requested)
-        scaler, series = self.scaler_.with_unseen(), self._series(requested)
+        scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
         return found.forecasts(head, outputs, levels, scaler, series)
 
     def _sized(self, requested: RequestedSteps) -> tuple[Intervals, Float64Array]:
         found = check_ranges(self.intervals_)
-        forecaster = IntervalForecaster.of(self._forecaster, found, requested.observed)
-        return found, forecaster.forecast(requested)
-
-    def _series(self, requested: RequestedSteps) -> IntArray:
-        """Give the series of each step; one number stands for all that the fit did not hold."""
-        return np.minimum(requested.place.series[requested.track], self.timeline_.n_series)
+        forecaster = IntervalForecaster.of(self._forecaster, found)
+        return found, forecaster.standardised(requested)
 
     def _requested_rows(self, X: Any) -> RequestedSteps:
         raise NotImplementedError

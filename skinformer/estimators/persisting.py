@@ -19,7 +19,6 @@ from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence import Content, ModelFileError, NotPlainError, write_content
 from skinformer.persistence.errors import VersionWarning
-from skinformer.rolling.future import nothing_observed
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import (
     check_own_class,
@@ -135,8 +134,7 @@ def _context(model: FittedState) -> dict[str, Any]:
     if isinstance(model, IntervalsMixin):
         found = {"_intervals_": model.intervals_}
         if model.intervals_ is not None:  # they look further back
-            nothing = nothing_observed(model.timeline_)
-            forecaster = IntervalForecaster.of(forecaster, model.intervals_, nothing)
+            forecaster = IntervalForecaster.of(forecaster, model.intervals_)
     # After an update a block may begin before the first row that may be asked for.
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
     return {

@@ -10,7 +10,6 @@ import pandas as pd
 
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Timeline, runs
@@ -41,15 +40,14 @@ class OriginsModel:
         head, roles, found = forecaster.head, forecaster.roles, None
         if head.level is not None or len(levels):
             found = check_ranges(self.model.intervals_)
-            given = nothing_observed(forecaster.history)
-            forecaster = IntervalForecaster.of(forecaster, found, given)
-        values, held = forecast_origins(forecaster, starts, horizon)
+            forecaster = IntervalForecaster.of(forecaster, found)
+        outputs, held = forecast_origins(forecaster, starts, horizon)
         warn_of_held_values(roles, past=held.past, known=held.known)
-        if found is None:
-            return head.point(values)[..., None]
         series = np.repeat(forecaster.history.series_of(starts), horizon)
+        if found is None:
+            return head.point(forecaster.in_units(outputs, series))[..., None]
         scaler = forecaster.scaler.with_unseen()
-        quantiles: Float64Array = found.forecasts(head, values, levels, scaler, series)
+        quantiles: Float64Array = found.forecasts(head, outputs, levels, scaler, series)
         return quantiles
 
 

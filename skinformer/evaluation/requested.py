@@ -50,9 +50,7 @@ class RequestedForecasts:
 
     def in_units(self, points: Float64Array) -> Float64Array:
         """Put standardised points, (n, n_targets), into the targets' units, within their bounds."""
-        series = np.minimum(
-            self.steps.place.series[self.steps.track], self.model.timeline_.n_series
-        )
+        series = self.steps.series(self.model.timeline_.n_series)
         return self.model.scaler_.with_unseen().inverse(points, series)
 
     def table(self, **columns: Sequence[Hashable]) -> pd.DataFrame:

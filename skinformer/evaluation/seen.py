@@ -15,8 +15,8 @@ from skinformer.ensemble.network import Network
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.windows import Forecaster, Rows, Windows
 from skinformer.model.observed import AttentionRecorder, LayerAttention
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
@@ -53,8 +53,8 @@ class WindowRecorder(StepForecaster):
         """Record what a forecaster sees."""
         return cls(**{f.name: getattr(forecaster, f.name) for f in fields(StepForecaster)})
 
-    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
-        inner = super()._window_forecaster(place, clock)
+    def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
+        inner, series = super()._window_forecaster(requested), requested.place.series
         length = self.look_back + self.sizes.pred_len
 
         def forecast(rows: Rows, origins: IntArray) -> Float32Array:
@@ -64,7 +64,7 @@ class WindowRecorder(StepForecaster):
             ):
                 begin = int(max(rows.begin[track] - start, 0))
                 key = int(track), int(rows.steps[start + self.look_back])
-                parts = rows.values[each], rows.steps[each], begin, int(place.series[track])
+                parts = rows.values[each], rows.steps[each], begin, int(series[track])
                 self.seen[key] = SeenWindow(*parts, output)
             return outputs
 

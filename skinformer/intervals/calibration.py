@@ -13,24 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import Rows
-from skinformer.intervals.features import QUIET, Situation, features_of, volatility
-from skinformer.intervals.forecaster import IntervalForecaster, Intervals, PointForecaster
+from skinformer.intervals.features import QUIET, features_of, volatility
+from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
-    Runs,
     choose_runs,
     earliest_origins,
-    mean_size,
     run_distance,
     trailing_sizes,
 )
-from skinformer.intervals.spread import fit_spread
+from skinformer.intervals.spread import fit_spread, mean_of_known
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.future import nothing_observed
 from skinformer.rolling.origins import forecast_origins
-from skinformer.rolling.placement import after_history
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
@@ -153,24 +148,23 @@ def calibrate(
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
     distance = run_distance(sizes.pred_len, season)
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
-    runs, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
-    if not len(runs.origins):
+    origins, run, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
+    if not len(origins):
         return None
-    outputs, errors = _errors(forecaster, runs.origins)
-    optimism = np.ones(errors.shape[2])
-    if held_out is not None:
-        optimism = _optimism(forecaster, held_out)
+    outputs, errors = _errors(forecaster, origins)
+    optimism = _optimism(forecaster, held_out)
     errors *= optimism
     if np.isnan(errors).all():
         return None
-    series, head, scaler = timeline.series_of(runs.origins), forecaster.head, forecaster.scaler
-    situation = Situation(timeline.values, timeline.first_row[series], runs.origins, series)
-    quiet = QUIET * np.nan_to_num(np.nanmean(volatility(situation, sizes.n_targets), axis=0)) + 1e-9
-    features = features_of(outputs, situation, head=head, quiet=quiet, scaler=scaler.with_unseen())
-    steps = timeline.steps_of(runs.origins)[:, None] + np.arange(sizes.pred_len)
+    series, head, scaler = timeline.series_of(origins), forecaster.head, forecaster.scaler
+    targets = timeline.values[:, : sizes.n_targets]
+    changes = volatility(targets, timeline.first_row[series], origins)
+    quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
+    features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
+    steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
     spread = fit_spread(errors, features, steps, season=season, n_windows=n_windows)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
-    relative /= _recent(mean_size(np.abs(relative)), runs.run)[:, None]
+    relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
     found = Intervals(
         spread=spread,
@@ -190,23 +184,19 @@ def _far_sizes(
     forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
     """Forecast some blocks from forecasts, and find by how much errors grow on the way."""
-    timeline, sizes, typical = forecaster.history, forecaster.sizes, found.spread.typical
+    sizes, typical = forecaster.sizes, found.spread.typical
     n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
         low, end = _extent(forecaster, horizon, split)
-        runs, count = choose_runs(low, end - horizon, distance=found.distance, n_most=n_far)
+        last = end - horizon
+        origins, _, count = choose_runs(low, last, distance=found.distance, n_most=n_far)
         if count >= _FEWEST:
             break
     else:
         return np.empty((0, sizes.n_targets))
-    plain = PointForecaster(**vars(forecaster))
-    steps = np.full(len(runs.origins), horizon)
-    forecast = forecast_origins(plain, runs.origins, steps)[0].reshape(len(steps), horizon, -1)
-    errors = np.abs(_truth(timeline, runs.origins, horizon, sizes.n_targets) - forecast)
-    known = ~np.isnan(errors)
-    mean = np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    logs = np.log(np.maximum(mean, 1e-12))
+    mean = mean_of_known(np.abs(_errors(forecaster, origins, horizon)[1]), axis=0)
+    logs = np.log(np.maximum(np.nan_to_num(mean), 1e-12))
     near = slice(sizes.pred_len * 3 // 4, sizes.pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
     width = sizes.pred_len // 2
@@ -218,18 +208,6 @@ def _far_sizes(
     return sizes_far
 
 
-def _truth(timeline: Timeline, origins: IntArray, horizon: int, n_targets: int) -> Float64Array:
-    """Give the standardised truth of windows, NaN where it is unknown."""
-    ahead = window_rows(origins, horizon)
-    inside = ahead < timeline.first_row[timeline.series_of(origins) + 1][:, None]
-    ahead = np.minimum(ahead, len(timeline.values) - 1)
-    truth = timeline.values[ahead, :n_targets].astype(np.float64)
-    truth[~inside] = np.nan
-    if timeline.weight is not None:
-        truth[timeline.weight[ahead] == 0] = np.nan
-    return truth
-
-
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     """Let the windows that were held out say how large errors are, as far as they are many."""
     forecaster, origins = held_out.forecaster, held_out.own_origins
@@ -239,17 +217,12 @@ def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
     first = timeline.end_step.copy()
     np.minimum.at(first, timeline.series_of(origins), timeline.steps_of(origins))
     fitted = replace(found, fitted_until=first)
-    other = IntervalForecaster.of(forecaster, fitted, nothing_observed(timeline))
+    other = IntervalForecaster.of(forecaster, fitted)
     outputs, errors = _errors(other, origins)
-    relative = np.abs(errors) * np.exp(-outputs[..., 1] - found.spread.typical)
-    before = np.abs(found.residuals.errors.astype(np.float64))
-    n_windows = _independent(origins, found.distance)
-    share = shrinkage(n_windows, _PRIOR)
-    shift = np.zeros(relative.shape[2])
-    for j in range(len(shift)):
-        sizes = [float(np.nanmean(part[..., j])) for part in (relative, before)]
-        if min(sizes) > 0:
-            shift[j] = share * np.log(sizes[0] / sizes[1])
+    relative = errors * np.exp(-outputs[..., 1] - found.spread.typical)
+    before = found.residuals.errors.astype(np.float64)
+    share = shrinkage(_independent(origins, found.distance), _PRIOR)
+    shift = share * np.log(_ratio(relative, before))
     spread = replace(found.spread, typical=found.spread.typical + shift)
     return replace(found, spread=spread)
 
@@ -265,18 +238,18 @@ def _independent(origins: IntArray, distance: int) -> int:
 
 def _choose(
     forecaster: StepForecaster, n_windows_most: int, distance: int, split: IntArray | None
-) -> tuple[Runs, int, int]:
-    """Choose the windows, whole ones if there are any; tell how many are independent."""
+) -> tuple[IntArray, IntArray, int, int]:
+    """Choose the windows, whole ones if there are any, in runs; tell how many are independent."""
     pred_len = forecaster.sizes.pred_len
     low, end = _extent(forecaster, pred_len, split)
     for last in (end - pred_len, end - 1):
         each = np.maximum((last - low) // distance + 1, 0)
         n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
-        runs, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
+        origins, run, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
         if n_windows:
             break
     # At one time the series of a panel go through the same.
-    return runs, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
+    return origins, run, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
 
 
 def _extent(
@@ -288,45 +261,36 @@ def _extent(
     return low if split is None else np.maximum(low, split), end
 
 
-def _errors(forecaster: StepForecaster, origins: IntArray) -> tuple[Float64Array, Float64Array]:
+def _errors(
+    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
+) -> tuple[Float64Array, Float64Array]:
     """Forecast windows of the history: outputs, and how far off they are; NaN is unknown."""
     timeline, sizes = forecaster.history, forecaster.sizes
-    forecast = forecaster._window_forecaster(after_history(timeline), timeline.clock)
-    outputs = forecast(*_laid_out(forecaster, origins)).astype(np.float64)
-    points = forecaster.outputs.point(outputs)
-    truth = _truth(timeline, origins, sizes.pred_len, sizes.n_targets)
-    return outputs, truth - points
+    horizon = horizon or sizes.pred_len
+    outputs = forecast_origins(forecaster, origins, np.full(len(origins), horizon))[0]
+    outputs = outputs.reshape(len(origins), horizon, *outputs.shape[1:])
+    steps = window_rows(timeline.steps_of(origins), horizon)
+    rows = timeline.find(timeline.series_of(origins)[:, None], steps)
+    truth = timeline.values[rows, : sizes.n_targets].astype(np.float64)
+    truth[rows < 0] = np.nan
+    if timeline.weight is not None:
+        truth[timeline.weight[rows] == 0] = np.nan
+    return outputs, truth - forecaster.point(outputs)
 
 
-def _laid_out(forecaster: StepForecaster, origins: IntArray) -> tuple[Rows, IntArray]:
-    """Lay out the history and windows of it: where series are short, training means before them."""
-    timeline, before, ahead = forecaster.history, forecaster.look_back, forecaster.sizes.pred_len
-    first, stop = timeline.first_row[:-1], timeline.first_row[1:]
-    of_origin = timeline.series_of(origins)
-    if (origins - first[of_origin] >= before).all() and (origins + ahead <= stop[of_origin]).all():
-        return Rows(timeline.values, timeline.series, timeline.steps, first), origins
-    length = stop - first + before + ahead
-    begin = np.cumsum(length) - length + before
-    track = np.repeat(np.arange(len(length)), length)
-    place = np.arange(len(track)) - begin[track]
-    values = timeline.values[np.clip(place + first[track], first[track], stop[track] - 1)]
-    values[place < 0] = 0.0
-    rows = Rows(values, track, place + timeline.first_step[track], begin)
-    return rows, origins - first[of_origin] + begin[of_origin]
-
-
-def _optimism(forecaster: StepForecaster, held_out: HeldOut) -> Float64Array:
+def _optimism(forecaster: StepForecaster, held_out: HeldOut | None) -> Float64Array:
     """Compare errors of the same windows before and after they were fitted to."""
-    out = np.ones(forecaster.sizes.n_targets)
-    if not len(held_out.origins):
-        return out
-    before = np.abs(_errors(held_out.forecaster, held_out.own_origins)[1])
-    after = np.abs(_errors(forecaster, held_out.origins)[1])
-    known = ~np.isnan(before)
-    total = [np.where(known, part, 0.0).sum(axis=(0, 1)) for part in (before, after)]
-    some = total[1] > 0
-    out[some] = np.clip(total[0][some] / total[1][some], 1.0, _MOST_OPTIMISM)
-    return out
+    if held_out is None or not len(held_out.origins):
+        return np.ones(forecaster.sizes.n_targets)
+    before = _errors(held_out.forecaster, held_out.own_origins)[1]
+    after = _errors(forecaster, held_out.origins)[1]
+    return np.clip(_ratio(before, after), 1.0, _MOST_OPTIMISM)
+
+
+def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
+    """Tell how many times as large errors of targets are as others; 1 where there are none."""
+    size, other = (mean_of_known(np.abs(part), axis=(0, 1)) for part in (errors, others))
+    return np.divide(size, other, out=np.ones_like(size), where=(size > 0) & (other > 0))
 
 
 def _recent(sizes: Float64Array, run: IntArray) -> Float64Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skinformer.ensemble.head import Head
+from skinformer.intervals.spread import mean_of_known
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.windows import window_rows
 
 #: Rows by which volatility is told, and share of the usual one that is added: none has none.
 WIDTH, QUIET = 48, 0.1
@@ -18,26 +18,20 @@ _LOW_LEVEL = 0.05
 _LEAST_APART = 1e-6
 
 
-class Situation(NamedTuple):
-    """What is known before windows.
-
-    values: (n_rows, n_columns), standardised, the targets first.
-    begin, end: (n,), the first row that is known before each window, and the row after the last.
-    series: (n,), that of each window.
-    """
-
-    values: Float32Array
-    begin: IntArray
-    end: IntArray
-    series: IntArray
-
-
 def features_of(
-    outputs: Float64Array, situation: Situation, *, head: Head, quiet: Float64Array, scaler: Scaler
+    outputs: Float64Array,
+    changes: Float64Array,
+    series: IntArray,
+    *,
+    head: Head,
+    quiet: Float64Array,
+    scaler: Scaler,
 ) -> Float64Array:
     """Tell what sizes of errors may depend on: (n, pred_len, n_targets, n_features).
 
     outputs: (n, pred_len, n_targets, *head.outputs), forecasts, standardised.
+    changes: (n, n_targets), the volatility before each window.
+    series: (n,), that of each window.
     quiet: (n_targets,), volatility that is added.
     scaler: of the fit, and of series that it did not hold.
 
@@ -45,30 +39,28 @@ def features_of(
     there is none.
     """
     points = head.point(outputs)
-    changes = volatility(situation, points.shape[2])
     found = [np.broadcast_to(np.log(changes + quiet)[:, None], points.shape)]
-    found.append(_levels(points, scaler, situation.series))
+    found.append(_levels(points, scaler, series))
     if head.middle is not None:
         apart = np.abs(outputs - points[..., None]).mean(axis=-1)
         found.append(np.log(np.where(apart > _LEAST_APART, apart, np.nan)))
     return np.stack(found, axis=-1)
 
 
-def volatility(situation: Situation, n_targets: int) -> Float64Array:
+def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64Array:
     """Give mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
 
+    begin, end: (n,), the first row that is known before each window, and the row after the last.
+
     NaN where there are not two rows.
-    >>> rows, two = np.array([[0.0], [2.0], [2.0]], dtype=np.float32), np.array([0, 0])
-    >>> volatility(Situation(rows, np.array([0, 2]), np.array([3, 3]), two), 1).ravel()
+    >>> targets = np.array([[0.0], [2.0], [2.0]], dtype=np.float32)
+    >>> volatility(targets, np.array([0, 2]), np.array([3, 3])).ravel()
     array([ 1., nan])
     """
-    values, begin, end, _ = situation
-    places = np.maximum(end[:, None] + np.arange(-WIDTH, 0), begin[:, None])
-    past = values[np.minimum(places, len(values) - 1), :n_targets].astype(np.float64)
-    total = np.abs(np.diff(past, axis=1)).sum(axis=1)
-    count = np.minimum(end - begin, WIDTH)[:, None] - 1.0
-    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return mean
+    places = window_rows(end - WIDTH, WIDTH)
+    past = targets[np.maximum(places, 0)].astype(np.float64)
+    past[places < begin[:, None]] = np.nan
+    return mean_of_known(np.abs(np.diff(past, axis=1)), axis=1)
 
 
 def _levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:

@@ -6,29 +6,22 @@ errors say how wild the times are. What makes the forecasts does not matter here
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.intervals.features import WIDTH, Situation, features_of
+from skinformer.intervals.features import WIDTH, features_of, volatility
 from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.runs import (
-    N_TRAILING,
-    earliest_origins,
-    mean_size,
-    trailing_origins,
-    trailing_sizes,
-)
-from skinformer.intervals.spread import Spread
-from skinformer.rolling.blocks import Observed, Outputs
+from skinformer.intervals.runs import N_TRAILING, earliest_origins, trailing_origins, trailing_sizes
+from skinformer.intervals.spread import Spread, mean_of_known
+from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
 
@@ -62,7 +55,7 @@ class Intervals:
     ) -> Float64Array:
         """Give quantiles of rows, (n, n_targets, n_levels), in the truth's units, ascending.
 
-        outputs: (n, n_targets, 3), from `IntervalForecaster.forecast`.
+        outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
@@ -114,65 +107,30 @@ class Intervals:
         return point, size, np.minimum(step, len(self.spread.typical) - 1)
 
 
-class _Points:
-    """One value that stays standardised."""
-
-    outputs: ClassVar[tuple[int, ...]] = ()
-
-    def point(self, outputs: Any) -> Any:
-        return outputs
-
-    def to_units(self, outputs: Float32Array, *_: object) -> Float64Array:
-        return outputs.astype(np.float64)
-
-
-class _Sized(_Points):
-    """Three values: the forecast, the log of its error's size by what is known, steps ahead."""
-
-    outputs: ClassVar[tuple[int, ...]] = (3,)
-
-    def point(self, outputs: Any) -> Any:
-        return outputs[..., 0]
-
-
-class PointForecaster(StepForecaster):
-    """A forecaster of points that stay standardised, whatever the module gives."""
-
-    @property
-    def outputs(self) -> Outputs:
-        """Points."""
-        return _Points()
-
-    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
-        inner = super()._window_forecaster(place, clock)
-        return lambda rows, origins: self.head.point(inner(rows, origins))
-
-
 @dataclass(frozen=True)
 class IntervalForecaster(StepForecaster):
     """A forecaster that says with each forecast how far it may be off.
 
-    given: what X brings.
+    It gives three values of each step and target: the forecast, the log of its error's size by what
+    is known, and the steps since the last truth. They have no units: `standardised` is asked for
+    them, and `Intervals` says what they mean.
     """
 
     intervals: Intervals
-    given: Observed
 
     @classmethod
-    def of(
-        cls, forecaster: StepForecaster, intervals: Intervals, given: Observed
-    ) -> IntervalForecaster:
-        """Let a forecaster tell of its errors, as far as X and the fit's errors tell of them."""
-        return cls(**vars(forecaster), intervals=intervals, given=given)
+    def of(cls, forecaster: StepForecaster, intervals: Intervals) -> IntervalForecaster:
+        """Let a forecaster tell of its errors, as far as the fit's errors tell of them."""
+        return cls(**vars(forecaster), intervals=intervals)
 
     @property
-    def outputs(self) -> Outputs:
-        """Points with the sizes of their errors."""
-        return _Sized()
+    def shape(self) -> tuple[int, ...]:
+        """Three values."""
+        return (3,)
 
-    def told(self, given: Observed) -> IntervalForecaster:
-        """Take in which rows before the origins were observed."""
-        return replace(self, given=given)
+    def point(self, outputs: Any) -> Any:
+        """Give the forecast, the first of them."""
+        return outputs[..., 0]
 
     @property
     def look_back(self) -> int:
@@ -184,32 +142,29 @@ class IntervalForecaster(StepForecaster):
         """Rows before an origin that its forecast and volatility are made from."""
         return max(super().look_back, WIDTH)
 
-    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
-        inner = super()._window_forecaster(place, clock)
-        return _SizedWindows(self, inner, place, clock == self.history.clock)
+    def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
+        return _SizedWindows(self, super()._window_forecaster(requested), requested)
 
 
 @dataclass
 class _SizedWindows:
     """Forecast windows of a canvas with the sizes of their errors.
 
-    on_clock: whether steps count what those of the history do.
     known: which rows of the canvas were observed, the same in all calls.
     known_until: where what is known before each of them ends.
     """
 
     forecaster: IntervalForecaster
     inner: Forecaster
-    place: Placement
-    on_clock: bool
+    requested: RequestedSteps
     known: BoolArray | None = None
     known_until: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
-        fit, place = self.forecaster, self.place
+        fit, place = self.forecaster, self.requested.place
         model, reach, pred_len = fit.intervals, fit.look_back, fit.sizes.pred_len
         if self.known is None:
-            self.known, self.known_until = _known_rows(fit, rows, place)
+            self.known, self.known_until = _known_rows(fit, rows, self.requested)
         # Nothing goes by rows before these, which other forecasts of the call may have asked for.
         late = np.maximum(rows.steps[origins] - place.begin[rows.track[origins]], 0)
         until = np.maximum(self.known_until[origins], origins - late - reach)
@@ -224,7 +179,7 @@ class _SizedWindows:
         log_size = self._log_sizes(own, rows, origins, until, anchor)
         usual = self._log_sizes(past, rows, earlier, self.known_until[earlier], earlier)
         errors = self._errors(fit.head.point(past), rows, earlier, self.known)
-        sizes = mean_size(np.abs(errors) * np.exp(-model.spread.typical - usual))
+        sizes = mean_of_known(np.abs(errors) * np.exp(-model.spread.typical - usual), axis=1)
         recent = np.full((*before.shape, sizes.shape[1]), np.nan)
         recent[before >= 0] = sizes[of_earlier]
         points = fit.head.point(own)
@@ -244,11 +199,13 @@ class _SizedWindows:
     ) -> Float64Array:
         """Tell the sizes of errors of windows, by what is known of these."""
         fit, track = self.forecaster, rows.track[origins]
-        series = np.minimum(self.place.series[track], len(fit.scaler.mean))
+        series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
         begin = np.maximum(rows.begin[track], anchor - fit.near)
+        targets = rows.values[:, : fit.sizes.n_targets]
         features = features_of(
             outputs,
-            Situation(rows.values, begin, np.maximum(known_until, begin), series),
+            volatility(targets, begin, np.maximum(known_until, begin)),
+            series,
             head=fit.head,
             quiet=fit.intervals.quiet,
             scaler=fit.scaler.with_unseen(),
@@ -264,36 +221,30 @@ class _SizedWindows:
         ahead = np.minimum(window_rows(origins, fit.sizes.pred_len), len(known) - 1)
         truth = rows.values[ahead, : fit.sizes.n_targets].astype(np.float64)
         errors = np.where(known[ahead][..., None], truth - points, np.nan)
-        series = self.place.series[rows.track[origins]]
-        fitted = self.on_clock & (series < len(until))
+        series = self.requested.place.series[rows.track[origins]]
+        fitted = (self.requested.clock == fit.history.clock) & (series < len(until))
         fitted &= rows.steps[origins] < until[np.where(fitted, series, 0)]
         errors[fitted] *= fit.intervals.optimism
         return errors
 
 
 def _known_rows(
-    fit: IntervalForecaster, rows: Rows, place: Placement
+    fit: IntervalForecaster, rows: Rows, requested: RequestedSteps
 ) -> tuple[BoolArray, IntArray]:
     """Tell which rows were observed, and for each one where what is known before it ends."""
-    history, k, given = fit.history, fit.sizes.n_targets, fit.given
-    owner = place.series[rows.track]
-    stored = place.stored[rows.track] & (owner < history.n_series)
-    owner = np.where(stored, owner, 0)
-    inside = rows.steps - history.first_step[owner]
-    stored &= (inside >= 0) & (inside < np.diff(history.first_row)[owner])
-    known = stored.copy()
+    history, given, place = fit.history, requested.observed, requested.place
+    stored = history.find(place.series[rows.track], rows.steps)
+    known = place.stored[rows.track] & (stored >= 0)
     if history.weight is not None:
-        places = (history.first_row[owner] + inside)[stored]
-        known[stored] = (history.weight[places] > 0).all(axis=1)
-    first = np.searchsorted(rows.track, np.arange(len(place.series)))
-    seen = ~np.isnan(given.values[:, :k]).any(axis=1)
-    track, steps = given.track[seen], given.steps[seen]
-    start = np.minimum(first[track], len(rows.track) - 1)
-    row = start + steps - rows.steps[start]
-    there = (row >= start) & (row < len(rows.track))
-    there[there] = rows.track[row[there]] == track[there]
-    known[row[there]] = True
-    numbers = np.arange(len(known))
-    last = np.maximum.accumulate(np.where(known, numbers, -1))
-    before = np.append(-1, last[:-1]) + 1
-    return known, np.maximum(before, first[rows.track])
+        known[known] = (history.weight[stored[known]] > 0).all(axis=1)
+    seen = ~np.isnan(given.values[:, : fit.sizes.n_targets]).any(axis=1)
+    if requested.filled is not None:
+        seen &= ~requested.filled
+    first = np.searchsorted(rows.track, np.arange(len(place.series) + 1))
+    start = rows.steps[np.minimum(first[:-1], len(rows.steps) - 1)]
+    tracks = Timeline(rows.values, None, first, start, requested.clock)
+    row = tracks.find(given.track[seen], given.steps[seen])
+    known[row[row >= 0]] = True
+    behind = np.where(known, np.arange(1, len(known) + 1), 0)
+    until = np.maximum.accumulate(np.append(0, behind[:-1]))
+    return known, np.maximum(until, first[rows.track])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import ndtri
 
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import Float32Array, Float64Array
@@ -43,10 +43,8 @@ class Residuals:
         for step in range(pred_len):
             near = self.errors[:, max(step - reach, 0) : step + reach + 1]
             pooled = near.reshape(-1, k).astype(np.float64)
-            for j in range(k):
-                known = pooled[~np.isnan(pooled[:, j]), j]
-                known = known if len(known) else np.zeros(1)
-                out[:, step, j] = np.quantile(known, requested, method="weibull")
+            pooled[:, np.isnan(pooled).all(axis=0)] = 0.0
+            out[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
         return float(shrinkage(self.n_windows, _PRIOR)) * median + spread
@@ -54,8 +52,7 @@ class Residuals:
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""
         freedom = max(self.n_windows - 1, 2.0)
-        normal = [NormalDist().inv_cdf(level) ** 2 for level in levels]
-        z2 = np.array(normal)
+        z2 = ndtri(levels) ** 2
         # The first terms of Cornish's and Fisher's expansion.
         second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
         ratio: Float64Array = 1 + (z2 + 1) / (4 * freedom) + second

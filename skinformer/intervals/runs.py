@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,17 +21,6 @@ _LEAST = 1e-6
 _FEWEST_ROWS = 3
 #: Windows in a run, where there are more than can be forecast.
 _LONGEST_RUN = 120
-
-
-class Runs(NamedTuple):
-    """Windows in runs; arrays of shape (n_windows,).
-
-    origins: first forecast rows, ascending within a run.
-    run: the run of each, ascending.
-    """
-
-    origins: IntArray
-    run: IntArray
 
 
 def run_distance(pred_len: int, season: int) -> int:
@@ -60,8 +48,12 @@ def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: 
     return earliest
 
 
-def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) -> tuple[Runs, int]:
+def choose_runs(
+    low: IntArray, high: IntArray, *, distance: int, n_most: int
+) -> tuple[IntArray, IntArray, int]:
     """Choose windows that are spread over series and time, and count how many do not overlap.
+
+    They are given by their first forecast rows, ascending within a run, and the run of each.
 
     low, high: first and last origin of each series; none where ``high < low``.
     distance: rows between the windows of a run.
@@ -84,7 +76,7 @@ def choose_runs(low: IntArray, high: IntArray, *, distance: int, n_most: int) ->
     parts = [stop[i] - distance * np.arange(size[i])[::-1] for i in kept]
     origins = np.concatenate([np.empty(0, dtype=np.int64), *parts])
     run = np.repeat(np.arange(len(kept)), size[kept])
-    return Runs(origins, run), min(total, len(origins))
+    return origins, run, min(total, len(origins))
 
 
 def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
@@ -94,19 +86,6 @@ def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> In
     """
     earlier = origins[:, None] - distance * np.arange(1, N_TRAILING + 1)
     return np.where(earlier >= earliest[:, None], earlier, -1)
-
-
-def mean_size(sizes: Float64Array) -> Float64Array:
-    """Average the sizes of a window's errors over steps; NaN where all are unknown.
-
-    >>> mean_size(np.array([[[1.0], [np.nan], [2.0]], [[np.nan]] * 3])).ravel()
-    array([1.5, nan])
-    """
-    known = ~np.isnan(sizes)
-    count = known.sum(axis=1)
-    total = np.where(known, sizes, 0.0).sum(axis=1)
-    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return mean
 
 
 def trailing_sizes(sizes: Float64Array) -> Float64Array:

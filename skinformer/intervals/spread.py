@@ -48,6 +48,18 @@ class Spread:
         return size
 
 
+def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
+    """Average values along axes; NaN are left out, and all that is given where all are.
+
+    >>> mean_of_known(np.array([[1.0, np.nan], [2.0, np.nan]]), axis=0)
+    array([1.5, nan])
+    """
+    known = ~np.isnan(values)
+    count, total = known.sum(axis=axis), np.where(known, values, 0.0).sum(axis=axis)
+    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
+
+
 def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     """Find the mean absolute error of each step ahead, smoothed as far as windows are few.
 
@@ -58,10 +70,8 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     >>> np.exp(typical_sizes(errors, 1e9))[[0, 2], 0].round(6)
     array([1., 4.])
     """
-    known = ~np.isnan(errors)
-    count = known.sum(axis=0)
-    mean = np.where(known, np.abs(errors), 0.0).sum(axis=0) / np.maximum(count, 1)
-    some = (count > 0) & (mean > 0)
+    mean = np.nan_to_num(mean_of_known(np.abs(errors), axis=0))
+    some = mean > 0
     least = 1e-6 * mean.max(initial=0.0) or 1e-12
     logs = np.log(np.maximum(mean, least))
     curve = np.log(np.arange(1, len(mean) + 1.0))
@@ -97,8 +107,7 @@ def fit_spread(
     """
     n, pred_len, k = errors.shape
     typical = np.empty((pred_len, k))
-    there = ~np.isnan(features)
-    centre = np.where(there, features, 0.0).sum(axis=(0, 1)) / np.maximum(there.sum(axis=(0, 1)), 1)
+    centre = np.nan_to_num(mean_of_known(features, axis=(0, 1)))
     slope, profile = np.zeros_like(centre), np.zeros((season, k))
     chosen = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int))
     phase, overlap = steps % season, n / n_windows

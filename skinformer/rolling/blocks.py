@@ -9,9 +9,9 @@ truths in a context are filled first, by the rule of `missing_runs`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,12 +24,10 @@ from skinformer.rolling.missing_runs import (
     filled_rows,
     find_missing_runs,
 )
-from skinformer.rolling.placement import Placement
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.rolling.placement import Placement, after_history
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline, fill_forward
-from skinformer.timeline.windows import origins_between
 
 
 class Observed(NamedTuple):
@@ -55,6 +53,7 @@ class RequestedSteps(NamedTuple):
     track, steps: (n,), the steps.
     clock: what the steps count.
     labels: of rows after the history; None for rows of X.
+    filled: rows of `observed` whose targets are forecasts; None where none is.
     """
 
     observed: Observed
@@ -63,20 +62,11 @@ class RequestedSteps(NamedTuple):
     place: Placement
     clock: Clock
     labels: pd.Index | None = None
+    filled: BoolArray | None = None
 
-
-class Outputs(Protocol):
-    """What is forecast of each step and target, see `Head`."""
-
-    @property
-    def outputs(self) -> tuple[int, ...]:
-        """Shape of the outputs of one step and target."""
-
-    def point(self, outputs: Any) -> Any:
-        """Give the one value that is fed back."""
-
-    def to_units(self, outputs: Float32Array, scaler: Scaler, series: IntArray) -> Float64Array:
-        """Put outputs into the truth's units."""
+    def series(self, n_fitted: int) -> IntArray:
+        """Give the series of each step; one number stands for all that the fit did not hold."""
+        return np.minimum(self.place.series[self.track], n_fitted)
 
 
 class HeldValues(NamedTuple):
@@ -88,58 +78,137 @@ class HeldValues(NamedTuple):
 
 @dataclass(frozen=True)
 class _Canvas:
-    """Rows on which forecasts are put in, and where each track begins."""
+    """Rows on which forecasts are put in.
 
+    tracks: the rows of each track, as a timeline.
+    rows: the same, as forecasters see them.
+    missing: (n_rows, n_targets), where a forecast has to stand in.
+    until: (n_tracks,), the step from which on none is needed.
+    """
+
+    tracks: Timeline
     rows: Rows
-    first_row: IntArray  # (n_tracks + 1,)
-    first_step: IntArray  # (n_tracks,)
-    missing: BoolArray  # (n_rows, n_targets): where a forecast has to stand in
-    until: IntArray  # (n_tracks,): the step from which on none is needed
-    sizes: ModelSizes
-    head: Outputs
-    forecast: Forecaster
-
-    def find(self, track: IntArray, steps: IntArray) -> IntArray:
-        return self.first_row[track] + steps - self.first_step[track]
-
-    def missing_runs(self, longest: int | None) -> MissingRuns:
-        """Find the forecasts that fill what is missing."""
-        unknown = self.missing.any(axis=1) & (self.rows.steps < self.until[self.rows.track])
-        seq_len, pred_len = self.sizes.seq_len, self.sizes.pred_len
-        return find_missing_runs(unknown, seq_len=seq_len, pred_len=pred_len, longest=longest)
+    missing: BoolArray
+    until: IntArray
 
 
-def roll(
-    requested: RequestedSteps,
-    *,
-    history: Timeline,
-    sizes: ModelSizes,
-    head: Outputs,
-    forecast: Forecaster,
-) -> tuple[Float32Array, HeldValues]:
-    """Forecast steps of tracks, in any order, each from an origin before its block.
+@dataclass(frozen=True)
+class Roller:
+    """Forecasts of steps, fed back where truths are missing.
 
-    What X gives wins over the stored history.
+    history: what is known beside what X gives, which wins over it.
     sizes: numbers of the columns and lengths; ``seq_len`` are the steps that a forecast looks back.
-    head: what forecasts of a step are, and what of them is fed back.
+    shape: of the outputs of one step and target.
+    point: gives the one value of outputs that is fed back.
     forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
     columns are complete.
-
-    Outputs have shape (n, n_targets, *head.outputs); beside them stands what had to be held.
-    One pass for a rolling origin, as many as there are blocks for a recursion: unknown truths are
-    filled first, those that need no other all together, and so on.
     """
-    observed, track, steps, place = requested[:4]
-    start = block_starts(place, track, steps, sizes.pred_len)
-    extent = _extent(place, sizes, track, start)
-    canvas = _paint(observed, history, place, extent, sizes, head, forecast)
-    held = HeldValues(0, 0)
-    if not sizes.may_miss:  # else they stay NaN
-        held = _hold(canvas, until=_ends(track, steps, len(place.anchor))[1])
-    origins, of_request = np.unique(canvas.find(track, start), return_inverse=True)
-    runs = canvas.missing_runs(None).needed(origins, seq_len=sizes.seq_len)
-    outputs = _forecast_all(canvas, runs, origins)
-    return outputs[of_request, steps - start], held
+
+    history: Timeline
+    sizes: ModelSizes
+    shape: tuple[int, ...]
+    point: Callable[[Any], Any]
+    forecast: Forecaster
+
+    def roll(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
+        """Forecast steps of tracks, in any order, each from an origin before its block.
+
+        Outputs have shape (n, n_targets, *shape); beside them stands what had to be held. One pass
+        for a rolling origin, as many as there are blocks for a recursion: unknown truths are filled
+        first, those that need no other all together, and so on.
+        """
+        observed, track, steps, place = requested[:4]
+        start = block_starts(place, track, steps, self.sizes.pred_len)
+        canvas = self._paint(observed, place, track, start)
+        held = self._hold(canvas, until=_ends(track, steps, len(place.anchor))[1])
+        origins, of_request = np.unique(canvas.tracks.find(track, start), return_inverse=True)
+        runs = self._missing_runs(canvas, None).needed(origins, seq_len=self.sizes.seq_len)
+        outputs = self._forecast_all(canvas, runs, origins)
+        return outputs[of_request, steps - start], held
+
+    def filled(self, observed: Observed) -> Float32Array:
+        """Give the targets, standardised, of rows after the history, the missing ones filled.
+
+        observed: rows directly after the history, complete but for targets.
+
+        A gap longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
+        """
+        targets = observed.values[:, : self.sizes.n_targets].copy()
+        lacking = np.isnan(targets).any(axis=1)
+        track, steps = observed.track[lacking], observed.steps[lacking]
+        canvas = self._paint(observed, after_history(self.history), track, steps + 1)
+        self._hold(canvas, until=canvas.until)
+        runs = self._missing_runs(canvas, LONGEST_CHAIN)
+        self._forecast_all(canvas, runs, np.empty(0, dtype=np.int64))
+        rows = canvas.tracks.find(track, steps)
+        targets[lacking] = canvas.rows.values[rows, : self.sizes.n_targets]
+        return targets
+
+    def _paint(
+        self, observed: Observed, place: Placement, track: IntArray, start: IntArray
+    ) -> _Canvas:
+        """Lay out the rows of blocks and put in what is known; targets are held."""
+        low, high, until = _extent(place, self.sizes, track, start)
+        history, first_row = self.history, np.concatenate([[0], np.cumsum(high - low)])
+        values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
+        tracks = Timeline(values, None, first_row, low, history.clock)
+        track, steps = tracks.series, tracks.steps
+        values[steps < place.begin[track], self.sizes.n_targets :] = 0.0  # training mean
+        stored = np.where(place.stored[track], history.find(place.series[track], steps), -1)
+        values[stored >= 0] = history.values[stored[stored >= 0]]
+        rows = tracks.find(observed.track, observed.steps)
+        given, rows = observed.values[rows >= 0], rows[rows >= 0]
+        values[rows] = np.where(np.isnan(given), values[rows], given)
+        targets = values[:, : self.sizes.n_targets]
+        missing = np.isnan(targets)
+        begin = _first_known(np.asarray(~missing.all(axis=1)), first_row)
+        if missing.any():
+            missing &= _after_first(~missing, first_row)
+            fill_forward(targets, first_row)
+        return _Canvas(tracks, Rows(values, track, steps, begin), missing, until)
+
+    def _hold(self, canvas: _Canvas, *, until: IntArray) -> HeldValues:
+        """Hold covariates without a value at their last one, and count the steps that matter."""
+        rows, sizes = canvas.rows, self.sizes
+        if sizes.may_miss:  # they stay NaN
+            return HeldValues(0, 0)
+        covariates = rows.values[:, sizes.n_targets :]
+        empty = np.isnan(covariates)
+        past = empty[:, : sizes.n_past].any(axis=1) & (rows.steps < canvas.until[rows.track])
+        varying = empty[:, sizes.n_past : empty.shape[1] - sizes.n_static]
+        known = varying.any(axis=1) & (rows.steps <= until[rows.track])
+        fill_forward(covariates, canvas.tracks.first_row)
+        return HeldValues(int(past.sum()), int(known.sum()))
+
+    def _missing_runs(self, canvas: _Canvas, longest: int | None) -> MissingRuns:
+        """Find the forecasts that fill what is missing."""
+        rows, sizes = canvas.rows, self.sizes
+        unknown = canvas.missing.any(axis=1) & (rows.steps < canvas.until[rows.track])
+        return find_missing_runs(
+            unknown, seq_len=sizes.seq_len, pred_len=sizes.pred_len, longest=longest
+        )
+
+    def _forecast_all(self, canvas: _Canvas, runs: MissingRuns, origins: IntArray) -> Float32Array:
+        """Fill gaps turn by turn, then forecast the origins that are asked for."""
+        sizes = self.sizes
+        runs = MissingRuns(*(part[np.argsort(runs.turn, kind="stable")] for part in runs))
+        place = np.searchsorted(origins, runs.origins)
+        requested = np.append(origins, -1)[place] == runs.origins
+        edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
+        values = canvas.rows.values.reshape(-1)  # a view
+        shape = (len(origins), sizes.pred_len, sizes.n_targets, *self.shape)
+        out = np.empty(shape, dtype=np.float32)
+        turns = itertools.starmap(slice, itertools.pairwise(edges.tolist()))
+        fills = _fills(canvas, runs, edges, sizes.pred_len)
+        for turn, (cells, fillers) in zip(turns, fills, strict=True):
+            outputs = self.forecast(canvas.rows, runs.origins[turn])
+            out[place[turn][requested[turn]]] = outputs[requested[turn]]
+            values[cells] = self.point(outputs).reshape(-1)[fillers]
+        rest = np.ones(len(origins), dtype=bool)
+        rest[place[requested]] = False
+        if rest.any():
+            out[rest] = self.forecast(canvas.rows, origins[rest])
+        return out
 
 
 def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
@@ -149,35 +218,6 @@ def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: i
     return start
 
 
-def fill_truths(
-    observed: Observed,
-    *,
-    history: Timeline,
-    place: Placement,
-    sizes: ModelSizes,
-    head: Outputs,
-    forecast: Forecaster,
-) -> Float32Array:
-    """Fill the missing targets, standardised, of rows that follow the history of their tracks.
-
-    observed: rows directly after the history, complete but for targets.
-    place: the tracks, beginning at the end of the history.
-    sizes, head, forecast: as for `roll`.
-
-    A gap longer than `LONGEST_CHAIN` forecasts is held at its last one from there on.
-    """
-    lacking = np.isnan(observed.values[:, : sizes.n_targets]).any(axis=1)
-    track, steps = observed.track[lacking], observed.steps[lacking]
-    extent = _extent(place, sizes, track, steps + 1)
-    canvas = _paint(observed, history, place, extent, sizes, head, forecast)
-    if not sizes.may_miss:  # else they stay NaN
-        _hold(canvas, until=canvas.until)
-    _forecast_all(canvas, canvas.missing_runs(LONGEST_CHAIN), np.empty(0, dtype=np.int64))
-    filled = observed.values[:, : sizes.n_targets].copy()
-    filled[lacking] = canvas.rows.values[canvas.find(track, steps), : sizes.n_targets]
-    return filled
-
-
 def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
     """Find each track's first and last step; the last is the smaller one where it has none."""
     first = np.full(n_tracks, np.iinfo(np.int64).max)
@@ -185,45 +225,6 @@ def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, In
     np.minimum.at(first, track, steps)
     np.maximum.at(last, track, steps)
     return first, last
-
-
-def _paint(
-    observed: Observed,
-    history: Timeline,
-    place: Placement,
-    extent: tuple[IntArray, IntArray, IntArray],
-    sizes: ModelSizes,
-    head: Outputs,
-    forecast: Forecaster,
-) -> _Canvas:
-    """Lay out the rows of an extent and put in what is known; targets are held."""
-    low, high, until = extent
-    first_row = np.concatenate([[0], np.cumsum(high - low)])
-    values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
-    track = np.repeat(np.arange(len(low)), high - low)
-    steps = np.arange(len(track)) + (low - first_row[:-1])[track]
-    values[steps < place.begin[track], sizes.n_targets :] = 0.0  # training mean
-    kept = np.flatnonzero(place.stored)
-    owner = place.series[kept]
-    start = np.clip(history.first_step[owner], low[kept], high[kept])
-    stop = np.clip(history.end_step[owner], start, high[kept])
-    to = first_row[kept] - low[kept]
-    source = history.first_row[owner] - history.first_step[owner]
-    values[origins_between(start + to, stop + to - 1)] = history.values[
-        origins_between(start + source, stop + source - 1)
-    ]
-    inside = (observed.steps >= low[observed.track]) & (observed.steps < high[observed.track])
-    rows = (first_row[:-1] - low)[observed.track[inside]] + observed.steps[inside]
-    given = observed.values[inside]
-    values[rows] = np.where(np.isnan(given), values[rows], given)
-    targets = values[:, : sizes.n_targets]
-    missing = np.isnan(targets)
-    begin = _first_known(np.asarray(~missing.all(axis=1)), first_row)
-    if missing.any():
-        missing &= _after_first(~missing, first_row)
-        fill_forward(targets, first_row)
-    laid_out = Rows(values, track, steps, begin)
-    return _Canvas(laid_out, first_row, low, missing, until, sizes, head, forecast)
 
 
 def _extent(
@@ -251,42 +252,8 @@ def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
     return before
 
 
-def _hold(canvas: _Canvas, *, until: IntArray) -> HeldValues:
-    """Hold covariates without a value at their last one, and count the steps that matter."""
-    rows, sizes = canvas.rows, canvas.sizes
-    covariates = rows.values[:, sizes.n_targets :]
-    empty = np.isnan(covariates)
-    past = empty[:, : sizes.n_past].any(axis=1) & (rows.steps < canvas.until[rows.track])
-    varying = empty[:, sizes.n_past : empty.shape[1] - sizes.n_static]
-    known = varying.any(axis=1) & (rows.steps <= until[rows.track])
-    fill_forward(covariates, canvas.first_row)
-    return HeldValues(int(past.sum()), int(known.sum()))
-
-
-def _forecast_all(canvas: _Canvas, runs: MissingRuns, origins: IntArray) -> Float32Array:
-    """Fill gaps turn by turn, then forecast the origins that are asked for."""
-    sizes, head = canvas.sizes, canvas.head
-    runs = MissingRuns(*(part[np.argsort(runs.turn, kind="stable")] for part in runs))
-    place = np.searchsorted(origins, runs.origins)
-    requested = np.append(origins, -1)[place] == runs.origins
-    edges = np.flatnonzero(np.diff(runs.turn, prepend=-1, append=-1))
-    values = canvas.rows.values.reshape(-1)  # a view
-    shape = (len(origins), sizes.pred_len, sizes.n_targets, *head.outputs)
-    out = np.empty(shape, dtype=np.float32)
-    turns = itertools.starmap(slice, itertools.pairwise(edges.tolist()))
-    for turn, (cells, fillers) in zip(turns, _fills(canvas, runs, edges), strict=True):
-        outputs = canvas.forecast(canvas.rows, runs.origins[turn])
-        out[place[turn][requested[turn]]] = outputs[requested[turn]]
-        values[cells] = head.point(outputs).reshape(-1)[fillers]
-    rest = np.ones(len(origins), dtype=bool)
-    rest[place[requested]] = False
-    if rest.any():
-        out[rest] = canvas.forecast(canvas.rows, origins[rest])
-    return out
-
-
 def _fills(
-    canvas: _Canvas, runs: MissingRuns, edges: IntArray
+    canvas: _Canvas, runs: MissingRuns, edges: IntArray, pred_len: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """
     Find the cells that each turn fills, and the numbers among its points that fill them.
@@ -299,6 +266,6 @@ def _fills(
     number, step = number[filled], step[filled]
     cells = rows[filled] * canvas.rows.values.shape[1] + column
     within = number - edges[np.searchsorted(edges, number, side="right") - 1]  # its turn
-    fillers = (within * canvas.sizes.pred_len + step) * canvas.missing.shape[1] + column
+    fillers = (within * pred_len + step) * canvas.missing.shape[1] + column
     for begin, end in itertools.pairwise(np.searchsorted(number, edges).tolist()):
         yield cells[begin:end], fillers[begin:end]

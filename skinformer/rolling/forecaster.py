@@ -13,16 +13,9 @@ from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Forecaster
-from skinformer.rolling.blocks import (
-    HeldValues,
-    Observed,
-    Outputs,
-    RequestedSteps,
-    fill_truths,
-    roll,
-)
+from skinformer.rolling.blocks import HeldValues, Observed, RequestedSteps, Roller
 from skinformer.rolling.missing_runs import LONGEST_CHAIN
-from skinformer.rolling.placement import Placement, after_history, place_rows
+from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.roles import Roles
@@ -63,13 +56,13 @@ class StepForecaster:
         return max(self.sizes.seq_len, self.ensemble.look_back)
 
     @property
-    def outputs(self) -> Outputs:
-        """What is forecast of each step: what the module gives, or what is made of it."""
-        return self.head
+    def shape(self) -> tuple[int, ...]:
+        """Shape of what is forecast of each step and target."""
+        return self.head.outputs
 
-    def told(self, given: Observed) -> StepForecaster:  # noqa: ARG002 – it changes no point
-        """Take in which rows before the origins were observed, where that says anything."""
-        return self
+    def point(self, outputs: Any) -> Any:
+        """Give the one value of what is forecast that is fed back."""
+        return self.head.point(outputs)
 
     def observe(self, table: Table) -> Observed:
         """Standardise rows at prediction; series stand for tracks as yet."""
@@ -105,24 +98,25 @@ class StepForecaster:
         return place, observed._replace(track=track)
 
     def forecast(self, requested: RequestedSteps) -> Float64Array:
-        """Forecast steps in the truth's units: (n, n_targets, *outputs)."""
-        values, held = self.rolled(requested)
+        """Forecast steps in the truth's units: (n, n_targets, *head.outputs)."""
+        series = requested.series(self.history.n_series)
+        return self.in_units(self.standardised(requested), series)
+
+    def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
+        """Put outputs of steps of these series into the truth's units."""
+        return self.head.to_units(outputs, self.scaler.with_unseen(), series)
+
+    def standardised(self, requested: RequestedSteps) -> Float64Array:
+        """Forecast steps: (n, n_targets, *shape)."""
+        outputs, held = self.rolled(requested)
         warn_of_held_values(self.roles, past=held.past, known=held.known)
-        return values
+        return outputs
 
     def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
-        """Forecast steps, and tell what had to be held without a warning."""
-        place, known = requested.place, self.history.n_series
+        """Forecast steps, standardised, and tell what had to be held without a warning."""
         with self._threads():
-            outputs, held = roll(
-                requested,
-                history=self.history,
-                **self._parts(),
-                forecast=self._window_forecaster(place, requested.clock),
-            )
-        series = np.minimum(place.series[requested.track], known)
-        values = self.outputs.to_units(outputs, self.scaler.with_unseen(), series)
-        return values, held
+            outputs, held = self._roller(self._window_forecaster(requested)).roll(requested)
+        return outputs.astype(np.float64), held
 
     def appended(self, table: Table) -> Timeline:
         """Give the history with rows that follow it, missing targets filled by forecasts.
@@ -135,7 +129,7 @@ class StepForecaster:
             values = new.values.copy()
             k = table.n_targets
             values[:, :k][table.missing] = np.nan
-            values[:, :k] = self._filled(self.history, Observed(values, table.series, table.steps))
+            values[:, :k] = self._filled(Observed(values, table.series, table.steps))
             new = replace(new, values=values)
         return self.history.appended(new)
 
@@ -155,7 +149,7 @@ class StepForecaster:
         values[:, :k][missing[late]] = np.nan
         series = np.repeat(np.arange(len(first)), timeline.first_row[1:] - first)
         given = Observed(values, series, timeline.steps_of(late))
-        timeline.values[late, :k] = self._filled(timeline.head(first), given)
+        timeline.values[late, :k] = replace(self, history=timeline.head(first))._filled(given)
 
     def _compare_constants(self, table: Table, values: Float32Array) -> None:
         """Give rows of fitted series what is static; warn of values that nothing was learnt of."""
@@ -175,11 +169,9 @@ class StepForecaster:
 
     def _refuse_reset_rows(self, table: Table, values: Float32Array) -> None:
         timeline = self.history
-        series = np.minimum(table.series, timeline.n_series - 1)
-        place = table.steps - timeline.first_step[series]
-        length = np.diff(timeline.first_row)[series]
-        inside = (place >= 0) & (place < length) & (table.series < timeline.n_series)
-        rows = (timeline.first_row[series] + place)[inside]
+        rows = timeline.find(table.series, table.steps)
+        inside = rows >= 0
+        rows = rows[inside]
         stored, given = timeline.values[rows], values[inside]
         differs = np.abs(given - stored) > 1e-4 * (1 + np.abs(stored))  # NaN compares as equal
         if timeline.weight is not None:  # a missing truth was filled: any value is as good
@@ -187,13 +179,13 @@ class StepForecaster:
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
         check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
-    def _parts(self) -> dict[str, Any]:
-        """Give what `roll` and `fill_truths` have to know of the forecaster."""
-        return {"sizes": self.sizes._replace(seq_len=self.look_back), "head": self.outputs}
+    def _roller(self, forecast: Forecaster) -> Roller:
+        sizes = self.sizes._replace(seq_len=self.look_back)
+        return Roller(self.history, sizes, self.shape, self.point, forecast)
 
-    def _window_forecaster(self, place: Placement, clock: Clock) -> Forecaster:
-        """Make the function that forecasts windows of a canvas of these tracks."""
-        return self.ensemble_forecaster(place.series, clock)
+    def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
+        """Make the function that forecasts windows of a canvas of the tracks that are asked for."""
+        return self.ensemble_forecaster(requested.place.series, requested.clock)
 
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
         """Make what forecasts windows of tracks of these series, and tells who says what."""
@@ -201,14 +193,12 @@ class StepForecaster:
         given = self.sizes, series, clock, self.device, self.head, limits
         return EnsembleForecaster(self.ensemble, *given)
 
-    def _filled(self, history: Timeline, rows: Observed) -> Float32Array:
-        """Give the standardised targets of rows after a history, forecasts where they miss."""
-        place = after_history(history)
-        forecast = self._window_forecaster(place, history.clock)
+    def _filled(self, rows: Observed) -> Float32Array:
+        """Give the standardised targets of rows after the history, forecasts where they miss."""
+        history = self.history
+        forecast = self.ensemble_forecaster(np.arange(history.n_series), history.clock)
         with self._threads():
-            return fill_truths(
-                rows, history=history, place=place, **self._parts(), forecast=forecast
-            )
+            return self._roller(forecast).filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
         """Give the threads of all predictions of a roll at once."""

@@ -24,8 +24,8 @@ def forecast_origins(
     origins: the row of each first step.
     horizon: steps of each, at least 1; those beyond `pred_len` are forecast from forecasts.
 
-    Forecasts, (n_steps, n_targets, *outputs), are in the truth's units, origin after origin; beside
-    them stands how many steps lacked a value that was held at its last one.
+    Forecasts, (n_steps, n_targets, *shape), are standardised, origin after origin; beside them
+    stands how many steps lacked a value that was held at its last one.
     """
     size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
     parts = [
@@ -39,23 +39,28 @@ def forecast_origins(
 def _forecast_some(
     forecaster: StepForecaster, origins: IntArray, horizon: IntArray
 ) -> tuple[Float64Array, HeldValues]:
-    """Let each origin have a track of its own, that holds its context and what is known ahead."""
+    """Let each origin have a track of its own, that holds its context and what is known ahead.
+
+    Behind the last row of a series its values are held.
+    """
     history, sizes = forecaster.history, forecaster.sizes
     series = history.series_of(origins)
     first = np.maximum(origins - forecaster.look_back, history.first_row[series])
-    stop = np.minimum(origins + horizon, history.first_row[series + 1])
-    rows = origins_between(first, stop - 1)
-    track = np.repeat(np.arange(len(origins)), stop - first)
-    offset = history.first_step - history.first_row[:-1]
-    values = history.values[rows].copy()
+    ahead = origins + horizon
+    rows = origins_between(first, ahead - 1)
+    track = np.repeat(np.arange(len(origins)), ahead - first)
+    offset = (history.first_step - history.first_row[:-1])[series]
+    held = np.minimum(rows, history.first_row[series + 1][track] - 1)
+    values = history.values[held]
     values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
-    given = Observed(values, track, rows + offset[series[track]])
-    start = origins + offset[series]
-    place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
-    requested = np.repeat(np.arange(len(origins)), horizon)
-    wanted = origins_between(start, start + horizon - 1)
-    if history.weight is not None:  # what was filled in tells of no error
-        known = np.all(history.weight[rows] > 0, axis=1, keepdims=True)
-        values = np.where(known, values, np.nan)
-    forecaster = forecaster.told(given._replace(values=values))
-    return forecaster.rolled(RequestedSteps(given, requested, wanted, place, history.clock))
+    start = origins + offset
+    return forecaster.rolled(
+        RequestedSteps(
+            Observed(values, track, rows + offset[track]),
+            np.repeat(np.arange(len(origins)), horizon),
+            origins_between(start, start + horizon - 1),
+            Placement(series, start, start, np.zeros(len(origins), dtype=bool)),
+            history.clock,
+            filled=None if history.weight is None else (history.weight[held] == 0).any(axis=1),
+        )
+    )

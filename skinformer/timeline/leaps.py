@@ -148,9 +148,9 @@ def stored(
 ) -> Float64Array:
     """Read a column of the history in its units, (n,); NaN where nothing was known."""
     out = np.full(len(steps), np.nan)
-    at = np.flatnonzero((steps >= history.first_step[series]) & (steps < history.end_step[series]))
-    series = series[at]
-    rows = steps[at] - history.first_step[series] + history.first_row[series]
+    rows = history.find(series, steps)
+    at = np.flatnonzero(rows >= 0)
+    series, rows = series[at], rows[at]
     if j >= n_targets:
         out[at] = history.values[rows, j] * scaler.scale[series, j] + scaler.mean[series, j]
         return out

@@ -130,6 +130,14 @@ class Timeline:
         """Give the series of some rows, without making those of all."""
         return np.searchsorted(self.first_row[1:], rows, side="right")
 
+    def find(self, series: IntArray, steps: IntArray) -> IntArray:
+        """Find the row of each step of a series; -1 where none is held, as of new series."""
+        known = series < self.n_series
+        owner = np.where(known, series, 0)
+        place = steps - self.first_step[owner]
+        held = known & (place >= 0) & (place < np.diff(self.first_row)[owner])
+        return np.where(held, self.first_row[owner] + place, -1)
+
     @property
     def end_step(self) -> IntArray:
         """The step after each series' last row, shape (n_series,)."""

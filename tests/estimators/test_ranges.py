@@ -390,8 +390,8 @@ def test_series_are_drawn_independently(small, panel):
 def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):
     """A field that was forgotten would change the forecasts of ranges alone."""
     requested = model._requested_ahead(None, 3)
-    ranged = IntervalForecaster.of(model._forecaster, model.intervals_, requested.observed)
-    outputs = ranged.forecast(requested)
+    ranged = IntervalForecaster.of(model._forecaster, model.intervals_)
+    outputs = ranged.standardised(requested)
     plain = model._forecaster.forecast(requested)
     standard = model.scaler_.inverse(outputs[..., 0].astype(np.float32), np.zeros(3, dtype=int))
     np.testing.assert_allclose(standard, plain, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""roll against a naive loop: one row at a time, one value at a time, with a fake forecaster."""
+"""`Roller` against a naive loop: one row at a time, one value at a time, with a fake forecaster."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.head import PointHead
-from skinformer.rolling.blocks import Observed, RequestedSteps, fill_truths, roll
+from skinformer.rolling.blocks import Observed, RequestedSteps, Roller
 from skinformer.rolling.placement import Placement
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Timeline
@@ -179,20 +179,16 @@ def make_case(seed):
     return observed, observed.track[wanted], observed.steps[wanted], history, place
 
 
-def parts(*, n_static=0):
-    """Give the sizes and the head of a forecaster."""
+def roller(history, *, n_static=0, forecast=fake_forecaster):
+    """Make what rolls forecasts of points on from a history."""
     n_known = N_COLUMNS - N_TARGETS - N_PAST
     sizes = ModelSizes(N_TARGETS, N_PAST, n_known, n_static, 0, (), SEQ, PRED, 1)
-    return {"sizes": sizes, "head": PointHead("mse")}
+    return Roller(history, sizes, (), PointHead("mse").point, forecast)
 
 
-def run(observed, series, steps, history, place, *, n_static=0, forecast=fake_forecaster):
-    return roll(
-        RequestedSteps(observed, series, steps, place, RowClock()),
-        history=history,
-        **parts(n_static=n_static),
-        forecast=forecast,
-    )
+def run(observed, series, steps, history, place, **options):
+    requested = RequestedSteps(observed, series, steps, place, RowClock())
+    return roller(history, **options).roll(requested)
 
 
 def counting(calls):
@@ -312,7 +308,7 @@ def test_fillers_are_the_naive_loop(seed):
     targets[rng.random(targets.shape) < rng.choice([0.0, 0.3, 0.9])] = np.nan
     place = Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
     observed = Observed(values, track, steps)
-    got = fill_truths(observed, history=history, place=place, **parts(), forecast=fake_forecaster)
+    got = roller(history).filled(observed)
     naive = Naive(observed, history, place)
     wanted = [
         [naive.value(int(s), int(t), c) for c in range(N_TARGETS)]

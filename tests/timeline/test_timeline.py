@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skinformer.timeline import timeline as module
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.scaling import Scaler, fit_scaler
-from skinformer.timeline.timeline import Table, fill_forward, runs
+from skinformer.timeline.timeline import Table, Timeline, fill_forward, runs
 
 HOURS = clock_for(pd.date_range("2024-01-01", periods=3, freq="h", name="when"), pd.offsets.Hour())
 
@@ -209,3 +209,12 @@ def test_rows_without_an_index_have_their_numbers_as_labels():
     """So that forecasts of plain arrays are labelled too."""
     rows = Table([np.arange(4.0)], 1, np.zeros(4, dtype=np.int64), np.arange(4), RowClock())
     assert build_timeline(rows, plain(1, 1)).labels.tolist() == [0, 1, 2, 3]
+
+
+def test_rows_are_found_by_series_and_step():
+    """Before, behind and of new series there are none, and series without rows hold none."""
+    values = np.zeros((5, 1), dtype=np.float32)
+    timeline = Timeline(values, None, np.array([0, 2, 2, 5]), np.array([7, 0, -1]), RowClock())
+    series = np.array([0, 0, 0, 0, 1, 2, 2, 2, 3])
+    steps = np.array([6, 7, 8, 9, 0, -1, 1, 2, 7])
+    assert timeline.find(series, steps).tolist() == [-1, 0, 1, -1, -1, 2, 4, -1, -1]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from skinformer.ensemble.windows import Rows
-from skinformer.rolling.placement import Placement
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.timeline import fill_forward
 
@@ -27,10 +26,9 @@ def forecast_windows(estimator: Any, X: Any, origins: IntArray) -> Float64Array:
     values = np.array(forecaster.observe(table).values)
     fill_forward(values, np.array([0, len(values)]))
     nothing = np.zeros(1, dtype=np.int64)
-    place = Placement(table.series[:1], nothing, nothing, np.zeros(1, dtype=bool))
     rows = Rows(values, np.zeros(len(values), dtype=np.int64), table.steps, nothing)
     with forecaster._threads():
-        forecasts = forecaster._window_forecaster(place, table.clock)(rows, origins)
+        forecasts = forecaster.ensemble_forecaster(table.series[:1], table.clock)(rows, origins)
     outputs = forecasts.reshape(-1, *forecasts.shape[2:])  # (n_windows * pred_len, n_targets, …)
     series = np.zeros(len(outputs), dtype=np.int64)
     head = estimator.head_
