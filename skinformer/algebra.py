@@ -1,4 +1,4 @@
-"""Products of matrices, their eigenvectors and equations, with threads by their size.
+"""Products of matrices and equations, with threads by their size.
 
 NumPy's own library has one number of threads for the whole process; torch's keeps one for each
 thread, which `skinformer.threads` goes by.
@@ -34,16 +34,6 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     return out
 
 
-def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Give eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
-
-    >>> eigenvectors(np.diag([2.0, 1.0]))[0]
-    array([1., 2.])
-    """
-    values, vectors = _robustly(torch.linalg.eigh, symmetric)
-    return values.numpy(), vectors.numpy()
-
-
 def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     """Solve linear equations, (…, n, k): `symmetric` times the result is `right`.
 
@@ -51,15 +41,19 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """
-    out = _robustly(lambda part: torch.linalg.solve(part, torch.from_numpy(right)), symmetric)
-    solved: Float64Array = out.numpy()
-    return solved
+    given = torch.from_numpy(right)
+
+    def solved(part: torch.Tensor) -> torch.Tensor:
+        return torch.cholesky_solve(given, torch.linalg.cholesky(part))
+
+    out: Float64Array = _robustly(solved, symmetric).numpy()
+    return out
 
 
 def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:
     """Let LAPACK work; where it gives up, as MKL does on constants, on a matrix next to it."""
     size, n = float(np.abs(symmetric).max(initial=0.0)), symmetric.shape[-1]
-    with threads_for(n**3 / _SELDOM):  # eigh waits at each of its columns
+    with threads_for(n**3 / _SELDOM):
         for share in _JITTER:
             moved = symmetric
             if share:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skinformer.algebra import eigenvectors, product, solution
+from skinformer.algebra import product, solution
 from skinformer.ridge.lagged import add_runs
-from skinformer.ridge.sums import Problem, Sums, Windows, gather, mixed_features
+from skinformer.ridge.sums import Floats, Problem, Sums, Windows, gather, mixed_features
 from skinformer.timeline.arrays import Float64Array, IntArray
-
-Floats = npt.NDArray[np.floating]
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
@@ -66,42 +62,12 @@ class Equations(NamedTuple):
         """Give the maps of least mean squared error plus `strength` times their squared size."""
         return solution(self.gram + strength * np.eye(self.gram.shape[-1]), self.cross)
 
+    def all_maps(self) -> list[Floats]:
+        """Give the maps of each of `STRENGTHS`, rounded: 1e-7 of a forecast, for half the time.
 
-@dataclass(frozen=True)
-class Ridge:
-    """Solutions of one candidate's equations, one for each of `STRENGTHS`.
-
-    values: (n_groups, n_features), eigenvalues of the mean gram.
-    vectors: (n_groups, n_features, n_features), its eigenvectors.
-    cross: (n_groups, n_features, n_outputs), the mean cross products in their coordinates.
-    """
-
-    values: Floats
-    vectors: Floats
-    cross: Floats
-
-    @classmethod
-    def of(cls, equations: Equations) -> Ridge:
-        """Decompose the gram, ``n_groups · n_features³``: any strength is a product then.
-
-        PERF: for one strength alone, `Equations.solve` takes a fifth of the time.
+        Cost: ``n_groups · n_features³ / 3`` products each.
         """
-        values, vectors = eigenvectors(equations.gram)
-        cross = product(np.swapaxes(vectors, 1, 2), equations.cross)
-        return cls(np.maximum(values, 0), vectors, cross)
-
-    def forecasts(self, features: Floats) -> Iterator[Floats]:
-        """Forecast by the maps of each of `STRENGTHS`, without making any of them.
-
-        Features have shape (n_groups or n_targets, n, n_features); one group forecasts all alike.
-        """
-        coordinates = product(features.astype(self.vectors.dtype), self.vectors)
-        for strength in STRENGTHS:
-            yield product(coordinates / (self.values[:, None] + strength), self.cross)
-
-    def rounded(self) -> Ridge:
-        """Round to float32, which costs 1e-7 of a forecast, and half the time and memory."""
-        return Ridge(*(a.astype(np.float32) for a in (self.values, self.vectors, self.cross)))
+        return [self.solve(strength).astype(np.float32) for strength in STRENGTHS]
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
@@ -176,14 +142,17 @@ class Competition:
         end = stop + n_columns + 1 if candidate.level else stop
         return np.arange(stop - candidate.length * n_columns, end)
 
-    def forecasts(self, candidate: Candidate, ridge: Ridge, windows: Windows) -> Iterator[Floats]:
-        """Forecast distances from the last values, (n, pred_len, n_targets), for each strength."""
+    def forecasts(
+        self, candidate: Candidate, maps: list[Floats], windows: Windows
+    ) -> Iterator[Floats]:
+        """Forecast distances from the last values, (n, pred_len, n_targets), by each map."""
         used = self.features(candidate)
         if candidate.kind == "mixed":
-            seen = mixed_features(windows, length=self.mixed_len)[None, :, used]
-            for mapped in ridge.forecasts(seen):
-                yield mapped.reshape(windows.future.shape)
+            seen = mixed_features(windows, length=self.mixed_len)[:, used].astype(maps[0].dtype)
+            for one in maps:
+                yield product(seen, one[0]).reshape(windows.future.shape)
             return
         past = windows.past[:, used, : windows.future.shape[2]].transpose(2, 0, 1)
-        for mapped in ridge.forecasts(past):
-            yield mapped.transpose(1, 2, 0)
+        past = past.astype(maps[0].dtype)
+        for one in maps:
+            yield product(past, one).transpose(1, 2, 0)

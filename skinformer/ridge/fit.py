@@ -13,7 +13,8 @@ import numpy as np
 from skinformer.algebra import product
 from skinformer.ridge.blend import Stretch, choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import calendar_effect, known_columns, known_effect, year_effect
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Ridge
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition
+from skinformer.ridge.lagged import in_runs
 from skinformer.ridge.linear_fit import LinearFit, LinearFits
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import Problem, Windows, gather
@@ -30,7 +31,8 @@ _NEGLIGIBLE = 1e-6  # weight of a candidate that is left out
 # Brings random walks of 300 rows from 15 % above the last value (mean of five) to 2 % (of 60).
 _NOISE = 0.5
 _USABLE_MISSING = 0.4  # share of truths; with more missing, the rows are mostly held values
-# By so many windows, and so many of their rows, it is judged what the calendar and columns do.
+# By so many windows, where they are no runs, and so many of their rows, it is judged what the
+# calendar and columns do.
 _EFFECT_JUDGES, _EFFECT_ROWS = 10_000, 336
 _YEAR_JUDGES = 4_000  # for all candidates take part there
 _EFFECT_GAIN = 0.01  # of the log error: a cycle that is worth less is only one more thing to know
@@ -195,8 +197,10 @@ def _errors_with(
 ) -> Float64Array | None:
     """Give the log error, on each stretch, of short maps beside the problem's effect."""
     problem = problem._replace(seq_len=min(problem.seq_len, _EFFECT_ROWS))
-    some = spread_places(len(origins), _EFFECT_JUDGES if alone else _YEAR_JUDGES)
-    rows = origins[some], steps[some]
+    rows = origins, steps
+    if not (alone and in_runs(problem, origins)):
+        some = spread_places(len(origins), _EFFECT_JUDGES if alone else _YEAR_JUDGES)
+        rows = origins[some], steps[some]
     competition, stretches, noise = _compete(problem, *rows, split, alone=alone)
     if not stretches:
         return None
@@ -326,7 +330,7 @@ def _stretch_borders(
 
 def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     """Forecast some windows by every candidate and strength; None where no truth is known."""
-    solutions = [(c, Ridge.of(equations).rounded()) for c, equations in competition.equations()]
+    solutions = [(c, equations.all_maps()) for c, equations in competition.equations()]
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):
@@ -336,9 +340,9 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             # Errors, not forecasts: where these are good, little is left of their products.
             errors = np.empty((n_forecasts, *part.future.shape), dtype=np.float32)
             errors[: len(STRENGTHS)] = -part.future  # of the last value
-            for candidate, ridge in solutions:
+            for candidate, maps in solutions:
                 first = competition.candidates.index(candidate) * len(STRENGTHS)
-                for i, forecast in enumerate(competition.forecasts(candidate, ridge, part), first):
+                for i, forecast in enumerate(competition.forecasts(candidate, maps, part), first):
                     np.subtract(forecast, part.future, out=errors[i], casting="same_kind")
             errors *= np.sqrt(part.weight).astype(np.float32)
             flat = errors.reshape(n_forecasts, -1)

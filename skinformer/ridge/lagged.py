@@ -14,18 +14,30 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 
 #: Size, standardised, from which the products of a row that went leave digits of rounding.
 _LARGEST = 1e3
+#: The share of windows in long runs from which on all are added.
+_NEARLY = 0.9
 
 
 def add_runs(sums: Sums, problem: Problem, origins: IntArray) -> IntArray:
     """Add the windows of long runs of consecutive origins; give the origins of all others."""
     if problem.weight is not None:
         return origins
-    origins = np.sort(origins)
-    runs = np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
     # PERF: shorter runs take more steps than products of their windows.
-    n = problem.seq_len
+    n, runs = problem.seq_len, _runs(origins)
     left = [run for run in runs if len(run) < n or not _add_run(sums, problem, run)]
     return np.concatenate([origins[:0], *left])
+
+
+def in_runs(problem: Problem, origins: IntArray) -> bool:
+    """Tell whether nearly all windows lie in runs that are added without them."""
+    long = sum(len(run) for run in _runs(origins) if len(run) >= problem.seq_len)
+    return problem.weight is None and long > _NEARLY * len(origins)
+
+
+def _runs(origins: IntArray) -> list[IntArray]:
+    """Cut origins, in any order, into runs of consecutive ones."""
+    origins = np.sort(origins)
+    return np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
 
 
 def _add_run(sums: Sums, problem: Problem, run: IntArray) -> bool:

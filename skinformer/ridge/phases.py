@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.ridge.candidates import STRENGTHS, Equations, Ridge, affordable
+from skinformer.algebra import product
+from skinformer.ridge.candidates import STRENGTHS, Equations, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.sums import Problem, Sums, Windows, gather
+from skinformer.ridge.sums import Floats, Problem, Sums, Windows, gather
 from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places
 
 #: Last rows of a target's window that its maps read one by one, and parts of the window of which
@@ -76,7 +77,7 @@ def find_phases(
     for part in sums:
         part.turn_over(whole)
     equations = [Equations(*part.means()) for part in (*sums, whole)]
-    best = _choose(problem, layout, judges, [Ridge.of(each) for each in equations])
+    best = _choose(problem, layout, judges, [each.all_maps() for each in equations])
     if best is None:
         return fits
     strength, share = best
@@ -123,7 +124,7 @@ def _layout(problem: Problem) -> PhaseMaps | None:
 
 def _rests(
     problem: Problem, maps: PhaseMaps, time: _Times
-) -> Iterator[tuple[slice, Windows, Float64Array, Float64Array]]:
+) -> Iterator[tuple[slice, Windows, Float32Array, Float64Array]]:
     """Give places of windows, these, what the maps of each target read of them, and what is left.
 
     Read is (n_targets, n_windows, n_features), left by the fit what the windows' future is.
@@ -134,14 +135,16 @@ def _rests(
         part = slice(begun, begun + len(windows.last))
         begun, cell = part.stop, problem.cycle.of_row[time.origins[part]]
         seen = maps.read(windows.past[..., : _n_columns(problem)], cell)
-        yield part, windows, seen, windows.future - time.fit.blended(windows)
+        # PERF: half the time of their products; sums over chunks are added in float64.
+        yield part, windows, seen.astype(np.float32), windows.future - time.fit.blended(windows)
 
 
 def _learn(problem: Problem, maps: PhaseMaps, time: _Times) -> Sums:
     """Add up what the maps read, and what the fit leaves."""
     sums = Sums.of_sizes(problem.n_targets, _n_features(problem, maps), problem.pred_len)
     for _, windows, seen, rest in _rests(problem, maps, time):
-        sums.add_columns(windows._replace(past=seen.transpose(1, 2, 0), future=rest))
+        for j, features in enumerate(seen):
+            sums.add(j, features, rest[:, :, j], windows.weight[:, :, j])
     return sums
 
 
@@ -156,18 +159,18 @@ def _n_columns(problem: Problem) -> int:
 
 
 def _choose(
-    problem: Problem, maps: PhaseMaps, judges: list[_Times], ridges: list[Ridge]
+    problem: Problem, maps: PhaseMaps, judges: list[_Times], solutions: list[list[Floats]]
 ) -> tuple[float, float] | None:
     """Choose strength and share by all stretches of all times, the last of which is the split."""
     n_most = max(_MOST_VALUES // (problem.pred_len * problem.n_targets * len(judges)), 32)
     losses = []
-    for number, (time, ridge) in enumerate(zip(judges, ridges, strict=True)):
+    for number, (time, solved) in enumerate(zip(judges, solutions, strict=True)):
         is_split = number == len(judges) - 1
         some = time.some(min(_JUDGED, n_most))
         n_stretches = MOST_STRETCHES if is_split else _N_STRETCHES_OF_FOLD
         stretches = cut_stretches(some.steps, problem.pred_len, n_most=n_stretches)
         if stretches is not None:
-            losses.append(_losses(problem, maps, some, ridge, stretches))
+            losses.append(_losses(problem, maps, some, solved, stretches))
         elif is_split:
             return None
     # The first share is none, whatever the strength.
@@ -177,16 +180,16 @@ def _choose(
 
 
 def _losses(
-    problem: Problem, maps: PhaseMaps, time: _Times, ridge: Ridge, stretches: IntArray
+    problem: Problem, maps: PhaseMaps, time: _Times, solved: list[Floats], stretches: IntArray
 ) -> Float64Array:
     """Give squared errors of each strength and share, (n_stretches, n_strengths * n_shares)."""
     share = np.array(SHARES)
     out = np.zeros((int(stretches.max()) + 1, len(STRENGTHS), len(share)))
-    ridge = ridge.rounded()
     for part, windows, seen, left in _rests(problem, maps, time):
         rest, weight = left.transpose(2, 0, 1), windows.weight.transpose(2, 0, 1)
         alone = (weight * rest**2).sum(axis=(0, 2))[:, None]
-        for i, added in enumerate(ridge.forecasts(seen)):
+        for i, weights in enumerate(solved):
+            added = product(seen, weights)
             both = (weight * rest * added).sum(axis=(0, 2))[:, None]
             itself = (weight * added**2).sum(axis=(0, 2))[:, None]
             np.add.at(out[:, i], stretches[part], alone - 2 * share * both + share**2 * itself)

@@ -13,6 +13,7 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
+Floats = npt.NDArray[np.floating]
 _CHUNK_BYTES = 16_000_000  # of windows at a time
 
 
@@ -124,12 +125,11 @@ class Sums(NamedTuple):
         """Add sums up."""
         return cls(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
 
-    def add(
-        self, group: int, features: Float64Array, future: Float64Array, weight: Float64Array
-    ) -> None:
+    def add(self, group: int, features: Floats, future: Float64Array, weight: Float64Array) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
-        self.gram[group] += product(features.T, features * weight.mean(axis=1, keepdims=True))
-        self.cross[group] += product(features.T, future * weight)
+        of_window = weight.mean(axis=1, keepdims=True).astype(features.dtype)
+        self.gram[group] += product(features.T, features * of_window)
+        self.cross[group] += product(features.T, (future * weight).astype(features.dtype))
         self.weight[group] += weight.sum(axis=0)
 
     def add_columns(self, windows: Windows) -> None:

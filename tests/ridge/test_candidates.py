@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge as Oracle
 
 from skinformer.ridge import candidates
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations, Ridge
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations
 from skinformer.ridge.sums import Problem, gather
 
 SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
@@ -103,10 +103,9 @@ def test_candidates_differ_and_fit_into_the_window(seq_len, n_columns, n_targets
     assert ("own" in kinds) == (n_targets > 1)
     competition.learn(np.arange(seq_len, seq_len + 7))
     for candidate, equations in competition.equations():
-        ridge = Ridge.of(equations)
         assert np.isfinite(equations.solve(1.0)).all()
         [windows] = gather(problem, np.array([seq_len]))
-        for forecast in competition.forecasts(candidate, ridge, windows):
+        for forecast in competition.forecasts(candidate, equations.all_maps(), windows):
             assert forecast.shape == windows.future.shape
 
 
@@ -116,13 +115,9 @@ def test_a_forecast_equals_a_loop():
     competition = trained(problem, ORIGINS[:20])
     [windows] = gather(problem, ORIGINS[20:])
     for candidate, equations in competition.equations():
-        ridge = Ridge.of(equations)
-        strength = STRENGTHS.index(0.1)
-        maps = equations.solve(0.1)
-        found, rounded = (
-            list(competition.forecasts(candidate, one, windows))[strength]
-            for one in (ridge, ridge.rounded())
-        )
+        maps, all_maps = equations.solve(0.1), equations.all_maps()
+        [found] = competition.forecasts(candidate, [maps], windows)
+        rounded = list(competition.forecasts(candidate, all_maps, windows))[STRENGTHS.index(0.1)]
         assert rounded.dtype == np.float32
         np.testing.assert_allclose(rounded, found, rtol=1e-4, atol=1e-5)
         for i in range(len(windows.last)):

@@ -9,7 +9,7 @@ import pytest
 from skinformer.ridge import calendar, candidates
 from skinformer.ridge import fit as fitting
 from skinformer.ridge.calendar import known_effect
-from skinformer.ridge.candidates import STRENGTHS, Competition, Ridge
+from skinformer.ridge.candidates import STRENGTHS, Competition
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem, gather
 from skinformer.timeline.cycle import RowCells, calendar_cells
@@ -191,9 +191,9 @@ def test_the_maps_are_the_blend_of_the_candidates_forecasts():
     found = fitting._blend(competition, weights, chosen)
     expected = windows.last[:, None, :2] + np.zeros_like(windows.future)
     for candidate, equations in competition.equations():
-        ridge = Ridge.of(equations)
         place = competition.candidates.index(candidate)
-        forecasts = list(competition.forecasts(candidate, ridge, windows))
+        maps = [equations.solve(strength) for strength in STRENGTHS]
+        forecasts = list(competition.forecasts(candidate, maps, windows))
         expected += weights[place] * forecasts[chosen[place]]
     np.testing.assert_allclose(forecast(found, problem, origins_of(problem)), expected)
 
@@ -208,9 +208,9 @@ def test_the_errors_of_a_stretch_are_those_of_its_forecasts():
     errors = np.diag(fitting._compare(competition, origins))
     [windows] = gather(problem, origins)
     for candidate, equations in competition.equations():
-        ridge = Ridge.of(equations)
         first = competition.candidates.index(candidate) * len(STRENGTHS)
-        for i, one in enumerate(competition.forecasts(candidate, ridge, windows)):
+        maps = equations.all_maps()
+        for i, one in enumerate(competition.forecasts(candidate, maps, windows)):
             residual = windows.future - one
             expected = (residual**2 * windows.weight).sum() / windows.weight.sum()
             np.testing.assert_allclose(errors[first + i], expected, rtol=1e-5)
