@@ -694,8 +694,8 @@ PHASES = [
     Mutant(
         "phases: weights of truths do not count",
         "skinformer/ridge/phases.py",
-        "past=seen.transpose(1, 2, 0), future=rest)",
-        "past=seen.transpose(1, 2, 0), future=rest, weight=1 + 0 * rest)",
+        "rest[:, :, j], windows.weight[:, :, j])",
+        "rest[:, :, j], 1 + 0 * rest[:, :, j])",
         tests=("tests/ridge/test_phases.py",),
     ),
     Mutant(
