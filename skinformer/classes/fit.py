@@ -252,10 +252,7 @@ def _fit_target(
     seen = np.unique(truths.number[at])
     if classifier is None or len(seen) < 2:
         return fit
-    weight = truths.weight[at]
-    # PERF: equal weights would cost half of the fit, as trees bin by weighted percentiles.
-    given = None if (weight == weight[0]).all() else weight
-    fitted = ready(classifier, random_state).fit(made, truths.number[at], given)
+    fitted = ready(classifier, random_state).fit(made, truths.number[at], truths.weight[at])
     return replace(fit, classifier=fitted, seen=seen)
 
 

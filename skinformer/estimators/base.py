@@ -370,7 +370,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         with tasks.fit():
             self._train(settings, split, missing, tasks, earlier)
             if missing is not None:
-                self._forecaster.fill_missing(missing)
+                with timed("filling"):
+                    self._forecaster.fill_missing(missing)
             if not self.trust_ and (idle := changed_network(self)):
                 warn_of_idle_network(idle, trained=len(self.history_) > 0)
             self.fit_times_ = running().table()
