@@ -147,6 +147,43 @@ def default_fit() -> dict[str, float]:
     return {"s": seconds, "cpu_s": used, "threads": threads}
 
 
+def fit(table: str, members: str) -> dict[str, float]:
+    """Fit defaults with some members, joined by "+", and forecast the rows behind, in steps."""
+    import numpy as np
+    from tables import TABLES
+
+    from skinformer import InformerClassifier, InformerRegressor
+    from skinformer.evaluation import backtest
+
+    rows = TABLES[table]()
+    _warm_up()
+    make = InformerClassifier if table == "levels" else InformerRegressor
+    chosen = members if members == "auto" else members.split("+")
+    model = make(members=chosen, random_state=0, **rows.columns)
+    started, used = time.perf_counter(), time.process_time()
+    model.fit(rows.train)
+    out = {"s": time.perf_counter() - started, "cpu_s": time.process_time() - used}
+    if table == "levels":
+        found = model.predict_proba(rows.later)
+        came = found[np.arange(len(found)), model.classes_.searchsorted(rows.later.iloc[:, 0])]
+        return out | {"error": float(-np.log(came).mean())}
+    result = backtest(model, rows.later).dropna(subset=["actual", "forecast"])
+    return out | {"error": float((result["actual"] - result["forecast"]).abs().mean())}
+
+
+def unit() -> dict[str, float]:
+    """Time what other machines can repeat: boosted trees on 60,000 rows of random numbers."""
+    import numpy as np
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    rng = np.random.default_rng(0)
+    features, truth = rng.normal(size=(60_000, 50)), rng.normal(size=60_000)
+    model = HistGradientBoostingRegressor(max_iter=200, early_stopping=False)
+    started, used = time.perf_counter(), time.process_time()
+    model.fit(features, truth)
+    return {"s": time.perf_counter() - started, "cpu_s": time.process_time() - used}
+
+
 def parts(rows: str, columns: str, series: str, seq_len: str, pred_len: str) -> dict[str, float]:
     """Fit defaults but for five epochs to hourly waves, one column the target: CPU-s by part."""
     import pandas as pd
@@ -253,6 +290,8 @@ if __name__ == "__main__":
         "attention": attention,
         "import": import_,
         "first-forecast": first_forecast,
+        "fit": fit,
+        "unit": unit,
         "default-fit": default_fit,
         "parts": parts,
         "busy": busy,

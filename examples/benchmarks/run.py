@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tables import TABLES
+
 JOBS = Path(__file__).with_name("jobs.py")
 PEERS = Path(__file__).with_name("peers.py")
 
@@ -56,7 +58,7 @@ class Runner:
         runs: list[list[Result]] = [[] for _ in names]
         for _ in range(self.n_runs):
             for done, name in zip(runs, names, strict=True):
-                peer = name.startswith(("neuralforecast", "transformers"))
+                peer = name.startswith(("neuralforecast", "transformers", "lightgbm"))
                 if not peer or self.peer_python:
                     done.append(self.job(name, peer=peer, **options))
         for name, done in zip(names, runs, strict=True):
@@ -72,6 +74,10 @@ def _median(runs: list[Result]) -> Result:
 
 def _ratio(ours: Result, theirs: Result, key: str) -> str:
     return f"{ours[key] / theirs[key]:.2f}" if key in ours and key in theirs else "–"
+
+
+def _cell(one: Result, key: str, digits: int) -> str:
+    return f"{one[key]:.{digits}f}" if key in one else "–"
 
 
 def steps(runner: Runner) -> list[list[Any]]:
@@ -153,6 +159,34 @@ def contention(runner: Runner) -> list[list[Any]]:
     return rows
 
 
+def fits(runner: Runner) -> list[list[Any]]:
+    """Time whole default fits, beside LightGBM on lags, with errors on the rows behind."""
+    [unit] = runner.medians(["unit"])
+    rows: list[list[Any]] = [
+        ["a default fit", "s", "CPU s", "units", "error", "LightGBM, CPU s", "error"]
+    ]
+    for table in TABLES:
+        ours, peer = runner.medians([f"fit {table} auto", f"lightgbm {table}"])
+        of_unit = _ratio(ours, unit, "cpu_s")
+        other = (_cell(peer, "cpu_s", 1), _cell(peer, "error", 3))
+        rows.append([table, *(_cell(ours, key, 1) for key in ("s", "cpu_s")), of_unit])
+        rows[-1] += [_cell(ours, "error", 3), *other]
+    return rows
+
+
+def members(runner: Runner) -> list[list[Any]]:
+    """Tell what fits with some members cost, and by how much more they err."""
+    choices = ["auto", "ridges+trees", "ridges+network", "ridges"]
+    rows: list[list[Any]] = [["CPU s (error of the default's)", *choices]]
+    for table in TABLES:
+        if table != "levels":
+            found = runner.medians([f"fit {table} {choice}" for choice in choices])
+            whole = found[0]
+            cells = [f"{_cell(one, 'cpu_s', 1)} ({_ratio(one, whole, 'error')})" for one in found]
+            rows.append([table, *cells])
+    return rows
+
+
 def parts(runner: Runner) -> list[list[Any]]:
     """Measure what each part of a default fit costs, as rows, columns, series and steps grow."""
     base = {"rows": 4000, "columns": 1, "series": 1, "seq_len": 96, "pred_len": 24}
@@ -164,7 +198,7 @@ def parts(runner: Runner) -> list[list[Any]]:
         ("seq_len", 384),
         ("pred_len", 96),
     ]
-    names = ["reading", "linear path", "classical", "trees", "network", "shares", "all"]
+    names = ["reading", "linear path", "classical", "trees", "network", "weights", "all"]
     rows: list[list[Any]] = [["a default fit, CPU s", *names, "MB above imports"]]
     for what, n in [("rows", base["rows"]), *more]:
         sizes = base | {what: n}
@@ -214,7 +248,10 @@ def floor(runner: Runner) -> list[list[Any]]:
 
 
 SECTIONS = {
-    f.__name__: f for f in (steps, predictions, attention, start, contention, parts, memory, floor)
+    f.__name__: f
+    for f in (
+        *(steps, predictions, attention, start, contention, fits, members, parts, memory, floor),
+    )
 }
 
 
