@@ -13,7 +13,7 @@ from skinformer.display.axes import Display, label_side, take_axes
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.display.style import ink, legend_above, mark, show_percent
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.results import group_key, named_results, quantile_columns
+from skinformer.evaluation.comparison import group_key, named_results, quantile_columns
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:

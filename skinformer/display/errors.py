@@ -10,8 +10,7 @@ import pandas as pd
 from skinformer.display.axes import Display, take_axes, with_unit
 from skinformer.display.groups import draw_groups, group_label
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.comparison import summary
-from skinformer.evaluation.results import named_results
+from skinformer.evaluation.comparison import named_results, summary
 from skinformer.validation.arguments import check_choice
 
 if TYPE_CHECKING:

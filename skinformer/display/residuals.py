@@ -13,7 +13,7 @@ from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.results import check_result
+from skinformer.evaluation.comparison import check_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 

@@ -12,7 +12,7 @@ from scipy.special import entr
 
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.requested import requested_forecasts
+from skinformer.evaluation.seen import requested_forecasts
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock

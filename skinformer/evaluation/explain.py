@@ -11,9 +11,8 @@ import pandas as pd
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.players import Player, default_blocks, lay_out
-from skinformer.evaluation.requested import RequestedForecasts, requested_forecasts
-from skinformer.evaluation.usual import UsualValues
+from skinformer.evaluation.players import Player, UsualValues, default_blocks, lay_out
+from skinformer.evaluation.seen import RequestedForecasts, requested_forecasts
 from skinformer.evaluation.window_game import WindowGame
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_blocks, check_choice, check_count
