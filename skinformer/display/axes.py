@@ -5,6 +5,10 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
+
+from skinformer.evaluation.ahead import take_apart
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -22,6 +26,26 @@ class Display:
     def _drawn_on(self, ax: Axes) -> Self:
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
+
+    @staticmethod
+    def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
+        """Give the target to draw, the first for None, and its rows; raise if there are none."""
+        names = list(table["target"].unique())
+        target = names[0] if target is None else target
+        if target not in names:
+            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+        return target, table[table["target"] == target]
+
+    @staticmethod
+    def _fitted_part(estimator: Any, attribute: str) -> Any:
+        """Give what a Pipeline or search ends in; raise if its fit does not tell what is drawn."""
+        last = take_apart(estimator)[1]
+        if not hasattr(last, attribute):
+            raise TypeError(
+                f"{type(last).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
+                "a Pipeline or search that ends in one."
+            )
+        return last
 
 
 def load_pyplot(picture: Any) -> Any:

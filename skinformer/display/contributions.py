@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, take_axes, with_unit
-from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.explain import explain
@@ -109,7 +108,7 @@ class ContributionDisplay(Display):
             Drawn.
         """
         _check_reasons(reasons)
-        target, reasons = rows_of_target(reasons, target)
+        target, reasons = cls._rows_of_target(reasons, target)
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
         table = reasons.assign(name=names).pivot_table(
             "contribution", "time", "name", sort=False, observed=True

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from skinformer.display.axes import Display, take_axes
-from skinformer.display.checks import fitted_part
 from skinformer.display.style import ink
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class CostDisplay(Display):
         CostDisplay
             Drawn.
         """
-        return cls(fitted_part(estimator, "fit_times_").fit_times_).plot(ax=ax)
+        return cls(cls._fitted_part(estimator, "fit_times_").fit_times_).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

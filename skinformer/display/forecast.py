@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, take_axes, with_unit
-from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -203,7 +202,7 @@ class ForecastDisplay(Display):
         check_one_series(getattr(X, "index", None), "X")
         requested = drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=requested, **options)
-        target, table = rows_of_target(table, target)
+        target, table = cls._rows_of_target(table, target)
         table = table.set_index("time")
         columns = list(quantile_columns(table).values())
         quantiles = table[columns] if columns else None

@@ -49,12 +49,20 @@ def draw_groups(
     array([1., 3.])
     """
     by_number = pd.api.types.is_numeric_dtype(table.index)
+    places = table.index if by_number else np.arange(len(table))
+    style: dict[str, Any] = {"ms": 4} if by_number else {"ls": ""}
+    lines = []
+    for i, name in enumerate(table):
+        points = (places, table[name]) if by_number else (table[name], places)
+        marker = "" if by_number and len(table) > _MARKED else mark(i)
+        lines += ax.plot(*points, marker=marker, label=name, **style)
     if by_number:
-        lines = _over_numbers(ax, table, groups)
+        _rule_numbers(ax, groups)
         label_side(ax, label)
     else:
-        lines = _below_one_another(ax, table, groups)
-        ax.set_xlabel(label)
+        ax.set_yticks(places, [str(name) for name in table.index])
+        ax.invert_yaxis()  # the first on top, as in the table
+        ax.set(xlabel=label, ylabel=groups)
     ax.grid(axis="y" if by_number else "both", color=ink(ax), alpha=0.15)
     if zero and np.nanmin(table.to_numpy(dtype=np.float64)) >= 0:
         (ax.set_ylim if by_number else ax.set_xlim)(0)
@@ -65,13 +73,10 @@ def draw_groups(
     return lines
 
 
-def _over_numbers(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
+def _rule_numbers(ax: Axes, groups: str) -> None:
+    """Name the groups below, with ticks where one looks for them."""
     from matplotlib.ticker import MaxNLocator
 
-    lines = []
-    for i, name in enumerate(table):
-        marker = mark(i) if len(table) <= _MARKED else ""
-        lines += ax.plot(table.index, table[name], marker=marker, ms=4, label=name)
     ax.set_xlabel(groups)
     if groups == _WORDS["dayofweek"]:
         ax.set_xticks(range(7), _DAYS)
@@ -79,15 +84,3 @@ def _over_numbers(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
         ax.set_xticks(range(0, 24, 3))
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 4, 5, 10]))
-    return lines
-
-
-def _below_one_another(ax: Axes, table: pd.DataFrame, groups: str) -> list[Line2D]:
-    places = np.arange(len(table))
-    lines = []
-    for i, name in enumerate(table):
-        lines += ax.plot(table[name], places, ls="", marker=mark(i), label=name)
-    ax.set_yticks(places, [str(name) for name in table.index])
-    ax.invert_yaxis()  # the first on top, as in the table
-    ax.set_ylabel(groups)
-    return lines

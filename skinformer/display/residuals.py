@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, load_pyplot, with_unit
-from skinformer.display.checks import rows_of_target
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -105,7 +104,7 @@ class ResidualDisplay(Display):
             Drawn.
         """
         check_result(result, "time", "target", "actual", "forecast")
-        target, result = rows_of_target(result, target)
+        target, result = cls._rows_of_target(result, target)
         if result.duplicated([key for key in ("series", "time") if key in result]).any():
             raise ValueError(
                 "results hold several forecasts of a time, whose errors are no sequence. Pass "

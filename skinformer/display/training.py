@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, take_axes
-from skinformer.display.checks import fitted_part
 from skinformer.display.style import ink, legend_above, mark
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class TrainingDisplay(Display):
         TrainingDisplay
             Drawn.
         """
-        last = fitted_part(estimator, "history_")
+        last = cls._fitted_part(estimator, "history_")
         history = last.history_
         # Without a path to correct, the network forecasts alone.
         trust = last.trust_ if last.base_blend_ else None

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.display.axes import Display, label_side, take_axes
-from skinformer.display.checks import fitted_part
 from skinformer.display.groups import group_label
 from skinformer.display.style import legend_above, show_percent
 from skinformer.validation.arguments import check_choice
@@ -84,7 +83,7 @@ class WeightsDisplay(Display):
             Drawn.
         """
         check_choice("by", by, _TABLES)
-        return cls(_TABLES[by](fitted_part(estimator, "base_blend_"))).plot(ax=ax)
+        return cls(_TABLES[by](cls._fitted_part(estimator, "base_blend_"))).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

@@ -117,20 +117,16 @@ class ForecastingModel:
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        if self.model.series_ is None:
-            return self._forecast_alike(shown, rows, ahead)
-        group = self._steps_to_forecast(shown, rows)
+        one = self.model.series_ is None
+        group = np.zeros(len(rows)) if one else self._steps_to_forecast(shown, rows)
         out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(self.levels)))
         for number in np.unique(group):
             alike = group == number
             wanted = alike & ahead
-            out[wanted] = self._forecast_alike(shown[alike], rows[alike], ahead[alike])
+            forecast = self.model.forecast(shown[alike], levels=list(self.levels) or None)
+            values = forecast.loc[self._index[rows[wanted]]].to_numpy()
+            out[wanted] = values.reshape(-1, *out.shape[1:])
         return out[ahead]
-
-    def _forecast_alike(self, shown: Any, rows: IntArray, ahead: BoolArray) -> Float64Array:
-        forecast = self.model.forecast(shown, levels=list(self.levels) or None)
-        values: Float64Array = forecast.loc[self._index[rows[ahead]]].to_numpy()
-        return values.reshape(len(values), -1, 1 + len(self.levels))
 
     def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """

@@ -19,20 +19,13 @@ from skinformer.timeline.arrays import AnyArray
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def objects(given: list[Any]) -> AnyArray:
-    """Make an array of objects, whatever length they have themselves."""
-    out = np.empty(len(given), dtype=object)
-    out[:] = given
-    return out
-
-
 #: What is built of plain values, by its name in files.
 _PLAIN: dict[str, Callable[[Any], Any]] = {
     "tuple": tuple,
     "bytes": bytes.fromhex,
     "dict": dict,
     "texts": partial(np.array, dtype=str),
-    "objects": objects,
+    "objects": partial(np.fromiter, dtype=object),
 }
 
 
