@@ -6,7 +6,7 @@ from skinformer.display.cost import CostDisplay
 from skinformer.display.coverage import CoverageDisplay
 from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
-from skinformer.display.report import write_report
+from skinformer.display.report.writing import write_report
 from skinformer.display.residuals import ResidualDisplay
 from skinformer.display.training import TrainingDisplay
 from skinformer.display.weights import WeightsDisplay

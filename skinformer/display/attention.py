@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
-from skinformer.validation.arguments import check_attention_maps
+from skinformer.validation.arguments import Whole, check_attention_maps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,8 +176,7 @@ class AttentionDisplay(Display):
             If matplotlib is not installed.
         """
         n_heads = len(self.attention.weights)
-        whole = type(head) is not bool and isinstance(head, Integral)
-        if head is not None and not (whole and 1 <= head <= n_heads):
+        if head is not None and not Whole(1, n_heads).is_satisfied_by(head):
             raise ValueError(
                 f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
                 "another."

@@ -83,7 +83,8 @@ class WeightsDisplay(Display):
             Drawn.
         """
         check_choice("by", by, _TABLES)
-        return cls(_TABLES[by](cls._fitted_part(estimator, "base_blend_"))).plot(ax=ax)
+        weights = _who_counts(_TABLES[by](cls._fitted_part(estimator, "base_blend_")))
+        return cls(weights.T if by == "candidate" else weights).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -143,21 +144,19 @@ def _draw_bars(ax: Axes, weights: pd.DataFrame) -> None:
     show_percent(ax.xaxis)
 
 
-def _by_candidate(model: Any) -> pd.DataFrame:
-    blend = model.base_blend_ or {"network": 1.0}
-    table = pd.Series(blend, name="weight").sort_values(ascending=False).to_frame()
-    counts = table["weight"] >= min(_NEGLIGIBLE, table["weight"].max())
-    kept: pd.DataFrame = table[counts]
-    return kept
-
-
 def _who_counts(weights: pd.DataFrame) -> pd.DataFrame:
-    kept: pd.DataFrame = weights.loc[:, (weights > _NEGLIGIBLE).any()]
-    return kept
+    """Keep the columns that are worth drawing."""
+    least = min(_NEGLIGIBLE, float(weights.to_numpy().max()))
+    return weights.loc[:, (weights >= least).any()]
+
+
+def _by_candidate(model: Any) -> pd.DataFrame:
+    weights = pd.DataFrame(model.base_blend_ or {"network": 1.0}, index=["weight"])
+    return weights.sort_values("weight", axis=1, ascending=False)
 
 
 _TABLES: dict[str, Callable[[Any], pd.DataFrame]] = {
-    "ahead": lambda m: _who_counts(m.ensemble_.by_step(m.sizes_.pred_len)),
-    "series": lambda m: _who_counts(m.ensemble_.by_series(m.series_, m.roles_.target_labels)),
+    "ahead": lambda model: model.ensemble_.by_step(model.sizes_.pred_len),
+    "series": lambda model: model.ensemble_.by_series(model.series_, model.roles_.target_labels),
     "candidate": _by_candidate,
 }

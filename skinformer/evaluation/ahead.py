@@ -104,8 +104,9 @@ class ForecastingModel:
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""
-        steps: IntArray = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
-        return steps
+        return np.asarray(
+            self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
+        )
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """Forecast the rows ahead, series that need equally many steps in one call.
@@ -148,8 +149,7 @@ class ForecastingModel:
         _, group = np.unique(
             np.column_stack([steps[last] - begin, own]), axis=0, return_inverse=True
         )
-        numbers: IntArray = np.repeat(group, last - first + 1)
-        return numbers
+        return np.asarray(np.repeat(group, last - first + 1))
 
 
 def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
@@ -158,6 +158,14 @@ def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
         f"{type(estimator).__name__} has no {method}: it forecasts points alone. Pass an "
         "InformerRegressor, a Pipeline that ends in one, or a search over either."
     )
+
+
+def rows_for_last(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Give rows as the last step of an estimator sees them, and that step."""
+    transformers, last = take_apart(estimator)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    return X, last
 
 
 def take_apart(estimator: Any) -> tuple[list[Any], Any]:

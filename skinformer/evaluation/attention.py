@@ -198,11 +198,9 @@ def _as_map(
         origin=clock.labels(np.array([origin]))[0],
         series=series,
         weight=weight,
-        weights=layer.weights.cpu().numpy(),
-        selected=layer.selected.cpu().numpy(),
-        visible=layer.visible.cpu().numpy(),
         query_times=queries,
         key_times=keys,
+        **{name: getattr(layer, name).cpu().numpy() for name in ("weights", "selected", "visible")},
     )
 
 
@@ -280,8 +278,7 @@ def _entropy(each: AttentionMap) -> Float64Array:
     most = np.log(each.visible.sum(axis=1))  # (n_queries,)
     counts = each.selected & (most > 0)
     share = entr(each.weights.astype(np.float64)).sum(axis=2) / np.where(most > 0, most, 1.0)
-    found: Float64Array = np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan)
-    return found
+    return np.asarray(np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan))
 
 
 def _diversity(weights: Float32Array) -> Float64Array:

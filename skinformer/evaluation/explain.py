@@ -138,16 +138,15 @@ def _as_table(
 ) -> pd.DataFrame:
     """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
     each = given[forecasts.window, :, forecasts.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
-    baseline = forecasts.points - each.sum(axis=2)
+    parts = [(Player("baseline", ""), forecasts.points - each.sum(axis=2))]
+    parts += zip(players, np.moveaxis(each, 2, 0), strict=True)
     if forecasts.model.head_.level is not None:
-        players = [*players, Player("calibration", "")]
-        each = np.concatenate([each, (forecasts.values - forecasts.points)[..., None]], axis=2)
-    players = [Player("baseline", ""), *players]
-    each = np.concatenate([baseline[..., None], each], axis=2)
+        parts.append((Player("calibration", ""), forecasts.values - forecasts.points))
+    named, columns = zip(*parts, strict=True)
     table = forecasts.table(
-        source=[player.source for player in players], lag=[player.lag for player in players]
+        source=[player.source for player in named], lag=[player.lag for player in named]
     )
-    return table.assign(contribution=each.ravel())
+    return table.assign(contribution=np.stack(columns, axis=2).ravel())
 
 
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:

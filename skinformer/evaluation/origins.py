@@ -47,8 +47,7 @@ class OriginsModel:
         if found is None:
             return head.point(forecaster.in_units(outputs, series))[..., None]
         scaler = forecaster.scaler.with_unseen()
-        quantiles: Float64Array = found.forecasts(head, outputs, levels, scaler, series)
-        return quantiles
+        return np.asarray(found.forecasts(head, outputs, levels, scaler, series))
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:

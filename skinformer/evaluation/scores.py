@@ -437,8 +437,7 @@ def _forecast_array(forecast: Any) -> Float64Array:
 
 def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
     apart, level = truth[..., None] - forecast, np.asarray(levels)
-    loss: Float64Array = np.maximum(level * apart, (level - 1) * apart)
-    return loss
+    return np.asarray(np.maximum(level * apart, (level - 1) * apart))
 
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
