@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,9 +23,12 @@ class Display:
     ax_: Axes
     figure_: Figure
 
-    def _drawn_on(self, ax: Axes) -> Self:
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+    def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+        """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
+        plt = load_pyplot(self)
+        self.ax_ = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        self.figure_ = figure_of(self.ax_)
+        return self.ax_
 
     @staticmethod
     def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
@@ -58,15 +61,6 @@ def load_pyplot(picture: Any) -> Any:
             f"{name} draws with matplotlib, which is not installed: pip install 'skinformer[plot]'."
         ) from error
     return pyplot
-
-
-def take_axes(picture: Any, ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
-    plt = load_pyplot(picture)
-    if ax is not None:
-        return ax
-    made: Axes = plt.subplots(figsize=size, layout="constrained")[1]
-    return made
 
 
 def figure_of(ax: Axes) -> Figure:

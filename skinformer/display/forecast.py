@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, take_axes, with_unit
+from skinformer.display.axes import Display, label_side, with_unit
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -89,12 +89,12 @@ class ForecastDisplay(Display):
         *,
         unit: str | None = None,
     ) -> None:
-        self.actual = drawn_line(actual, "actual")
-        self.forecast = drawn_line(forecast, "forecast", rows_of(actual))
-        self.quantiles = None if quantiles is None else drawn_quantiles(quantiles)
+        self.actual = _drawn_line(actual, "actual")
+        self.forecast = _drawn_line(forecast, "forecast", _rows_of(actual))
+        self.quantiles = None if quantiles is None else _drawn_quantiles(quantiles)
         for each in (self.forecast, self.quantiles):
             if each is not None:
-                check_same_axis(self.actual.index, each.index)
+                _check_same_axis(self.actual.index, each.index)
         self.unit = unit
 
     @classmethod
@@ -140,10 +140,10 @@ class ForecastDisplay(Display):
         ForecastDisplay
             Drawn.
         """
-        requested = drawn_levels(coverage, levels)
+        requested = _drawn_levels(coverage, levels)
         if quantiles is not None:
             rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
-            quantiles = labelled_quantiles(quantiles, requested, rows)
+            quantiles = _labelled_quantiles(quantiles, requested, rows)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
@@ -199,8 +199,8 @@ class ForecastDisplay(Display):
                 "once. Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
                 "from_predictions."
             )
-        check_one_series(getattr(X, "index", None), "X")
-        requested = drawn_levels(coverage, levels)
+        _check_one_series(getattr(X, "index", None), "X")
+        requested = _drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=requested, **options)
         target, table = cls._rows_of_target(table, target)
         table = table.set_index("time")
@@ -230,7 +230,7 @@ class ForecastDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        ax = take_axes(self, ax, (10, 4))
+        ax = self._take_axes(ax, (10, 4))
         name = name or "forecast"
         self.actual_line_ = draw_line(ax, self.actual, color=ink(ax), lw=1, label="actual")
         self.line_ = draw_line(ax, self.forecast, color=_COLOUR, lw=1.4, label=name)
@@ -238,10 +238,10 @@ class ForecastDisplay(Display):
         time_axis(ax, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
-        return self._drawn_on(ax)
+        return self
 
 
-def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
+def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
     """Give values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
 
     index: labels of values that bring none; None numbers them.
@@ -257,7 +257,7 @@ def drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Seri
         values = _labelled(values, name, index)
     if not len(values):
         raise ValueError(f"{name} has no rows to draw.")
-    check_one_series(values.index, name)
+    _check_one_series(values.index, name)
     time, _ = time_labels(values.index, name)
     if not time.is_unique:
         raise ValueError(
@@ -283,13 +283,13 @@ def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
     return pd.Series(array, index=index)
 
 
-def check_one_series(index: Any, name: str) -> None:
+def _check_one_series(index: Any, name: str) -> None:
     """Raise if rows belong to several series."""
     if getattr(index, "nlevels", 1) > 1 and len(index.unique(0)) > 1:
         raise ValueError(f"{name} holds several series: draw one of them, {name}.loc[[series]].")
 
 
-def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
+def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
     """Raise if two lines have no time axis in common."""
     if is_dated(actual) != is_dated(forecast):
         raise TypeError(
@@ -304,7 +304,7 @@ def check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
         )
 
 
-def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
+def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     """Give the levels as they are asked for, of coverages in ascending order; None for none."""
     if coverage is None or levels is not None:
         requested = check_range_levels(coverage, levels)  # which refuses both
@@ -315,7 +315,7 @@ def drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     return sorted(map(float, check_levels(bounds)))
 
 
-def labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:
+def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:
     """Give quantiles of some rows as a frame of a column a level; a frame brings its own rows."""
     if isinstance(quantiles, pd.DataFrame):
         if levels is None:
@@ -337,15 +337,15 @@ def labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) ->
             f"quantiles have the shape {array.shape}, and {len(rows)} forecasts at "
             f"{len(levels)} levels need {(len(rows), len(levels))}. Pass one target's rows."
         )
-    return pd.DataFrame(array, index=rows_of(rows), columns=levels)
+    return pd.DataFrame(array, index=_rows_of(rows), columns=levels)
 
 
-def rows_of(values: Any) -> pd.Index | None:
+def _rows_of(values: Any) -> pd.Index | None:
     """Give the labels of values that bring some."""
     return values.index if isinstance(values, pd.Series | pd.DataFrame) else None
 
 
-def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
+def _drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
     """Give quantiles of one series as numbers in time order; columns are levels, ascending.
 
     Names of columns are levels, or end in one.
@@ -358,5 +358,5 @@ def drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
                 f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
                 "level, such as 0.05 or 'load_0.05'."
             )
-        lines[float(found[1])] = drawn_line(quantiles.iloc[:, place], "quantiles")
+        lines[float(found[1])] = _drawn_line(quantiles.iloc[:, place], "quantiles")
     return pd.DataFrame(dict(sorted(lines.items())))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, load_pyplot, with_unit
+from skinformer.display.axes import Display, figure_of, label_side, load_pyplot, with_unit
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
@@ -187,7 +187,8 @@ class ResidualDisplay(Display):
         _draw_histogram(histogram, self.residuals.to_numpy().ravel(), label)
         self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
         _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
-        return self._drawn_on(over_time)
+        self.ax_, self.figure_ = over_time, figure_of(over_time)
+        return self
 
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:

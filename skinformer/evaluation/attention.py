@@ -16,7 +16,6 @@ from skinformer.evaluation.seen import requested_forecasts
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
-from skinformer.validation.arguments import check_attention_maps
 from skinformer.validation.warning import warn_user
 
 
@@ -204,6 +203,19 @@ def _as_map(
     )
 
 
+def list_maps(maps: Any) -> list[AttentionMap]:
+    """Give maps as a list; raise if something else is given, or none."""
+    listed = [maps] if isinstance(maps, AttentionMap) else list(maps)
+    others = [each for each in listed if not isinstance(each, AttentionMap)]
+    if others or not listed:
+        what = f"hold a {type(others[0]).__name__}" if others else "are empty"
+        raise ValueError(
+            f"maps {what}: pass what attention_maps gives, or some of these, such as "
+            "[m for m in maps if m.where == 'encoder']."
+        )
+    return listed
+
+
 def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFrame:
     """
     Tell how even each head's attention is, how it differs from the others', what it selects.
@@ -252,9 +264,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     0     1      0.0        0.5       1.0
     1     2      1.0        0.5       1.0
     """
-    maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    check_attention_maps(maps, AttentionMap)
-    parts = []
+    maps, parts = list_maps(maps), []
     for each in maps:
         n_heads = len(each.weights)
         part = {

@@ -137,15 +137,14 @@ def _as_table(
     forecasts: RequestedForecasts, players: list[Player], given: Float64Array
 ) -> pd.DataFrame:
     """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
-    each = given[forecasts.window, :, forecasts.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
-    parts = [(Player("baseline", ""), forecasts.points - each.sum(axis=2))]
-    parts += zip(players, np.moveaxis(each, 2, 0), strict=True)
+    each = given[forecasts.window, :, forecasts.ahead]  # (n, n_players, n_targets)
+    parts = [(Player("baseline", ""), forecasts.points - each.sum(axis=1))]
+    parts += zip(players, each.swapaxes(0, 1), strict=True)
     if forecasts.model.head_.level is not None:
         parts.append((Player("calibration", ""), forecasts.values - forecasts.points))
     named, columns = zip(*parts, strict=True)
-    table = forecasts.table(
-        source=[player.source for player in named], lag=[player.lag for player in named]
-    )
+    source, lag = zip(*named, strict=True)
+    table = forecasts.table(source=source, lag=lag)
     return table.assign(contribution=np.stack(columns, axis=2).ravel())
 
 

@@ -18,7 +18,6 @@ from skinformer.timeline.clock import join_series
 from skinformer.validation.arguments import (
     check_choice,
     check_coverage,
-    check_fitted,
     check_levels,
     check_row_count,
 )
@@ -249,7 +248,6 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
     """
-    check_fitted(model)
     timeline, k = model.timeline_, model.sizes_.n_targets
     series = timeline.series
     values = model.scaler_.restored(timeline.values[:, :k], series)
