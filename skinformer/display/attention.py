@@ -14,7 +14,7 @@ from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
-from skinformer.validation.arguments import Whole
+from skinformer.validation.arguments import MOST, Whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +174,7 @@ class AttentionDisplay(Display):
             If matplotlib is not installed.
         """
         n_heads = len(self.attention.weights)
-        if head is not None and not Whole(1, n_heads).is_satisfied_by(head):
+        if head is not None and not (Whole(1, MOST).is_satisfied_by(head) and head <= n_heads):
             raise ValueError(
                 f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
                 "another."

@@ -34,8 +34,21 @@ _MARKED = 50
 
 
 def group_label(name: Any) -> str:
-    """Give the label of an axis for groups that `summary` calls by this name.
+    """
+    Give the label of an axis for groups.
 
+    Parameters
+    ----------
+    name : Any
+        What `summary` calls them.
+
+    Returns
+    -------
+    str
+        In words.
+
+    Examples
+    --------
     >>> group_label("ahead")
     'steps ahead'
     """
@@ -45,10 +58,29 @@ def group_label(name: Any) -> str:
 def draw_groups(
     ax: Axes, table: pd.DataFrame, label: str, groups: str, *, zero: bool = False
 ) -> list[Line2D]:
-    """Draw a line for each column: over numbers, or, as points, below one another.
+    """
+    Draw a line for each column: over numbers, or, as points, below one another.
 
-    A single column needs no legend. ``zero`` says whether the axis begins at zero, or shows it.
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    table : DataFrame of shape (n_groups, n_lines)
+        What is drawn; a single column needs no legend.
+    label : str
+        Of the values.
+    groups : str
+        Of the groups, from `group_label`.
+    zero : bool, default=False
+        Whether the axis of values begins at zero, or shows it.
 
+    Returns
+    -------
+    list of matplotlib Line2D
+        One for each column.
+
+    Examples
+    --------
     >>> from matplotlib.figure import Figure
     >>> table = pd.DataFrame({"mae": [1.0, 3.0]}, index=[1, 2])
     >>> draw_groups(Figure().subplots(), table, "error", "steps ahead")[0].get_ydata()
@@ -286,8 +318,7 @@ class CoverageDisplay(Display):
 
 def central_pairs(levels: Iterable[float]) -> list[tuple[float, float]]:
     """Give the ascending levels of which two make an interval around 0.5, the widest first."""
-    pairs = combinations(levels, 2)
-    return [(low, high) for low, high in pairs if abs(low + high - 1) < 1e-9]
+    return [(low, high) for low, high in combinations(levels, 2) if abs(low + high - 1) < 1e-9]
 
 
 def _count(name: str, table: pd.DataFrame, kind: str, by: Any) -> pd.DataFrame:

@@ -187,11 +187,23 @@ def named_results(results: Any, *needed: str) -> dict[str, pd.DataFrame]:
 
 
 def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd.DataFrame]:
-    """Sort backtests of the same rows, so that rows of the same place are of the same forecast.
+    """
+    Sort backtests of the same rows, so that rows of the same place are of the same forecast.
 
-    Rows are ordered by series, origin, time and target, and numbered anew. It is a ValueError if
-    they are not those of the reference.
+    Parameters
+    ----------
+    results : mapping of str to DataFrame
+        From `backtest`.
+    reference : str
+        The one whose rows all of them must have; else it is a ValueError.
 
+    Returns
+    -------
+    dict of str to DataFrame
+        Rows ordered by series, origin, time and target, and numbered anew.
+
+    Examples
+    --------
     >>> one = pd.DataFrame({"time": [2, 1], "actual": [5.0, 7.0]})
     >>> aligned({"one": one}, "one")["one"]["actual"].tolist()
     [7.0, 5.0]
@@ -212,8 +224,23 @@ def aligned(results: Mapping[str, pd.DataFrame], reference: str) -> dict[str, pd
 
 
 def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
-    """Tell which group each row of a backtest belongs to, `by` as in `summary`.
+    """
+    Tell which group each row of a backtest belongs to.
 
+    Parameters
+    ----------
+    result : DataFrame
+        From `backtest`.
+    by : str or callable
+        As in `summary`.
+
+    Returns
+    -------
+    Series of shape (n_rows,)
+        The group of each row.
+
+    Examples
+    --------
     >>> days = pd.date_range("2024-01-01", periods=2, freq="D")
     >>> group_key(pd.DataFrame({"time": days}), "day_of_week").tolist()
     [0, 1]
@@ -232,8 +259,21 @@ def group_key(result: pd.DataFrame, by: Any) -> pd.Series:
 
 
 def quantile_columns(result: pd.DataFrame) -> dict[float, str]:
-    """Find the columns of a backtest's quantiles, by their levels, ascending.
+    """
+    Find the columns of a backtest's quantiles.
 
+    Parameters
+    ----------
+    result : DataFrame
+        From `backtest`.
+
+    Returns
+    -------
+    dict of float to str
+        Names of columns by their levels, ascending.
+
+    Examples
+    --------
     >>> quantile_columns(pd.DataFrame(columns=["actual", "q0.9", "q0.05"]))
     {0.05: 'q0.05', 0.9: 'q0.9'}
     """
