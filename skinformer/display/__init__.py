@@ -2,14 +2,11 @@
 
 from skinformer.display.attention import AttentionDisplay
 from skinformer.display.contributions import ContributionDisplay
-from skinformer.display.cost import CostDisplay
-from skinformer.display.coverage import CoverageDisplay
-from skinformer.display.errors import ErrorDisplay
+from skinformer.display.fits import CostDisplay, TrainingDisplay, WeightsDisplay
 from skinformer.display.forecast import ForecastDisplay
-from skinformer.display.report import write_report
+from skinformer.display.groups import CoverageDisplay, ErrorDisplay
+from skinformer.display.report.writing import write_report
 from skinformer.display.residuals import ResidualDisplay
-from skinformer.display.training import TrainingDisplay
-from skinformer.display.weights import WeightsDisplay
 
 __all__ = [
     "AttentionDisplay",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, load_pyplot
+from skinformer.display.axes import Display, figure_of, label_side, load_pyplot
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
-from skinformer.evaluation.attention import AttentionMap, attention_maps
+from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import is_dated, timestamps
-from skinformer.validation.arguments import check_attention_maps
+from skinformer.validation.arguments import MOST, Whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,9 +110,7 @@ class AttentionDisplay(Display):
         AttentionDisplay
             Drawn.
         """
-        maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-        check_attention_maps(maps, AttentionMap)
-        return cls(_choose(maps, where, layer, origin)).plot(head=head, ax=ax)
+        return cls(_choose(list_maps(maps), where, layer, origin)).plot(head=head, ax=ax)
 
     @classmethod
     def from_estimator(
@@ -177,8 +174,7 @@ class AttentionDisplay(Display):
             If matplotlib is not installed.
         """
         n_heads = len(self.attention.weights)
-        whole = type(head) is not bool and isinstance(head, Integral)
-        if head is not None and not (whole and 1 <= head <= n_heads):
+        if head is not None and not (Whole(1, MOST).is_satisfied_by(head) and head <= n_heads):
             raise ValueError(
                 f"head={head!r} must be one of 1 to {n_heads}, or None for all heads beside one "
                 "another."
@@ -198,7 +194,7 @@ class AttentionDisplay(Display):
             label_side(axes, "" if together else y_label)
         even = 1 / weights.shape[2]
         colour_bar(mesh, list(self.axes_), f"attention weight ({even:.2g} if even)", "max")
-        self._drawn_on(first)
+        self.ax_, self.figure_ = first, figure_of(first)
         small: dict[str, Any] = {"color": ink(first), "fontsize": "medium"}
         if together:
             self.figure_.supxlabel(x_label, **small)

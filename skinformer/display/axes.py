@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from skinformer.evaluation.ahead import take_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +23,32 @@ class Display:
     ax_: Axes
     figure_: Figure
 
-    def _drawn_on(self, ax: Axes) -> Self:
-        self.ax_, self.figure_ = ax, figure_of(ax)
-        return self
+    def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+        """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
+        plt = load_pyplot(self)
+        self.ax_ = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        self.figure_ = figure_of(self.ax_)
+        return self.ax_
+
+    @staticmethod
+    def _rows_of_target(table: pd.DataFrame, target: Any) -> tuple[Any, pd.DataFrame]:
+        """Give the target to draw, the first for None, and its rows; raise if there are none."""
+        names = list(table["target"].unique())
+        target = names[0] if target is None else target
+        if target not in names:
+            raise ValueError(f"target={target!r} is not forecast; the targets are {names}.")
+        return target, table[table["target"] == target]
+
+    @staticmethod
+    def _fitted_part(estimator: Any, attribute: str) -> Any:
+        """Give what a Pipeline or search ends in; raise if its fit does not tell what is drawn."""
+        last = take_apart(estimator)[1]
+        if not hasattr(last, attribute):
+            raise TypeError(
+                f"{type(last).__name__} has no {attribute}. Pass a fitted InformerRegressor, or "
+                "a Pipeline or search that ends in one."
+            )
+        return last
 
 
 def load_pyplot(picture: Any) -> Any:
@@ -34,15 +61,6 @@ def load_pyplot(picture: Any) -> Any:
             f"{name} draws with matplotlib, which is not installed: pip install 'skinformer[plot]'."
         ) from error
     return pyplot
-
-
-def take_axes(picture: Any, ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
-    plt = load_pyplot(picture)
-    if ax is not None:
-        return ax
-    made: Axes = plt.subplots(figsize=size, layout="constrained")[1]
-    return made
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, take_axes, with_unit
-from skinformer.display.checks import rows_of_target
+from skinformer.display.axes import Display, with_unit
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.explain import explain
@@ -109,7 +108,7 @@ class ContributionDisplay(Display):
             Drawn.
         """
         _check_reasons(reasons)
-        target, reasons = rows_of_target(reasons, target)
+        target, reasons = cls._rows_of_target(reasons, target)
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
         table = reasons.assign(name=names).pivot_table(
             "contribution", "time", "name", sort=False, observed=True
@@ -191,11 +190,11 @@ class ContributionDisplay(Display):
             table = _rows_at(table, time)
         self.drawn_ = _who_matters(table)
         height = 1.6 + 0.35 * self.drawn_.shape[1]
-        ax = take_axes(self, ax, (9, height) if waterfall else (10, height + 0.4))
+        ax = self._take_axes(ax, (9, height) if waterfall else (10, height + 0.4))
         target = self.target if waterfall else f"given to {self.target or 'the forecast'}"
         draw = _draw_waterfall if waterfall else _draw_heatmap
         draw(ax, self.drawn_, with_unit(target, self.unit))
-        return self._drawn_on(ax)
+        return self
 
 
 def _check_reasons(reasons: Any) -> None:

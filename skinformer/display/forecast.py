@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, take_axes, with_unit
-from skinformer.display.checks import rows_of_target
-from skinformer.display.lines import (
-    check_one_series,
-    check_same_axis,
-    drawn_levels,
-    drawn_line,
-    drawn_quantiles,
-    labelled_quantiles,
-    rows_of,
-)
+from skinformer.display.axes import Display, label_side, with_unit
 from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.results import quantile_columns
+from skinformer.evaluation.comparison import quantile_columns
+from skinformer.timeline.clock import is_dated
+from skinformer.validation.arguments import check_coverage, check_levels, check_range_levels
+from skinformer.validation.columns import numeric_column
+from skinformer.validation.index import time_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
+
 
 #: Of the forecast, and, mixed with the ground, of its bands.
 _COLOUR = "tab:orange"
@@ -92,12 +89,12 @@ class ForecastDisplay(Display):
         *,
         unit: str | None = None,
     ) -> None:
-        self.actual = drawn_line(actual, "actual")
-        self.forecast = drawn_line(forecast, "forecast", rows_of(actual))
-        self.quantiles = None if quantiles is None else drawn_quantiles(quantiles)
+        self.actual = _drawn_line(actual, "actual")
+        self.forecast = _drawn_line(forecast, "forecast", _rows_of(actual))
+        self.quantiles = None if quantiles is None else _drawn_quantiles(quantiles)
         for each in (self.forecast, self.quantiles):
             if each is not None:
-                check_same_axis(self.actual.index, each.index)
+                _check_same_axis(self.actual.index, each.index)
         self.unit = unit
 
     @classmethod
@@ -143,10 +140,10 @@ class ForecastDisplay(Display):
         ForecastDisplay
             Drawn.
         """
-        requested = drawn_levels(coverage, levels)
+        requested = _drawn_levels(coverage, levels)
         if quantiles is not None:
             rows = forecast if isinstance(forecast, pd.Series | pd.DataFrame) else actual
-            quantiles = labelled_quantiles(quantiles, requested, rows)
+            quantiles = _labelled_quantiles(quantiles, requested, rows)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
     @classmethod
@@ -202,10 +199,10 @@ class ForecastDisplay(Display):
                 "once. Draw the rows of one distance, table[table['ahead'] == 1] of a backtest, by "
                 "from_predictions."
             )
-        check_one_series(getattr(X, "index", None), "X")
-        requested = drawn_levels(coverage, levels)
+        _check_one_series(getattr(X, "index", None), "X")
+        requested = _drawn_levels(coverage, levels)
         table = backtest(estimator, X, y, levels=requested, **options)
-        target, table = rows_of_target(table, target)
+        target, table = cls._rows_of_target(table, target)
         table = table.set_index("time")
         columns = list(quantile_columns(table).values())
         quantiles = table[columns] if columns else None
@@ -233,7 +230,7 @@ class ForecastDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        ax = take_axes(self, ax, (10, 4))
+        ax = self._take_axes(ax, (10, 4))
         name = name or "forecast"
         self.actual_line_ = draw_line(ax, self.actual, color=ink(ax), lw=1, label="actual")
         self.line_ = draw_line(ax, self.forecast, color=_COLOUR, lw=1.4, label=name)
@@ -241,4 +238,125 @@ class ForecastDisplay(Display):
         time_axis(ax, self.actual.index)
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
-        return self._drawn_on(ax)
+        return self
+
+
+def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
+    """Give values, (n,) or (n, 1), as one line of numbers in time order; `name` is for messages.
+
+    index: labels of values that bring none; None numbers them.
+    """
+    if isinstance(values, pd.DataFrame):
+        if values.shape[1] != 1:
+            raise ValueError(
+                f"{name} has {values.shape[1]} columns: one line is drawn. Pass one of them, "
+                f"{name}[column]."
+            )
+        values = values.iloc[:, 0]
+    if not isinstance(values, pd.Series):
+        values = _labelled(values, name, index)
+    if not len(values):
+        raise ValueError(f"{name} has no rows to draw.")
+    _check_one_series(values.index, name)
+    time, _ = time_labels(values.index, name)
+    if not time.is_unique:
+        raise ValueError(
+            f"{name} holds {int(time.duplicated().sum())} times twice, the first "
+            f"{time[time.duplicated()][0]}: each is drawn once. Keep one of them, "
+            f"{name}[~{name}.index.duplicated()]."
+        )
+    numbers = numeric_column(values, values.name).astype(np.float64)
+    return pd.Series(numbers, index=time, name=values.name).sort_index()
+
+
+def _labelled(values: Any, name: str, index: pd.Index | None) -> pd.Series:
+    """Give an array as a Series."""
+    array = np.asarray(values)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1:
+        raise ValueError(f"{name} has the shape {array.shape}: one line is drawn. Pass one column.")
+    if index is not None and len(index) != len(array):
+        raise ValueError(
+            f"{name} has {len(array)} values for {len(index)} times: without an index it needs one "
+            "for each row of actual. Pass a Series with its own times."
+        )
+    return pd.Series(array, index=index)
+
+
+def _check_one_series(index: Any, name: str) -> None:
+    """Raise if rows belong to several series."""
+    if getattr(index, "nlevels", 1) > 1 and len(index.unique(0)) > 1:
+        raise ValueError(f"{name} holds several series: draw one of them, {name}.loc[[series]].")
+
+
+def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
+    """Raise if two lines have no time axis in common."""
+    if is_dated(actual) != is_dated(forecast):
+        raise TypeError(
+            f"actual has {actual.dtype} labels and forecast {forecast.dtype} ones, which share no "
+            "axis. Give both the same kind of index."
+        )
+    naive = [getattr(index, "tz", None) is None for index in (actual, forecast)]
+    if naive[0] != naive[1]:
+        raise TypeError(
+            "of actual and forecast one is time-zone aware and one naive: the hours cannot be "
+            "matched. Use tz_localize(zone) on the naive one."
+        )
+
+
+def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
+    """Give the levels as they are asked for, of coverages in ascending order; None for none."""
+    if coverage is None or levels is not None:
+        requested = check_range_levels(coverage, levels)  # which refuses both
+        return None if requested is None else requested.tolist()
+    several = isinstance(coverage, list | tuple | np.ndarray)
+    shares = [check_coverage(each) for each in (coverage if several else [coverage])]
+    bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]
+    return sorted(map(float, check_levels(bounds)))
+
+
+def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:
+    """Give quantiles of some rows as a frame of a column a level; a frame brings its own rows."""
+    if isinstance(quantiles, pd.DataFrame):
+        if levels is None:
+            return quantiles
+        if quantiles.shape[1] != len(levels):
+            raise ValueError(
+                f"quantiles have {quantiles.shape[1]} columns for {len(levels)} levels, {levels}. "
+                "Pass one column a level."
+            )
+        return quantiles.set_axis(levels, axis=1)
+    array = np.asarray(quantiles)
+    if levels is None:
+        raise ValueError(
+            f"quantiles of shape {array.shape} do not say their levels. Pass levels=, such as "
+            "levels=[0.1, 0.9], or coverage=0.8."
+        )
+    if array.shape != (len(rows), len(levels)):
+        raise ValueError(
+            f"quantiles have the shape {array.shape}, and {len(rows)} forecasts at "
+            f"{len(levels)} levels need {(len(rows), len(levels))}. Pass one target's rows."
+        )
+    return pd.DataFrame(array, index=_rows_of(rows), columns=levels)
+
+
+def _rows_of(values: Any) -> pd.Index | None:
+    """Give the labels of values that bring some."""
+    return values.index if isinstance(values, pd.Series | pd.DataFrame) else None
+
+
+def _drawn_quantiles(quantiles: pd.DataFrame) -> pd.DataFrame:
+    """Give quantiles of one series as numbers in time order; columns are levels, ascending.
+
+    Names of columns are levels, or end in one.
+    """
+    lines = {}
+    for place, name in enumerate(quantiles.columns):
+        found = re.search(r"(?:^|_|q)(0?\.\d+)$", str(name))
+        if found is None or not 0 < float(found[1]) < 1:
+            raise ValueError(
+                f"quantiles have a column {name!r}, which does not end in a level. Name it by its "
+                "level, such as 0.05 or 'load_0.05'."
+            )
+        lines[float(found[1])] = _drawn_line(quantiles.iloc[:, place], "quantiles")
+    return pd.DataFrame(dict(sorted(lines.items())))

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, load_pyplot, with_unit
-from skinformer.display.checks import rows_of_target
+from skinformer.display.axes import Display, figure_of, label_side, load_pyplot, with_unit
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
-from skinformer.evaluation.results import check_result
+from skinformer.evaluation.comparison import check_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 
@@ -105,7 +104,7 @@ class ResidualDisplay(Display):
             Drawn.
         """
         check_result(result, "time", "target", "actual", "forecast")
-        target, result = rows_of_target(result, target)
+        target, result = cls._rows_of_target(result, target)
         if result.duplicated([key for key in ("series", "time") if key in result]).any():
             raise ValueError(
                 "results hold several forecasts of a time, whose errors are no sequence. Pass "
@@ -188,7 +187,8 @@ class ResidualDisplay(Display):
         _draw_histogram(histogram, self.residuals.to_numpy().ravel(), label)
         self.autocorrelation_ = _autocorrelation(self.residuals.to_numpy())
         _draw_memory(memory, self.autocorrelation_, int(self.residuals.count().sum()))
-        return self._drawn_on(over_time)
+        self.ax_, self.figure_ = over_time, figure_of(over_time)
+        return self
 
 
 def _draw_over_time(ax: Axes, residuals: pd.DataFrame, label: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.model.informer import Informer
-from skinformer.persistence import ModelFileError
+from skinformer.persistence.errors import ModelFileError
 from skinformer.persistence.schema import Rule, Sizes
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.tabular.trees import Trees

@@ -12,7 +12,8 @@ from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.serialisation import read
-from skinformer.persistence import ModelFileError, read_content
+from skinformer.persistence.container import read_content
+from skinformer.persistence.errors import ModelFileError
 
 
 def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:

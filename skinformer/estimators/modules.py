@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from skinformer.model.informer import Informer
-from skinformer.persistence import Kind, ModelFileError, NotPlainError
+from skinformer.persistence.codec import Kind
+from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.ridge.linear_path import LinearPath
 
 #: Numbers that are no weights (position codes): more than any model has would be time and memory

@@ -17,8 +17,8 @@ from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.serialisation import FILES, check_content, flatten, unflatten
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
-from skinformer.persistence import Content, ModelFileError, NotPlainError, write_content
-from skinformer.persistence.errors import VersionWarning
+from skinformer.persistence.container import Content, write_content
+from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.files import (
     check_own_class,

@@ -17,14 +17,9 @@ from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
-from skinformer.persistence import (
-    LABEL_KINDS,
-    Codec,
-    Kind,
-    NotPlainError,
-    record_kinds,
-    record_types,
-)
+from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
+from skinformer.persistence.errors import NotPlainError
+from skinformer.persistence.labels import LABEL_KINDS
 from skinformer.persistence.schema import Schema
 from skinformer.reading.labels import LabelReader
 from skinformer.ridge.linear_fit import LinearFit

@@ -5,7 +5,6 @@ from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
 from skinformer.evaluation.explain import explain, forecast_parts
-from skinformer.evaluation.metrics import skip_missing
 from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
 from skinformer.evaluation.scores import (
     crps_of_quantiles,
@@ -15,6 +14,7 @@ from skinformer.evaluation.scores import (
     mase,
     pinball_loss,
     rmsse,
+    skip_missing,
     smape,
     wape,
     weighted_quantile_loss,

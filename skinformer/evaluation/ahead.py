@@ -104,8 +104,9 @@ class ForecastingModel:
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""
-        steps: IntArray = self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
-        return steps
+        return np.asarray(
+            self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
+        )
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """Forecast the rows ahead, series that need equally many steps in one call.
@@ -117,20 +118,16 @@ class ForecastingModel:
         """
         for transformer in self.transformers:
             shown = transformer.transform(shown)
-        if self.model.series_ is None:
-            return self._forecast_alike(shown, rows, ahead)
-        group = self._steps_to_forecast(shown, rows)
+        one = self.model.series_ is None
+        group = np.zeros(len(rows)) if one else self._steps_to_forecast(shown, rows)
         out = np.empty((len(rows), len(self.model.roles_.targets), 1 + len(self.levels)))
         for number in np.unique(group):
             alike = group == number
             wanted = alike & ahead
-            out[wanted] = self._forecast_alike(shown[alike], rows[alike], ahead[alike])
+            forecast = self.model.forecast(shown[alike], levels=list(self.levels) or None)
+            values = forecast.loc[self._index[rows[wanted]]].to_numpy()
+            out[wanted] = values.reshape(-1, *out.shape[1:])
         return out[ahead]
-
-    def _forecast_alike(self, shown: Any, rows: IntArray, ahead: BoolArray) -> Float64Array:
-        forecast = self.model.forecast(shown, levels=list(self.levels) or None)
-        values: Float64Array = forecast.loc[self._index[rows[ahead]]].to_numpy()
-        return values.reshape(len(values), -1, 1 + len(self.levels))
 
     def _steps_to_forecast(self, shown: pd.DataFrame, rows: IntArray) -> IntArray:
         """
@@ -152,8 +149,7 @@ class ForecastingModel:
         _, group = np.unique(
             np.column_stack([steps[last] - begin, own]), axis=0, return_inverse=True
         )
-        numbers: IntArray = np.repeat(group, last - first + 1)
-        return numbers
+        return np.asarray(np.repeat(group, last - first + 1))
 
 
 def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
@@ -162,6 +158,14 @@ def raise_no_ranges(estimator: Any, method: str) -> NoReturn:
         f"{type(estimator).__name__} has no {method}: it forecasts points alone. Pass an "
         "InformerRegressor, a Pipeline that ends in one, or a search over either."
     )
+
+
+def rows_for_last(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Give rows as the last step of an estimator sees them, and that step."""
+    transformers, last = take_apart(estimator)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    return X, last
 
 
 def take_apart(estimator: Any) -> tuple[list[Any], Any]:

@@ -12,11 +12,10 @@ from scipy.special import entr
 
 from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.requested import requested_forecasts
+from skinformer.evaluation.seen import requested_forecasts
 from skinformer.model.observed import LayerAttention
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 from skinformer.timeline.clock import Clock
-from skinformer.validation.arguments import check_attention_maps
 from skinformer.validation.warning import warn_user
 
 
@@ -198,12 +197,23 @@ def _as_map(
         origin=clock.labels(np.array([origin]))[0],
         series=series,
         weight=weight,
-        weights=layer.weights.cpu().numpy(),
-        selected=layer.selected.cpu().numpy(),
-        visible=layer.visible.cpu().numpy(),
         query_times=queries,
         key_times=keys,
+        **{name: getattr(layer, name).cpu().numpy() for name in ("weights", "selected", "visible")},
     )
+
+
+def list_maps(maps: Any) -> list[AttentionMap]:
+    """Give maps as a list; raise if something else is given, or none."""
+    listed = [maps] if isinstance(maps, AttentionMap) else list(maps)
+    others = [each for each in listed if not isinstance(each, AttentionMap)]
+    if others or not listed:
+        what = f"hold a {type(others[0]).__name__}" if others else "are empty"
+        raise ValueError(
+            f"maps {what}: pass what attention_maps gives, or some of these, such as "
+            "[m for m in maps if m.where == 'encoder']."
+        )
+    return listed
 
 
 def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFrame:
@@ -254,9 +264,7 @@ def attention_summary(maps: AttentionMap | Sequence[AttentionMap]) -> pd.DataFra
     0     1      0.0        0.5       1.0
     1     2      1.0        0.5       1.0
     """
-    maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
-    check_attention_maps(maps, AttentionMap)
-    parts = []
+    maps, parts = list_maps(maps), []
     for each in maps:
         n_heads = len(each.weights)
         part = {
@@ -280,8 +288,7 @@ def _entropy(each: AttentionMap) -> Float64Array:
     most = np.log(each.visible.sum(axis=1))  # (n_queries,)
     counts = each.selected & (most > 0)
     share = entr(each.weights.astype(np.float64)).sum(axis=2) / np.where(most > 0, most, 1.0)
-    found: Float64Array = np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan)
-    return found
+    return np.asarray(np.ma.array(share, mask=~counts).mean(axis=1).filled(np.nan))
 
 
 def _diversity(weights: Float32Array) -> Float64Array:

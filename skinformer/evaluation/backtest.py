@@ -146,10 +146,8 @@ def backtest(
     step = check_row_count("step", horizon if step is None else step)
     if refit is False:
         rows = _read_rows(estimator, last, X, y, known_future)
-        first = rows.first_origins(start)
-        return _forecast_all(
-            estimator, rows, first, horizon, step, requested, n_jobs=n_jobs, verbose=verbose
-        )
+        listed = rows.origins(start, horizon, step)
+        return _forecast_all(estimator, rows, listed, requested, n_jobs=n_jobs, verbose=verbose)
     every = 1 if refit is True else check_row_count("refit", refit)
     folds = _refit_folds(X, y, start, every=every, horizon=horizon, step=step)
     options = {"horizon": horizon, "step": step, "known_future": known_future, "levels": found}
@@ -256,12 +254,16 @@ class _SortedRows:
     series: IntArray  # its number
     ends: IntArray  # series i holds rows ends[i] … ends[i + 1] - 1
 
-    def first_origins(self, start: Any) -> IntArray:
-        """Find each series' first row that is not before `start`; its end if there is none."""
-        if start is None:
-            return self.ends[:-1]
-        early = self.time < find_start(self.time, start)
-        return self.ends[:-1] + np.bincount(self.series[early], minlength=len(self.ends) - 1)
+    def origins(self, start: Any, horizon: int, step: int) -> tuple[IntArray, IntArray, IntArray]:
+        """List origins, how many rows each forecasts, and its place in its series: its turn."""
+        first, ends = self.ends[:-1], self.ends[1:]
+        if start is not None:
+            early = self.time < find_start(self.time, start)
+            first = first + np.bincount(self.series[early], minlength=len(ends))
+        counts = -((first - ends) // step)
+        turn = origins_between(np.zeros_like(counts), counts - 1)
+        origins = np.repeat(first, counts) + step * turn
+        return origins, np.minimum(horizon, ends[self.series[origins]] - origins), turn
 
     def shown(self, rows: IntArray, ahead: BoolArray) -> pd.DataFrame:
         """Give some rows; of those ahead only what is known then."""
@@ -275,7 +277,9 @@ def _read_rows(
 ) -> _SortedRows:
     """Read the rows and their truth, and bring those of each series together in time."""
     roles: Roles | None = getattr(last, "roles_", None)
-    X = labelled_rows(X, _row_after(last))
+    history = getattr(last, "timeline_", None)
+    by_row = history is not None and isinstance(history.clock, RowClock)
+    X = labelled_rows(X, int(last.timeline_.end_step[0]) if by_row else 0)
     targets = _known_targets(roles, estimator, X)
     if roles is not None and roles.mode == "features":
         raise ValueError(
@@ -308,14 +312,6 @@ def _read_rows(
         rows.series,
         runs(rows.series, 1 if rows.names is None else len(rows.names)),
     )
-
-
-def _row_after(last: Any) -> int:
-    """Give the number of the row after training if the estimator counts rows, else 0."""
-    timeline = getattr(last, "timeline_", None)
-    if timeline is None or not isinstance(timeline.clock, RowClock):
-        return 0
-    return int(timeline.end_step[0])
 
 
 def _known_targets(roles: Roles | None, estimator: Any, X: pd.DataFrame) -> list[Any]:
@@ -352,24 +348,16 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
 
 
 def _forecast_all(
-    estimator: Any,
-    rows: _SortedRows,
-    first: IntArray,
-    horizon: int,
-    step: int,
-    levels: Float64Array,
-    **processes: Any,
+    estimator: Any, rows: _SortedRows, at: tuple[IntArray, ...], levels: Float64Array, **jobs: Any
 ) -> pd.DataFrame:
-    """Forecast from each series' first origin on."""
-    ends = rows.ends[1:]
-    origins, turn = _list_origins(first, ends, step)
-    lengths = np.minimum(horizon, ends[rows.series[origins]] - origins)
+    """Forecast from the origins that `rows.origins` lists."""
+    origins, lengths, turn = at
     transformers, last = take_apart(estimator)
     forecaster: ForecastingModel | PredictingModel
     parts = []
     if hasattr(last, "forecast"):
         forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
-        forecaster.check_origins(first[first < ends])
+        forecaster.check_origins(origins[turn == 0])
         quick = None if transformers else after_updates(last, rows.frame)
         at_once = np.zeros(len(origins), bool) if quick is None else quick.after_truth[origins]
         if quick is not None and at_once.any():
@@ -385,16 +373,9 @@ def _forecast_all(
         delayed(_forecast_origins)(forecaster, rows, origins[turn == now], lengths[turn == now])
         for now in np.unique(turn)
     ]
-    for part in _shared(calls, what="origins", **processes):
+    for part in _shared(calls, what="origins", **jobs):
         parts += part
     return _as_table(rows, levels, *map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _list_origins(first: IntArray, ends: IntArray, step: int) -> tuple[IntArray, IntArray]:
-    """List the origins of all series, and how many of its own series come before each."""
-    counts = -((first - ends) // step)
-    turn = origins_between(np.zeros_like(counts), counts - 1)
-    return np.repeat(first, counts) + step * turn, turn
 
 
 def _forecast_origins(

@@ -102,12 +102,11 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             warn_of_last_column(targets[0], others, named=rows.named)
         self.targets_ = [rows.names.index(name) for name in targets]
         self._one_dimensional = not isinstance(self.target, list)
+        values = rows.values[:, self.targets_].astype(np.float64)
         if truth is not None:
             check_same_rows(X, y)
             self._one_dimensional = truth.one_dimensional
-        values = rows.values[:, self.targets_].astype(np.float64)
-        if truth is not None and not self.targets_:
-            values = truth.values
+            values = values if self.targets_ else truth.values
         check_some_truth(values)
         self.mean_ = np.nanmean(values, axis=0)
         grouped = group_rows(rows.time, rows.series, len(values))

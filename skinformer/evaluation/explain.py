@@ -11,9 +11,8 @@ import pandas as pd
 
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.evaluation.ahead import take_apart
-from skinformer.evaluation.players import Player, default_blocks, lay_out
-from skinformer.evaluation.requested import RequestedForecasts, requested_forecasts
-from skinformer.evaluation.usual import UsualValues
+from skinformer.evaluation.players import Player, UsualValues, default_blocks, lay_out
+from skinformer.evaluation.seen import RequestedForecasts, requested_forecasts
 from skinformer.evaluation.window_game import WindowGame
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_blocks, check_choice, check_count
@@ -138,17 +137,15 @@ def _as_table(
     forecasts: RequestedForecasts, players: list[Player], given: Float64Array
 ) -> pd.DataFrame:
     """Put the baseline before what players give, (n_windows, n_players, pred_len, n_targets)."""
-    each = given[forecasts.window, :, forecasts.ahead].swapaxes(1, 2)  # (n, n_targets, n_players)
-    baseline = forecasts.points - each.sum(axis=2)
+    each = given[forecasts.window, :, forecasts.ahead]  # (n, n_players, n_targets)
+    parts = [(Player("baseline", ""), forecasts.points - each.sum(axis=1))]
+    parts += zip(players, each.swapaxes(0, 1), strict=True)
     if forecasts.model.head_.level is not None:
-        players = [*players, Player("calibration", "")]
-        each = np.concatenate([each, (forecasts.values - forecasts.points)[..., None]], axis=2)
-    players = [Player("baseline", ""), *players]
-    each = np.concatenate([baseline[..., None], each], axis=2)
-    table = forecasts.table(
-        source=[player.source for player in players], lag=[player.lag for player in players]
-    )
-    return table.assign(contribution=each.ravel())
+        parts.append((Player("calibration", ""), forecasts.values - forecasts.points))
+    named, columns = zip(*parts, strict=True)
+    source, lag = zip(*named, strict=True)
+    table = forecasts.table(source=source, lag=lag)
+    return table.assign(contribution=np.stack(columns, axis=2).ravel())
 
 
 def forecast_parts(estimator: Any, X: Any = None) -> pd.DataFrame:

@@ -47,8 +47,7 @@ class OriginsModel:
         if found is None:
             return head.point(forecaster.in_units(outputs, series))[..., None]
         scaler = forecaster.scaler.with_unseen()
-        quantiles: Float64Array = found.forecasts(head, outputs, levels, scaler, series)
-        return quantiles
+        return np.asarray(found.forecasts(head, outputs, levels, scaler, series))
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
@@ -68,7 +67,8 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     lacking = any(each is None or np.isnan(each).any() for each in table.columns[table.n_targets :])
     if (table.steps != history.end_step[table.series] + inside).any() or lacking:
         return None
-    if _bounds_change(scaler, scaler.after(table.columns, first_row)):
+    before, after = scaler.targets, scaler.after(table.columns, first_row).targets
+    if before is not None and (before.floor != after.floor).any():
         return None
     known, weight = np.ones(len(order), dtype=bool), None
     if table.missing is not None:
@@ -80,7 +80,3 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     rows[order] = places
     after_truth[order] = np.append(True, known[:-1]) | (inside == 0)
     return OriginsModel(model, replace(model._forecaster, history=extended), rows, after_truth)
-
-
-def _bounds_change(before: Any, after: Any) -> bool:
-    return before.targets is not None and bool((before.targets.floor != after.targets.floor).any())

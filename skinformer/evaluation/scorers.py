@@ -11,14 +11,13 @@ import pandas as pd
 
 from skinformer.estimators.state import FittedState
 from skinformer.evaluation import scores
-from skinformer.evaluation.ahead import raise_no_ranges, take_apart
+from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, take_apart
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import join_series
 from skinformer.validation.arguments import (
     check_choice,
     check_coverage,
-    check_fitted,
     check_levels,
     check_row_count,
 )
@@ -83,8 +82,7 @@ def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Float64Ar
     (20, 2)
     """
     rows, last = _rows_for_last(estimator, X, "predict_interval")
-    interval: Float64Array = last.predict_interval(rows, coverage)
-    return interval
+    return np.asarray(last.predict_interval(rows, coverage))
 
 
 def predict_quantiles(
@@ -124,8 +122,7 @@ def predict_quantiles(
     (20, 3)
     """
     rows, last = _rows_for_last(estimator, X, "predict_quantiles")
-    quantiles: Float64Array = last.predict_quantiles(rows, levels)
-    return quantiles
+    return np.asarray(last.predict_quantiles(rows, levels))
 
 
 @dataclass(frozen=True)
@@ -251,7 +248,6 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
     """
-    check_fitted(model)
     timeline, k = model.timeline_, model.sizes_.n_targets
     series = timeline.series
     values = model.scaler_.restored(timeline.values[:, :k], series)
@@ -262,26 +258,22 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
 
 
 def _rows_for_last(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
-    """Give rows as the last step takes them, and this step, which must have the method."""
-    transformers, last = take_apart(estimator)
+    """Give rows as the last step sees them, and that step; raise if it gives no ranges."""
+    last = take_apart(estimator)[1]
     if not hasattr(last, method):
         raise_no_ranges(last, method)
-    for transformer in transformers:
-        X = transformer.transform(X)
-    return X, last
+    return rows_for_last(estimator, X)
 
 
 def _truth(estimator: Any, X: Any, y: Any) -> Any:
     """Find the truth of rows, under their labels."""
     if y is None:
-        transformers, last = take_apart(estimator)
+        X, last = rows_for_last(estimator, X)
         if not hasattr(last, "roles_"):
             raise ValueError(
                 f"y=None needs an InformerRegressor, which knows its target; {type(last).__name__} "
                 "does not. Pass the truth, such as y=X['load']."
             )
-        for transformer in transformers:
-            X = transformer.transform(X)
         y = read_truth_of(last, X, None, last.roles_)
     index = getattr(y, "index", getattr(X, "index", None))
     values = np.asarray(numeric_truth(y))

@@ -7,11 +7,13 @@ one before it. Every score is averaged over the rows of a target, then over targ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
@@ -435,8 +437,7 @@ def _forecast_array(forecast: Any) -> Float64Array:
 
 def _pinball(truth: Float64Array, forecast: Float64Array, levels: npt.ArrayLike) -> Float64Array:
     apart, level = truth[..., None] - forecast, np.asarray(levels)
-    loss: Float64Array = np.maximum(level * apart, (level - 1) * apart)
-    return loss
+    return np.asarray(np.maximum(level * apart, (level - 1) * apart))
 
 
 def _mean(errors: Float64Array, sample_weight: Any) -> float:
@@ -479,3 +480,73 @@ def _series_of(rows: Any, n: int) -> Any:
     if getattr(index, "nlevels", 1) < 2:  # a list has a method of that name
         return np.zeros(n, dtype=np.int64)
     return index.get_level_values(0)
+
+
+class skip_missing:  # noqa: N801 – used as a function, a class so that it can be pickled
+    """
+    Make a metric of scikit-learn leave out rows whose truth is missing.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_pred, *, sample_weight=None, …)``, such as
+        `sklearn.metrics.mean_absolute_error`.
+
+    See Also
+    --------
+    sklearn.metrics.make_scorer : Turns the result into a scorer for cross-validation.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import make_scorer, mean_absolute_error
+    >>> from skinformer.evaluation import skip_missing
+    >>> metric = skip_missing(mean_absolute_error)
+    >>> metric([1.0, float("nan"), 3.0], [2.0, 9.0, 3.0])
+    0.5
+    >>> scorer = make_scorer(metric, greater_is_better=False)
+    """
+
+    def __init__(self, metric: Callable[..., float]) -> None:
+        if not callable(metric):
+            raise TypeError(
+                f"metric={metric!r} must be a function metric(y_true, y_pred). Pass one of "
+                "sklearn.metrics, such as mean_absolute_error."
+            )
+        self.metric = metric
+        self.__name__ = getattr(metric, "__name__", type(metric).__name__)
+
+    def __call__(
+        self,
+        y_true: npt.ArrayLike,
+        y_pred: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        **options: object,
+    ) -> float:
+        """
+        Measure the rows whose truth is known.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or (n, n_targets)
+            The truth; a row with a NaN is left out.
+        y_pred : array-like of the same shape
+            Forecasts of it.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+        **options : object
+            More arguments of the metric.
+
+        Returns
+        -------
+        float
+            What the metric gives.
+        """
+        truth, forecast = numeric_truth(y_true), np.asarray(y_pred)
+        check_consistent_length(truth, forecast)
+        known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
+        check_any_truth(int(known.sum()))
+        weight = score_weight(sample_weight, len(truth))
+        if weight is not None:
+            options["sample_weight"] = weight[known]
+        return self.metric(truth[known], forecast[known], **options)

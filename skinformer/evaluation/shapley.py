@@ -15,8 +15,7 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 def all_coalitions(n: int) -> BoolArray:
     """List all coalitions of n players, (2 ** n, n): row i has the players whose bits i has."""
-    members: BoolArray = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
-    return members
+    return np.asarray(np.arange(1 << n)[:, None] >> np.arange(n) & 1, dtype=bool)
 
 
 def of_all(values: Float64Array) -> Float64Array:
@@ -91,5 +90,4 @@ def of_exponential(start: Float64Array, changes: Float64Array) -> Float64Array:
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         logs = np.log1p(node * gains)
         total += weight * np.exp(start + logs.sum(axis=0) - logs)
-    shapley: Float64Array = total * gains
-    return shapley
+    return np.asarray(total * gains)

@@ -12,15 +12,8 @@ from torch import Tensor
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.member import NETWORK, RIDGES
 from skinformer.ensemble.windows import Rows
+from skinformer.evaluation import shapley
 from skinformer.evaluation.seen import SeenWindow, as_tracks
-from skinformer.evaluation.shapley import (
-    all_coalitions,
-    along_orders,
-    draw_orders,
-    of_all,
-    of_exponential,
-    of_orders,
-)
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -70,16 +63,16 @@ class WindowGame:
         if self._is_linear:
             out[active] = self._of_sum(start, linear, seed)
         elif 1 << len(active) <= n_evaluations:
-            everyone = all_coalitions(len(active))
-            out[active] = of_all(self.units(self._points(everyone, active)))
+            everyone = shapley.all_coalitions(len(active))
+            out[active] = shapley.of_all(self.units(self._points(everyone, active)))
         else:
             n_pairs = max(1, n_evaluations // (2 * max(len(active) - 1, 1)))
-            orders = draw_orders(len(active), n_pairs, seed)
-            members = along_orders(orders)
+            orders = shapley.draw_orders(len(active), n_pairs, seed)
+            members = shapley.along_orders(orders)
             found = self.units(self._points(members, active))
             # Only what ridges do not say is left to chance.
             rest = found - self.units(start + _sums(members, linear))
-            out[active] = self._of_sum(start, linear, seed) + of_orders(rest, orders)
+            out[active] = self._of_sum(start, linear, seed) + shapley.of_orders(rest, orders)
         return out
 
     def occlusion(self) -> Float64Array:
@@ -167,7 +160,7 @@ class WindowGame:
             begin += targets.smear[series, :k]
             reach = np.abs(begin) + np.abs(out).sum(axis=0)
             smooth = logs & (reach < _FARTHEST)
-            out[:, smooth] = of_exponential(begin[smooth], out[:, smooth])
+            out[:, smooth] = shapley.of_exponential(begin[smooth], out[:, smooth])
             bent &= ~smooth
         if bent.any():
             out[:, bent] = self._of_bent_sum(start, changes, seed)[:, bent]
@@ -177,9 +170,11 @@ class WindowGame:
         """Give Shapley values of any function of a sum: exact for up to 12 players."""
         n = len(changes)
         if 1 << n <= _SUMS:
-            return of_all(self.units(start + _sums(all_coalitions(n), changes)))
-        orders = draw_orders(n, max(1, _SUMS // (2 * n)), seed)
-        return of_orders(self.units(start + _sums(along_orders(orders), changes)), orders)
+            sums = _sums(shapley.all_coalitions(n), changes)
+            return shapley.of_all(self.units(start + sums))
+        orders = shapley.draw_orders(n, max(1, _SUMS // (2 * n)), seed)
+        sums = _sums(shapley.along_orders(orders), changes)
+        return shapley.of_orders(self.units(start + sums), orders)
 
     def _responses(self, changes: Float64Array) -> Float64Array:
         """Tell what the ridges, by their weight, make of n changes: (n, pred_len, n_targets).

@@ -19,20 +19,13 @@ from skinformer.timeline.arrays import AnyArray
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def objects(given: list[Any]) -> AnyArray:
-    """Make an array of objects, whatever length they have themselves."""
-    out = np.empty(len(given), dtype=object)
-    out[:] = given
-    return out
-
-
 #: What is built of plain values, by its name in files.
 _PLAIN: dict[str, Callable[[Any], Any]] = {
     "tuple": tuple,
     "bytes": bytes.fromhex,
     "dict": dict,
     "texts": partial(np.array, dtype=str),
-    "objects": objects,
+    "objects": partial(np.fromiter, dtype=object),
 }
 
 
@@ -112,7 +105,7 @@ class Codec:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._by_type = {kind.type: kind for kind in kinds}
-        self._by_name = {kind.name: kind for kind in self._by_type.values()}
+        self._together = _PLAIN | {kind.name: kind.together for kind in self._by_type.values()}
 
     def encode(self, value: Any) -> tuple[Any, list[AnyArray]]:
         """Write a value for a file, as a tree that refers to arrays by number.
@@ -145,14 +138,9 @@ class Codec:
             return of
         if arrays is not None and name in ("array", "turned"):
             return arrays[of].T if name == "turned" else arrays[of]
-        return self._built(name, self.decode(of, arrays))
-
-    def _built(self, name: str, given: Any) -> Any:
-        if name in _PLAIN:
-            return _PLAIN[name](given)
-        if name not in self._by_name:
+        if name not in self._together:
             raise ModelFileError("it holds a type that is not in the list")
-        return self._by_name[name].together(given)
+        return self._together[name](self.decode(of, arrays))
 
     def _encode(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
         kind = type(value)
@@ -187,10 +175,9 @@ class Codec:
             raise NotPlainError(error.place or place, error.value) from error
 
     def _encode_array(self, value: AnyArray, arrays: list[AnyArray] | None, place: str) -> Any:
-        if value.dtype == object and value.ndim == 1:
-            return {"is": "objects", "of": self._encode(value.tolist(), arrays, place)}
-        if value.dtype.kind == "U" and value.ndim == 1:
-            return {"is": "texts", "of": self._encode(value.tolist(), arrays, place)}
+        name = {"O": "objects", "U": "texts"}.get(value.dtype.kind)
+        if name is not None and value.ndim == 1:
+            return {"is": name, "of": self._encode(value.tolist(), arrays, place)}
         if value.dtype.kind not in "fiub" or value.dtype.itemsize > 8:
             raise NotPlainError(place, value)
         if arrays is None:

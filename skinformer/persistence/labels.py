@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import re
 import zoneinfo
+from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skinformer.persistence.codec import Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
-from skinformer.timeline.arrays import AnyArray
 
 #: No dots and no slash in front: such a name leads nowhere but into the data base.
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
@@ -47,21 +47,6 @@ def _unit(unit: Any) -> str:
     if unit not in _UNITS:
         raise ModelFileError("it counts time in a unit that does not exist")
     return str(unit)
-
-
-def _instant_apart(stamp: pd.Timestamp) -> Any:
-    return {
-        "value": stamp.asm8.astype(np.int64).item(),
-        "unit": stamp.unit,
-        "zone": _zone_apart(stamp.tz),
-    }
-
-
-def _instants(values: AnyArray, unit: Any, zone: Any) -> pd.Index:
-    index: Any = pd.Index(values.astype(np.int64, casting="safe").view(f"M8[{_unit(unit)}]"))
-    if zone is not None:
-        index = index.tz_localize("UTC").tz_convert(_zone_together(zone))
-    return cast("pd.Index", index)
 
 
 def _step_apart(step: Any) -> Any:
@@ -131,10 +116,11 @@ def _index_together(given: Any) -> pd.Index:
         )
     elif kind == "period":
         values = pd.arrays.PeriodArray(given["values"], dtype=pd.PeriodDtype(given["step"]))
-    elif kind == "M":
-        values = _instants(given["values"], given["unit"], given["zone"])
-    elif kind == "m":
-        values = given["values"].view(f"m8[{_unit(given['unit'])}]")
+    elif kind in ("M", "m"):
+        whole = given["values"].astype(np.int64, casting="safe")
+        values = pd.Index(whole.view(f"{kind}8[{_unit(given['unit'])}]"))
+        if given.get("zone") is not None:
+            values = values.tz_localize("UTC").tz_convert(_zone_together(given["zone"]))
     elif "ends" in given:
         # The types that texts have in an index; any other of pandas is not a file's to name.
         values, dtype = _texts_together(given), {"str": "str", "object": object}[kind]
@@ -151,28 +137,22 @@ def _frame_apart(frame: pd.DataFrame) -> Any:
     return [[name, frame[name].to_numpy()] for name in names]
 
 
+def _label_apart(label: Any) -> Any:
+    """Take a moment, a span of time or a period apart, as the index of it alone."""
+    index = _index_apart(pd.Index([label]))
+    parts = {name: index[name] for name in ("unit", "zone", "step") if name in index}
+    return {"value": index["values"].item(), **parts}
+
+
+def _label_together(given: Any, dtype: str) -> Any:
+    values = np.array([given["value"]], dtype=np.int64)
+    return _index_together({**given, "dtype": dtype, "name": None, "values": values})[0]
+
+
 LABEL_KINDS = [
-    Kind(
-        "Timestamp",
-        pd.Timestamp,
-        _instant_apart,
-        lambda given: _instants(
-            np.array([given["value"]], dtype=np.int64), given["unit"], given["zone"]
-        )[0],
-    ),
-    Kind(
-        "Timedelta",
-        pd.Timedelta,
-        lambda span: {"value": span.asm8.astype(np.int64).item(), "unit": span.unit},
-        lambda given: pd.Timedelta(
-            np.array([given["value"]], dtype=np.int64).view(f"m8[{_unit(given['unit'])}]")[0]
-        ),
-    ),
-    Kind(
-        "Period",
-        pd.Period,
-        lambda period: {"value": period.ordinal, "step": period.freq},
-        lambda given: pd.Period(ordinal=given["value"], freq=given["step"]),
+    *(
+        Kind(kind.__name__, kind, _label_apart, partial(_label_together, dtype=dtype))
+        for kind, dtype in ((pd.Timestamp, "M"), (pd.Timedelta, "m"), (pd.Period, "period"))
     ),
     Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),

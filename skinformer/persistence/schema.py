@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import numpy as np
 
-from skinformer.persistence.codec import Kind, objects, record_hints
+from skinformer.persistence.codec import Kind, record_hints
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
@@ -164,7 +164,7 @@ class Schema:
             given = node["of"]
             if type(given) is not list:
                 raise ModelFileError("its labels are no list")
-            return objects(given)
+            return np.fromiter(given, dtype=object)
         if type(node["of"]) is not int or node["of"] not in left:
             raise ModelFileError("it refers to an array twice, or to one that it does not hold")
         array = left.pop(node["of"])

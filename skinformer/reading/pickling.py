@@ -6,7 +6,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skinformer.persistence import LABEL_KINDS, Codec, record_kinds
+from skinformer.persistence.codec import Codec, record_kinds
+from skinformer.persistence.labels import LABEL_KINDS
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.clock import CLOCKS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import wraps
 from itertools import pairwise
 from numbers import Integral, Real
@@ -160,14 +160,3 @@ def check_ranges(ranges: T | None) -> T:
             "rows before it. Fit on more rows: two forecasts long, at least."
         )
     return ranges
-
-
-def check_attention_maps(maps: Sequence[Any], kind: type) -> None:
-    """Raise if something else than maps is given, or none."""
-    others = [each for each in maps if not isinstance(each, kind)]
-    if others or not maps:
-        what = f"hold a {type(others[0]).__name__}" if others else "are empty"
-        raise ValueError(
-            f"maps {what}: pass what attention_maps gives, or some of these, such as "
-            "[m for m in maps if m.where == 'encoder']."
-        )

@@ -18,8 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble import weighing
 from skinformer.evaluation import explain, forecast_parts
-from skinformer.evaluation.players import default_blocks
-from skinformer.evaluation.usual import UsualValues
+from skinformer.evaluation.players import UsualValues, default_blocks
 from skinformer.timeline.clock import clock_for
 
 SIZES = {"seq_len": 24, "pred_len": 6, "d_model": 8, "n_heads": 2, "max_iter": 1, "random_state": 0}

@@ -20,7 +20,7 @@ import pandas as pd
 
 import skinformer
 from skinformer import InformerClassifier, InformerRegressor, ModelFileError
-from skinformer.persistence import Content, read_content, write_content
+from skinformer.persistence.container import Content, read_content, write_content
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 SECONDS, KILOBYTES = 60, 200_000  # on a busy machine; more than the file itself stands for

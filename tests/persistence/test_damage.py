@@ -15,7 +15,7 @@ import skinformer
 from skinformer import InformerRegressor, ModelFileError
 from skinformer.estimators import persisting
 from skinformer.estimators.serialisation import FILES, SCHEMA
-from skinformer.persistence import read_content
+from skinformer.persistence.container import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
 GOLDEN = Path(__file__).parent.parent / "data" / "model-4.skinformer"

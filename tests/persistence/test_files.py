@@ -34,7 +34,9 @@ from skinformer import (
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators import persisting
 from skinformer.evaluation import SeasonalNaive
-from skinformer.persistence import LABEL_KINDS, Codec, record_kinds, replacing
+from skinformer.persistence.atomic import replacing
+from skinformer.persistence.codec import Codec, record_kinds
+from skinformer.persistence.labels import LABEL_KINDS
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 GOLDEN = Path(__file__).parent.parent / "data" / "model-4.skinformer"
@@ -377,7 +379,7 @@ def test_a_save_that_is_killed_leaves_the_old_file(tmp_path):
     path.write_bytes(b"old")
     code = (
         "import os, sys\n"
-        "from skinformer.persistence import replacing\n"
+        "from skinformer.persistence.atomic import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
         "    file.write(b'new' * 9999)\n"
         "    file.flush()\n"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from skinformer.evaluation.comparison import compare, summary
-from skinformer.evaluation.results import group_key, quantile_columns
+from skinformer.evaluation.comparison import compare, group_key, quantile_columns, summary
 from skinformer.evaluation.scores import wape
 from skinformer.timeline.clock import is_dated, timestamps
 

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from skinformer.display.axes import with_unit
-from skinformer.display.coverage import CoverageDisplay, central_pairs
-from skinformer.display.errors import ErrorDisplay
 from skinformer.display.forecast import ForecastDisplay
-from skinformer.display.groups import group_label
+from skinformer.display.groups import CoverageDisplay, ErrorDisplay, central_pairs, group_label
 from skinformer.display.report.facts import TargetFacts, origin_errors
-from skinformer.display.report.markup import Markup, tag
-from skinformer.display.report.numbers import as_number, as_percent
-from skinformer.display.report.vector import draw_vector
+from skinformer.display.report.markup import Markup, as_number, as_percent, tag
+from skinformer.display.report.page import draw_vector
 from skinformer.display.residuals import ResidualDisplay
 from skinformer.timeline.clock import short_label
 

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from skinformer.display.report.facts import TargetFacts
-from skinformer.display.report.markup import Markup, join, tag
-from skinformer.display.report.numbers import as_number, as_percent
+from skinformer.display.report.markup import Markup, as_number, as_percent, join, tag
 
 #: Below it a difference is taken for one.
 _CHANCE = 0.05

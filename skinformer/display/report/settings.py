@@ -15,7 +15,7 @@ from sklearn import config_context
 import skinformer
 from skinformer.display.report.markup import Markup, tag
 from skinformer.display.report.tables import write_table
-from skinformer.evaluation.results import quantile_columns
+from skinformer.evaluation.comparison import quantile_columns
 from skinformer.timeline.clock import short_label
 
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "torch", "matplotlib")

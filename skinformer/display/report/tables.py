@@ -10,8 +10,7 @@ import pandas as pd
 
 from skinformer.display.groups import group_label
 from skinformer.display.report.facts import TargetFacts
-from skinformer.display.report.markup import Markup, tag
-from skinformer.display.report.numbers import as_number, as_percent
+from skinformer.display.report.markup import Markup, as_number, as_percent, tag
 from skinformer.display.report.sentences import group_word
 
 #: Rows of a table at most; of more groups some are shown, evenly chosen, or the worst.

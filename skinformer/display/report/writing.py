@@ -17,7 +17,7 @@ from skinformer.display.report.page import write_page
 from skinformer.display.report.sentences import say_summary, say_what, tiles
 from skinformer.display.report.settings import code_to_paste, rows_table, versions_table
 from skinformer.display.report.tables import comparison_table, group_table, series_table
-from skinformer.evaluation.results import aligned, named_results
+from skinformer.evaluation.comparison import aligned, named_results
 from skinformer.persistence.atomic import replacing
 from skinformer.timeline.clock import short_label
 
