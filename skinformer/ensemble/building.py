@@ -12,8 +12,12 @@ from skinformer.model.informer import Informer
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.calendar import FIELDS, choose_fields, year_fields
 from skinformer.timeline.roles import Roles
+from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
+
+#: Targets that a network forecasts one by one: so many times the windows of a step are in memory.
+_MOST_APART = 16
 
 
 class ModelSizes(NamedTuple):
@@ -23,6 +27,7 @@ class ModelSizes(NamedTuple):
     may_miss: whether covariates may be NaN, which a learnt vector then stands for.
     n_network_fields: how many of the calendar fields, the first, the network embeds, where the
     ridges read more: by those of the year, of which years enough were seen.
+    season: rows of the shortest season that is likely and fits in a window; 0 for none.
     """
 
     n_targets: int
@@ -37,6 +42,7 @@ class ModelSizes(NamedTuple):
     mean_step: float | None = None
     may_miss: bool = False
     n_network_fields: int | None = None
+    season: int = 0
 
     @property
     def decoder_patch_len(self) -> int:
@@ -69,7 +75,13 @@ def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> Mode
         patch_len=settings.patch_len,
         mean_step=_mean_step(timeline) if settings.network.position == "continuous" else None,
         may_miss="missing" in settings.embeddings,
+        season=_season(timeline, settings.seq_len),
     )
+
+
+def _season(timeline: Timeline, seq_len: int) -> int:
+    seasons = likely_seasons(timeline.clock) if timeline.clock.dated else ()
+    return next((season for season in seasons if 1 < season <= seq_len), 0)
 
 
 def _n_embedded(embeddings: tuple[str, ...], n_series: int) -> int:
@@ -102,10 +114,14 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
+    # The documents' networks, whose windows stay as they are, see all columns together, and zeros.
+    by_itself = path is None and settings.network.window_norm and settings.head.in_units
     built_from = {
         "n_targets": sizes.n_targets,
         "n_past": sizes.n_past,
         "n_known": sizes.n_known,
+        "apart": by_itself and 1 < sizes.n_targets <= _MOST_APART,
+        "season": sizes.season if by_itself else 0,
         "calendar_sizes": tuple(fields),
         "seq_len": sizes.seq_len,
         "label_len": label_len,

@@ -48,6 +48,7 @@ LIMITS: dict[str, str] = {
     "ModelSizes.patch_len": "=1..seq_len",
     "ModelSizes.mean_step": "1e-300..1e18",
     "ModelSizes.n_network_fields": "0..n_fields",
+    "ModelSizes.season": "0..seq_len",
     # rows
     "Timeline.values": f"[n_rows n_columns] {_VALUE} nan",
     "Timeline.weight": "[n_rows n_targets] 0..1e38",
@@ -91,7 +92,7 @@ LIMITS: dict[str, str] = {
     "CalendarEffect.fields": "[Fields]",
     "CalendarEffect.year": f"[Days Each 0|Targets] {_WEIGHT}",
     "Informer.weights": _WEIGHT,
-    "Informer.built_from.label_len": "0..seq_len",
+    "Informer.built_from.label_len|season": "0..seq_len",
     "Informer.built_from.decoder_patch_len": "1..patch_len",
     "Informer.built_from.d_model|n_heads|d_ff": "1..1e6",
     "Informer.built_from.n_encoder_layers|n_decoder_layers": "1..256",

@@ -88,7 +88,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         as its authors had it.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
-        halves the error where the level drifts.
+        halves the error where the level drifts. A network alone then forecasts each of up to 16
+        targets by itself, from what its window usually is at that time of the day.
     label_len : int or None, default=None
         Steps of the past that the decoder sees again, 0 … `seq_len`; None is half of `seq_len`, in
         whole patches.

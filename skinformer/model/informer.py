@@ -31,6 +31,10 @@ class Informer(nn.Module):
     n_targets, n_past, n_known: numbers of columns to forecast (at least 1), known only in the past,
     and known ahead. The last, if any, are carried to the forecast of their own step by a linear
     path, too.
+    apart: whether each target is forecast by itself, by the same weights: it sees past-only and
+    known columns, and no other target.
+    season: steps of a cycle, at most ``seq_len``, whose mean over the window stands in the decoder
+    for masked targets; 0 leaves them at 0, the mean of a normalised window.
     calendar_sizes: number of values of each calendar field; empty for no calendar.
     seq_len, pred_len: steps of the encoder window, and steps to forecast, at least 1.
     label_len: steps of the past repeated in the decoder input, from 0 to ``seq_len``.
@@ -94,9 +98,9 @@ class Informer(nn.Module):
 
     Note on the Informer (N), sections 1 and 7; training configuration (C).
     >>> model = Informer(
-    ...     n_targets=1, n_past=0, n_known=1, calendar_sizes=(24, 7), seq_len=48, label_len=24,
-    ...     pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(), in_units=True,
-    ...     forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2,
+    ...     n_targets=1, n_past=0, n_known=1, apart=False, season=0, calendar_sizes=(24, 7),
+    ...     seq_len=48, label_len=24, pred_len=12, patch_len=4, decoder_patch_len=1, outputs=(),
+    ...     in_units=True, forecasts_distance=False, reads_forecast=False, d_model=16, n_heads=2,
     ...     n_encoder_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.1, activation="gelu",
     ...     norm="layer", norm_first=True, attention="probsparse", decoder_attention="dense",
     ...     factor=5, qk_norm=False, output_gate=False, distil=True, bias=True,
@@ -125,6 +129,8 @@ class Informer(nn.Module):
         n_targets: int,
         n_past: int,
         n_known: int,
+        apart: bool,
+        season: int,
         calendar_sizes: Sequence[int],
         seq_len: int,
         label_len: int,
@@ -162,6 +168,9 @@ class Informer(nn.Module):
         super().__init__()
         self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
         self.patch_len, self.decoder_patch_len = patch_len, decoder_patch_len
+        known_path = KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
+        self.n_apart, self.season = n_targets if apart else 1, season
+        n_targets = 1 if apart else n_targets
         n_inputs = n_targets + n_past + n_known
         embedding = partial(StepEmbedding, calendar_sizes=calendar_sizes, d_model=d_model)
         embedding = partial(embedding, position=position, norm=norm, null_embedding=null_embedding)
@@ -195,12 +204,11 @@ class Informer(nn.Module):
         self.decoder = Stack(layers=layers, distil=False, **stack)
         n_tokens = max(n_seen, n_guiding + self.n_ahead)
         #: Products of two numbers in a layer's largest product of matrices, for one window.
-        self.largest_product = n_tokens * d_model * max(d_ff, 3 * d_model)
+        self.largest_product = self.n_apart * n_tokens * d_model * max(d_ff, 3 * d_model)
         self.shape = (n_targets, *outputs)
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance
         self.reads_forecast = reads_forecast
-        known_path = KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
         self.known_path = known_path
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
@@ -225,12 +233,37 @@ class Informer(nn.Module):
         past_time, future_time: float32, (batch, length), in mean steps since the first step of the
         horizon; needed, and read, with ``position="continuous"`` alone.
         """
+        times = past_calendar, future_calendar, past_time, future_time
+        if self.n_apart == 1:
+            forecast = self._forecast(past, future, *times)
+        else:
+            n, k = past.shape[0], self.n_apart
+            own, ahead = _each_target(past, k), _each_target(future, k)
+            each = [x if x is None else x.repeat_interleave(k, 0) for x in times]
+            alone = self._forecast(own, ahead, *each)
+            forecast = alone.reshape(n, k, self.pred_len, *self.shape[1:]).movedim(1, 2)
+        if self.known_path is not None:
+            effect = self.known_path(future[..., future.shape[-1] - self.n_known :].nan_to_num())
+            forecast = forecast + match_axes(effect, forecast)
+        return forecast
+
+    def _forecast(
+        self,
+        past: Tensor,
+        future: Tensor,
+        past_calendar: Tensor | None,
+        future_calendar: Tensor | None,
+        past_time: Tensor | None,
+        future_time: Tensor | None,
+    ) -> Tensor:
+        """Forecast windows without what columns known ahead do by themselves."""
         statistics: WindowStatistics | None = None
-        known = future[..., future.shape[-1] - self.n_known :]
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)
             if self.reads_forecast:
                 future = self.window_norm.normalise_forecast(future, statistics)
+        if self.season:
+            future = self._with_season(past, future)
         seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
         tokens = _tokens(seen, self.patch_len, pad_front=True)
         forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
@@ -238,10 +271,15 @@ class Informer(nn.Module):
             forecast = self.window_norm.undo(
                 forecast, statistics, centre=not self.forecasts_distance
             )
-        if self.known_path is not None:
-            effect = self.known_path(known.nan_to_num())
-            forecast = forecast + match_axes(effect, forecast)
         return forecast
+
+    def _with_season(self, past: Tensor, future: Tensor) -> Tensor:
+        """Put the window's mean at the phase of each step ahead in the place of masked targets."""
+        k, n_seasons = self.shape[0], past.shape[1] // self.season
+        whole = past[:, past.shape[1] - n_seasons * self.season :, :k]
+        usual = whole.reshape(len(past), n_seasons, self.season, k).mean(dim=1)
+        ahead = usual.repeat(1, -(-self.pred_len // self.season), 1)[:, : self.pred_len]
+        return torch.cat([ahead.to(future.dtype), future[..., k:]], dim=-1)
 
     def embed_unseen(self) -> None:
         """Give the last value of the last calendar field the mean vector of the others."""
@@ -262,6 +300,13 @@ class Informer(nn.Module):
         forecast: Tensor = self.projection(states).float()  # (batch, n_ahead, patch · n_outputs)
         steps = split_steps(forecast, self.decoder_patch_len, length=self.pred_len)
         return steps.reshape(*steps.shape[:2], *self.shape)
+
+
+def _each_target(values: Tensor, n_targets: int) -> Tensor:
+    """Put each target beside all other columns: (batch * n_targets, length, 1 + n_others)."""
+    own = values[..., :n_targets].transpose(1, 2).flatten(0, 1)[..., None]
+    others = values[..., n_targets:].repeat_interleave(n_targets, 0)
+    return torch.cat([own, others], dim=-1)
 
 
 def _last(steps: _Steps, length: int) -> _Steps:

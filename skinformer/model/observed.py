@@ -42,6 +42,8 @@ class LayerAttention(NamedTuple):
 class AttentionRecorder:
     """Forecast as a network does, and keep its attention for the first ``n_kept`` windows.
 
+    Of a network that forecasts each target by itself it is the mean over the targets.
+
     The network, in evaluation mode, is copied, but for its weights. Each kernel writes out its
     weights from the queries and keys of its forward pass: n_heads · n_queries · n_keys numbers of
     each layer for each window kept.
@@ -100,8 +102,15 @@ class AttentionRecorder:
         args: tuple[Tensor, ...],
         options: dict[str, Any],
     ) -> None:
-        q, k = (each[: self._n_lacking] for each in args[:2])
-        self._found.setdefault(place, []).append(kernel.weights(q, k, **options))
+        n_apart = self.network.n_apart
+        q, k = (each[: self._n_lacking * n_apart] for each in args[:2])
+        found = kernel.weights(q, k, **options)
+        if n_apart > 1:  # the mean over the targets of a window
+            weights, selected = (
+                x.reshape(-1, n_apart, *x.shape[1:]) for x in (found.weights, found.selected)
+            )
+            found = found._replace(weights=weights.mean(dim=1), selected=selected.any(dim=1))
+        self._found.setdefault(place, []).append(found)
 
     def _spans(self) -> dict[tuple[str, int], tuple[Tensor, Tensor]]:
         """Give the steps of queries and keys of each attention, counted from the origin."""

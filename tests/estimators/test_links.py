@@ -509,7 +509,11 @@ P, D = "ProbSparseAttention", "DenseAttention"
 #: Parameter, value, what it changes and, where not PLAIN, the parameters beside it.
 CHANGES = [
     ("target", "flow", {"targets": ["flow"]}),
-    ("target", ["load", "flow"], {"targets": ["load", "flow"], "horizon": (24, 2), "outputs": 8}),
+    (
+        "target",
+        ["load", "flow"],
+        {"targets": ["load", "flow"], "horizon": (24, 2), "embedded": (8, 8)},
+    ),
     (
         "seq_len",
         144,

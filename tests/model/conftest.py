@@ -24,6 +24,8 @@ MODEL = BLOCK | {
     "n_targets": 1,
     "n_past": 0,
     "n_known": 0,
+    "apart": False,
+    "season": 0,
     "calendar_sizes": (),
     "seq_len": 48,
     "label_len": 12,

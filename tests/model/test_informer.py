@@ -77,6 +77,51 @@ def test_decoder_sees_the_normalised_window_and_masked_zeros(informer, batch):
     assert torch.equal(seen[0], torch.cat([z[:, -12:], future], dim=1))
 
 
+@pytest.mark.parametrize("options", [{}, {"outputs": (3,)}, {"season": 5}], ids=str)
+def test_a_target_apart_is_forecast_as_if_it_were_alone(informer, batch, options):
+    """By the same weights: what other targets do does not matter, and none is mixed up."""
+    others = {"n_past": 1, **options}
+    model = informer(n_targets=3, apart=True, **others).eval()
+    alone = informer(n_targets=1, **others).eval()
+    past, future = batch(n_targets=3, n_past=1)
+    found = model(past, future)
+    assert found.shape[:3] == (3, 6, 3)
+    for j in range(3):
+        own = alone(past[..., [j, 3]], future[..., [j, 3]])
+        torch.testing.assert_close(found[:, :, [j]], own)
+
+
+def test_columns_known_ahead_reach_each_target_apart_by_a_path_of_its_own(informer, batch):
+    """A holiday empties one street and fills another."""
+    model = informer(n_targets=2, n_known=1, apart=True).eval()
+    weight = model.known_path.weight
+    with torch.no_grad():
+        weight.copy_(torch.tensor([[2.0], [-3.0]]))
+    past, future = batch(n_targets=2, n_known=1)
+    before = model(past, future)
+    with torch.no_grad():
+        weight.zero_()
+    moved = before - model(past, future)
+    known = future[..., 2:]
+    torch.testing.assert_close(moved, torch.cat([2 * known, -3 * known], dim=-1))
+
+
+@pytest.mark.parametrize(("season", "pred_len"), [(5, 6), (24, 6), (48, 100), (1, 3)])
+def test_masked_steps_hold_the_mean_of_their_phase_in_the_window(informer, batch, season, pred_len):
+    """What is usual at this time of the day, known from the first step of training on."""
+    sizes = {"pred_len": pred_len, "season": season, "n_known": 1, "label_len": 0}
+    model, seen = informer(**sizes), []
+    model.decoder_embedding.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    past, future = batch(n_known=1, pred_len=pred_len)
+    model(past, future)
+    z, _ = model.window_norm(past)
+    for step in range(pred_len):
+        phase = range(48 - season + step % season, -1, -season)
+        rows = [row for row in phase if row >= 48 % season]
+        torch.testing.assert_close(seen[0][:, step, 0], z[:, rows, 0].mean(dim=1))
+        assert torch.equal(seen[0][:, step, 1], future[:, step, 1])
+
+
 @pytest.mark.parametrize("scale", [1e-3, 0.5, 1e3])
 @pytest.mark.parametrize("attention", ["probsparse", "dense"])
 def test_forecast_follows_scale_and_level_of_the_window(informer, batch, scale, attention):
