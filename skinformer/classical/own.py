@@ -83,22 +83,23 @@ class OwnFit:
         """
         past = padded(past, length)
         positive = past.min(axis=1) > 0
-        weights = np.array([ridge.weight[series] for ridge in self.ridges], dtype=np.float64)
+        weights = np.zeros((len(self.ridges), len(past)))
         for ridge, weight in zip(self.ridges, weights, strict=True):
-            weight[(length < len(ridge.shared)) | (ridge.logs & ~positive)] = 0.0
-        weights[0, weights.sum(axis=0) == 0] = 1.0  # in front of the first row is that once more
-        weights /= weights.sum(axis=0)
-        out = np.zeros((len(past), self.pred_len))
+            able = (length >= len(ridge.shared)) & (positive | (not ridge.logs))
+            weight[able] = ridge.weight[series[able]]
+        total = weights.sum(axis=0)
+        out = np.where(total > 0, 0.0, past[:, -1])[:, None].repeat(self.pred_len, axis=1)
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            out[some] += weight[some, None] * ridge.forecast(past[some], series[some])
+            share = (weight / np.maximum(total, 1e-300))[some, None]
+            out[some] += share * ridge.forecast(past[some], series[some])
         return bounded(out[:, None], past, length)[:, 0]
 
 
 def fit_own(
     values: Float64Array, first_row: IntArray, *, look_backs: tuple[int, ...], pred_len: int
-) -> OwnFit | None:
-    """Fit ridges to each series of a panel; None where no series has windows enough.
+) -> OwnFit:
+    """Fit ridges to each series of a panel.
 
     values: rows of all series, series after series, without NaN.
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
@@ -118,9 +119,8 @@ def fit_own(
             if some.any():
                 sizes = rows, pred_len
                 parts.append(_Part(there, first_row, np.flatnonzero(some), sizes, logs=logs))
-    if not parts:
-        return None
-    weights = _weights([(part.series, part.errors()) for part in parts], n_series)
+    errors = [(part.series, part.errors()) for part in parts]
+    weights = _weights(errors, n_series) if errors else np.empty(0)
     ridges = [part.fitted(weight) for part, weight in zip(parts, weights, strict=True)]
     return OwnFit(max(look_backs), pred_len, ridges)
 
