@@ -44,8 +44,8 @@ class InUnits(Member):
     then for the second.
     effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
     standardised; it is taken off first and added last.
-    scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
-    as they are standardised, without a second logarithm.
+    scaler: of the fit, and of series that it did not hold. Targets that a transformer transforms
+    are forecast as they are standardised; whether to see logarithms, the fit finds out by itself.
     """
 
     fit: Any
@@ -88,7 +88,6 @@ class InUnits(Member):
             problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
             ends = timeline.first_row[1:] - sizes.pred_len
             effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
-        units = scaler.straight(series, k)
         values = timeline.values[:, :k].astype(np.float64)
         if sizes.n_known:
             values -= (
@@ -96,7 +95,8 @@ class InUnits(Member):
             )
         start, stop = _known_span(timeline, k)
         rows = origins_between(start, stop - 1)
-        flat = _in_units(values, *units).T.ravel()[rows]
+        columns = [_Units.of(scaler, series, j).raw(values[:, [j]]) for j in range(k)]
+        flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
         fit = cls.fit_series(Series(flat, first_row, timeline.clock), sizes)
         return cls(fit, effect, scaler.with_unseen())
@@ -124,16 +124,15 @@ class InUnits(Member):
         some, like = _distinct(past, length, series)
         some = some[length[some] > 0]
         n_series = len(self.scaler.mean) - 1
-        means, deviations = self.scaler.straight(np.minimum(series, n_series)[some], k)
         found = np.zeros((len(origins), pred_len, k))
         for j in range(k):
-            mean, deviation = means[:, j, None], deviations[:, j, None]
-            raw = _in_units(past[some, :, j], mean, deviation)
+            units = _Units.of(self.scaler, np.minimum(series, n_series)[some], j)
             place = np.where(series[some] < n_series, j * n_series + series[some], -1)
-            found[some, :, j] = (self.fit.forecast(raw, length[some], place) - mean) / deviation
+            ahead = self.fit.forecast(units.raw(past[some, :, j]), length[some], place)
+            found[some, :, j] = units.standardised(ahead)
         known: Float64Array = found[like]
-        ahead = self._effect(values, origins[:, None] + np.arange(pred_len))
-        return np.where((length > 0)[:, None, None], known + ahead, 0.0)
+        known += self._effect(values, origins[:, None] + np.arange(pred_len))
+        return np.where((length > 0)[:, None, None], known, 0.0)
 
     def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
         if not len(self.effect):
@@ -169,7 +168,40 @@ def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
     return (start + offset).ravel(), (stop + offset).ravel()
 
 
-def _in_units(values: Float64Array, mean: Float64Array, deviation: Float64Array) -> Float64Array:
-    """Undo the standardisation; what float32 made of a zero is zero again, for logarithms' sake."""
-    raw = values * deviation + mean
-    return np.where(np.abs(raw) < 1e-6 * (np.abs(mean) + deviation), 0.0, raw)
+class _Units(NamedTuple):
+    """How values of some series become numbers in their units, (n, 1) each.
+
+    low: what logarithms count as the least value; NaN where there are none.
+    """
+
+    mean: Float64Array
+    deviation: Float64Array
+    low: Float64Array
+
+    @classmethod
+    def of(cls, scaler: Scaler, series: IntArray, j: int) -> _Units:
+        """Read those of target j off a scaler."""
+        mean, deviation = (each[:, [j]] for each in scaler.straight(series, j + 1))
+        low, targets = np.full(mean.shape, np.nan), scaler.targets
+        if targets is not None and not targets.transformers:
+            logs = targets.logs[series, j, None]
+            mean = np.where(logs, scaler.mean[series, j, None], mean)
+            deviation = np.where(logs, scaler.scale[series, j, None], deviation)
+            low = np.where(logs, targets.low[series, j, None], np.nan)
+        return cls(mean, deviation, low)
+
+    def raw(self, values: Float64Array) -> Float64Array:
+        """Undo it; what float32 made of a zero is zero again, for logarithms' sake."""
+        out: Float64Array = values * self.deviation + self.mean
+        logs = ~np.isnan(self.low[:, 0])
+        zero = np.abs(out) < 1e-6 * (np.abs(self.mean) + self.deviation)
+        out[zero & ~logs[:, None]] = 0.0
+        out[logs] = np.exp(out[logs])
+        return out
+
+    def standardised(self, values: Float64Array) -> Float64Array:
+        """Do it again."""
+        logs = ~np.isnan(self.low[:, 0])
+        out = values.copy()
+        out[logs] = np.log(np.maximum(out[logs], self.low[logs]))
+        return (out - self.mean) / self.deviation
