@@ -28,8 +28,10 @@ _SHORT = 2.5
 #: learn from, and two to be judged by.
 _FORECASTS = 4
 #: Windows' lengths from which classical forecasters take no part, of one series and of panels:
-#: they look back no further than the ridges, and these have learnt all that there is.
+#: ridges have learnt all that there is.
 _LONG = 8, 20
+#: How many times `seq_len` classical forecasters look back at most, to see two seasons.
+_FARTHEST = 4
 #: Truths from which trees on features take part; a regressor of the user's always does.
 _ENOUGH = 1500
 #: Windows at a time.
@@ -77,12 +79,10 @@ class Classical(InUnits):
     def fit_series(series: Series, sizes: ModelSizes) -> ClassicalFit:
         """Let classical forecasters compete."""
         values, first_row, clock = series
+        period = find_period(values, first_row, likely_seasons(clock))
+        seq_len = max(sizes.seq_len, min(_FARTHEST * sizes.seq_len, 2 * period))
         return fit_classical(
-            values,
-            first_row,
-            seq_len=sizes.seq_len,
-            pred_len=sizes.pred_len,
-            period=find_period(values, first_row, likely_seasons(clock)),
+            values, first_row, seq_len=seq_len, pred_len=sizes.pred_len, period=period
         )
 
     @property

@@ -44,8 +44,8 @@ class InUnits(Member):
     then for the second.
     effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
     standardised; it is taken off first and added last.
-    scaler: of the fit, and of series that it did not hold. Targets that a transformer transforms
-    are forecast as they are standardised; whether to see logarithms, the fit finds out by itself.
+    scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
+    as they are standardised, but for logarithms that `own_logs` undoes.
     """
 
     fit: Any
@@ -53,11 +53,18 @@ class InUnits(Member):
     scaler: Scaler
 
     forecasts_short = fits_again = True
+    #: Whether the fit finds out by itself which series are better seen in logarithms.
+    own_logs = False
 
     @staticmethod
     def fit_series(series: Series, sizes: ModelSizes) -> Any:
         """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does."""
         raise NotImplementedError
+
+    @property
+    def look_back(self) -> int:
+        """Rows before an origin that are read, where the series holds them."""
+        return int(self.fit.seq_len)
 
     @property
     def n_targets(self) -> int:
@@ -95,7 +102,8 @@ class InUnits(Member):
             )
         start, stop = _known_span(timeline, k)
         rows = origins_between(start, stop - 1)
-        columns = [_Units.of(scaler, series, j).raw(values[:, [j]]) for j in range(k)]
+        units = (_Units.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
+        columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
         fit = cls.fit_series(Series(flat, first_row, timeline.clock), sizes)
@@ -126,13 +134,13 @@ class InUnits(Member):
         n_series = len(self.scaler.mean) - 1
         found = np.zeros((len(origins), pred_len, k))
         for j in range(k):
-            units = _Units.of(self.scaler, np.minimum(series, n_series)[some], j)
+            known = np.minimum(series, n_series)[some]
+            units = _Units.of(self.scaler, known, j, own_logs=self.own_logs)
             place = np.where(series[some] < n_series, j * n_series + series[some], -1)
             ahead = self.fit.forecast(units.raw(past[some, :, j]), length[some], place)
             found[some, :, j] = units.standardised(ahead)
-        known: Float64Array = found[like]
-        known += self._effect(values, origins[:, None] + np.arange(pred_len))
-        return np.where((length > 0)[:, None, None], known, 0.0)
+        found = found[like] + self._effect(values, origins[:, None] + np.arange(pred_len))
+        return np.where((length > 0)[:, None, None], found, 0.0)
 
     def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
         if not len(self.effect):
@@ -179,11 +187,11 @@ class _Units(NamedTuple):
     low: Float64Array
 
     @classmethod
-    def of(cls, scaler: Scaler, series: IntArray, j: int) -> _Units:
+    def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> _Units:
         """Read those of target j off a scaler."""
         mean, deviation = (each[:, [j]] for each in scaler.straight(series, j + 1))
         low, targets = np.full(mean.shape, np.nan), scaler.targets
-        if targets is not None and not targets.transformers:
+        if own_logs and targets is not None and not targets.transformers:
             logs = targets.logs[series, j, None]
             mean = np.where(logs, scaler.mean[series, j, None], mean)
             deviation = np.where(logs, scaler.scale[series, j, None], deviation)

@@ -25,11 +25,7 @@ class OwnRidges(InUnits):
     fit: OwnFit
 
     name = "own ridges"
-
-    @property
-    def look_back(self) -> int:
-        """Rows before an origin that are read, where the series holds them."""
-        return self.fit.seq_len
+    own_logs = True
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
