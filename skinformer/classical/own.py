@@ -21,10 +21,12 @@ from skinformer.classical.windows import padded, row_products
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-#: Directions of own maps: 8 are nearly as good as all rows of a window (docs/panels.md).
-_DIRECTIONS = 16
-#: Windows of each series, spread over it, and of all, by which the shared map is found.
-_WINDOWS, _SHARED_WINDOWS = 256, 20_000
+#: Directions of own maps, fewest and most: eight nearly suffice where series are alike, and where
+#: they are not, 32 (docs/panels.md). All own maps have so many numbers at most.
+_DIRECTIONS, _NUMBERS = (8, 32), 24_000_000
+#: Windows of each series, spread over it, that are read: fewest, most, and those of all series; and
+#: those of all by which the shared map is found.
+_WINDOWS, _ALL_WINDOWS, _SHARED_WINDOWS = (128, 256), 250_000, 20_000
 _BLOCKS = 4
 #: Strengths of the shared map, in mean squares of a row, and of own ones, in those of a direction;
 #: behind these comes none of its own.
@@ -32,7 +34,7 @@ _SHARED_STRENGTHS = 10.0 ** np.arange(-4, 2)
 _STRENGTHS = 10.0 ** np.arange(-2, 4)
 #: How far a series' own log errors are believed beside the panel's mean, and the difference that
 #: makes a factor e in the weight.
-_OWN, _TEMPERATURE = 0.5, 0.05
+_OWN, _TEMPERATURE = 0.7, 0.05
 _CHUNK = 4_000_000  # values of windows at a time
 _FARTHEST = 10.0  # units from a window's mean
 _LARGEST = 2.0  # difference of logs of errors that counts
@@ -105,10 +107,13 @@ def fit_own(
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     look_backs: ascending; a series has those of which it holds half as many windows as rows.
 
-    Cost: of each look-back on each scale 256 windows of a series, times as many products as
+    Cost: of each look-back on each scale 128 to 256 windows of a series, times as many products as
     the shared map has numbers.
     """
     n_series = len(first_row) - 1
+    n_numbers = 2 * len(look_backs) * n_series * pred_len
+    n_directions = int(np.clip(_NUMBERS // n_numbers, *_DIRECTIONS))
+    n_taken = int(np.clip(_ALL_WINDOWS // n_series, *_WINDOWS)) // _BLOCKS * _BLOCKS
     positive = np.minimum.reduceat(values, first_row[:-1]) > 0
     parts = []
     for logs in (False, True):
@@ -117,12 +122,21 @@ def fit_own(
             n_windows = np.diff(first_row) - rows - pred_len + 1
             some = (n_windows >= max(rows // 2, _BLOCKS)) & (positive | (not logs))
             if some.any():
-                sizes = rows, pred_len
+                sizes = _Sizes(rows, pred_len, n_directions, n_taken)
                 parts.append(_Part(there, first_row, np.flatnonzero(some), sizes, logs=logs))
     errors = [(part.series, part.errors()) for part in parts]
     weights = _weights(errors, n_series) if errors else np.empty(0)
     ridges = [part.fitted(weight) for part, weight in zip(parts, weights, strict=True)]
     return OwnFit(max(look_backs), pred_len, ridges)
+
+
+class _Sizes(NamedTuple):
+    """Numbers of rows that are seen and forecast, of directions, and of windows of a series."""
+
+    rows: int
+    pred_len: int
+    n_directions: int
+    n_taken: int
 
 
 class _Windows(NamedTuple):
@@ -157,22 +171,22 @@ class _Part:
         values: Float64Array,
         first_row: IntArray,
         series: IntArray,
-        sizes: tuple[int, int],
+        sizes: _Sizes,
         *,
         logs: bool,
     ) -> None:
         self.values, self.series, self.logs = values, series, logs
-        self.rows, self.pred_len = sizes
+        self.rows, self.pred_len, self.n_directions, self.n_taken = sizes
         self.begin, end = first_row[series], first_row[series + 1]
-        self.n_windows = end - self.begin - sum(sizes) + 1
+        self.n_windows = end - self.begin - self.rows - self.pred_len + 1
         squares = [values[a:b].std() for a, b in zip(self.begin, end, strict=True)]
         self.unit = np.where(np.array(squares) > 0, squares, 1.0)
         self.shared = self._share()
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
         """Cut every so many windows of some series."""
-        numbers, n_windows = np.arange(0, _WINDOWS, step), self.n_windows[some, None]
-        place = numbers * n_windows // _WINDOWS
+        numbers, n_windows = np.arange(0, self.n_taken, step), self.n_windows[some, None]
+        place = numbers * n_windows // self.n_taken
         borders = np.arange(_BLOCKS + 1)[:, None, None] * n_windows // _BLOCKS
         after = borders[1:] + self.pred_len - 1
         kept = (place <= borders[:-1] - self.pred_len) | (place >= after)
@@ -188,11 +202,13 @@ class _Part:
     def _share(self) -> _Shared:
         """Find the strength by which what is fitted without a block forecasts it best."""
         n = len(self.series)
-        step = min(max(1, n * _WINDOWS // _SHARED_WINDOWS), _WINDOWS // _BLOCKS)
-        some = slice(None, None, -(-n * _WINDOWS // step // _SHARED_WINDOWS))
+        step = min(max(1, n * self.n_taken // _SHARED_WINDOWS), self.n_taken // _BLOCKS)
+        some = slice(None, None, -(-n * self.n_taken // step // _SHARED_WINDOWS))
         windows = self._windows(some, step)
         past, future = (np.concatenate(list(part)) for part in windows[:2])
-        block = np.tile(np.arange(0, _WINDOWS, step) * _BLOCKS // _WINDOWS, len(windows.past))
+        block = np.tile(
+            np.arange(0, self.n_taken, step) * _BLOCKS // self.n_taken, len(windows.past)
+        )
         tried, errors = [], np.zeros(len(_SHARED_STRENGTHS))
         gram = np.eye(self.rows)
         for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):
@@ -204,12 +220,12 @@ class _Part:
                 left = future[block == b] - product(past[block == b], maps)
                 errors[i] += (left**2).sum()
         best = int(errors.argmin())
-        directions = eigenvectors(gram)[1][:, ::-1][:, :_DIRECTIONS]
+        directions = eigenvectors(gram)[1][:, ::-1][:, : self.n_directions]
         return _Shared(np.ascontiguousarray(directions), np.stack([maps[best] for maps in tried]))
 
     def _chunks(self) -> Iterator[tuple[slice, _Windows, Float64Array]]:
         """Give windows of some series after the other, and what is read of them."""
-        size = max(1, _CHUNK // (_WINDOWS * (self.rows + self.pred_len)))
+        size = max(1, _CHUNK // (self.n_taken * (self.rows + self.pred_len)))
         for start in range(0, len(self.series), size):
             some = slice(start, start + size)
             windows = self._windows(some)
@@ -237,7 +253,7 @@ class _Part:
         for some, windows, read in self._chunks():
             unit = self.unit[some, None, None]
             for b in range(_BLOCKS):
-                inside = slice(b * _WINDOWS // _BLOCKS, (b + 1) * _WINDOWS // _BLOCKS)
+                inside = slice(b * self.n_taken // _BLOCKS, (b + 1) * self.n_taken // _BLOCKS)
                 middle, own = windows.middle[:, inside], self._own(windows, read, b)
                 base = product(windows.past[:, inside], self.shared.maps[b])
                 truth = self._back(middle + windows.future[:, inside], unit)

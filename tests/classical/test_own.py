@@ -35,7 +35,7 @@ def by_hand(values: np.ndarray, shared: float, strength: float | None) -> np.nda
     windows = sliding_window_view(series / units[:, None], ROWS + PRED_LEN, axis=1)
     # As many of each: each of the windows as often as `fit_own` takes it.
     n = windows.shape[1]
-    windows = windows[:, np.arange(own._WINDOWS) * n // own._WINDOWS]
+    windows = windows[:, np.arange(own._WINDOWS[1]) * n // own._WINDOWS[1]]
     windows = windows - windows[:, :, :ROWS].mean(axis=2, keepdims=True)
     past, future = windows[:, :, :ROWS], windows[:, :, ROWS:]
 
@@ -67,7 +67,7 @@ def ahead_of(fit: own.OwnFit, values: np.ndarray, series: np.ndarray | None = No
 def test_a_series_has_the_shared_ridge_and_one_of_what_it_leaves(monkeypatch, strength):
     """In all directions of a window, of one strength, without logarithms."""
     values = waves(5.0, 7.0, 9.5)
-    monkeypatch.setattr(own, "_DIRECTIONS", ROWS)
+    monkeypatch.setattr(own, "_DIRECTIONS", (ROWS, ROWS))
     monkeypatch.setattr(own, "_SHARED_STRENGTHS", np.array([0.01]))
     monkeypatch.setattr(own, "_STRENGTHS", np.array([strength]))
     monkeypatch.setattr(own, "_TEMPERATURE", 1e9)  # as much for the shared ridge alone
@@ -149,7 +149,7 @@ def test_a_forecast_depends_on_no_other_window():
 def test_blocks_are_forecast_without_their_truths():
     """Noise has no error below that of its mean, however small the panel."""
     noise = np.random.default_rng(2).normal(size=4 * LENGTH)
-    part = own._Part(noise, starts(noise), np.arange(4), (48, 24), logs=False)
+    part = own._Part(noise, starts(noise), np.arange(4), own._Sizes(48, 24, 16, 128), logs=False)
     errors = part.errors()
     assert errors.min() > 0.9 * np.abs(noise).mean()
 
