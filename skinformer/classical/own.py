@@ -89,12 +89,14 @@ class OwnFit:
         for ridge, weight in zip(self.ridges, weights, strict=True):
             able = (length >= len(ridge.shared)) & (positive | (not ridge.logs))
             weight[able] = ridge.weight[series[able]]
-        total = weights.sum(axis=0)
-        out = np.where(total > 0, 0.0, past[:, -1])[:, None].repeat(self.pred_len, axis=1)
+        if not self.ridges:
+            return past[:, -1:].repeat(self.pred_len, axis=1)
+        weights[0, weights.sum(axis=0) == 0] = 1.0  # before the first row is what stands there
+        weights /= weights.sum(axis=0)
+        out = np.zeros((len(past), self.pred_len))
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
-            share = (weight / np.maximum(total, 1e-300))[some, None]
-            out[some] += share * ridge.forecast(past[some], series[some])
+            out[some] += weight[some, None] * ridge.forecast(past[some], series[some])
         return bounded(out[:, None], past, length)[:, 0]
 
 
