@@ -24,8 +24,8 @@ def find_period(values: Float64Array, first_row: IntArray, candidates: Sequence[
     averaged over the series; for whether there are seasons, one in which they explain nothing
     counts as 0: candidates without them compete anyway. Rows are given as to `fit_classical`.
 
-    Where single changes tell of no period, those over a thirteenth of one are asked: of weeks,
-    noise hides what a year does.
+    Where single changes tell of no period, those of the means of a thirteenth of one are asked:
+    of weeks, noise hides what a year does.
     """
     found = _find(values, first_row, set(candidates) - {0, 1}, 1)
     long = {period for period in candidates if period >= 2 * _PARTS}
@@ -35,7 +35,7 @@ def find_period(values: Float64Array, first_row: IntArray, candidates: Sequence[
 def _find(
     values: Float64Array, first_row: IntArray, candidates: Collection[int], n_parts: int
 ) -> int:
-    """Find the period by changes over single rows, or over one of so many parts of a season."""
+    """Find the period by changes of single rows, or of the means of so many parts of a season."""
     length = np.diff(first_row)
     scores = {1: -np.inf}
     for period in candidates:
@@ -67,20 +67,21 @@ def _gains(
 ) -> Float64Array:
     """Give the share of each series' absolute changes that its other seasons explain.
 
-    n_joined: rows of a change.
+    n_joined: rows whose mean changes to the next ones'.
     """
     n_seasons = int(np.minimum((end - begin - 1) // period, _MOST_SEASONS).max())
     n_rows = n_seasons * period + 1
     rows = end[:, None] + np.arange(-n_rows, 0)
     window = padded(values[np.maximum(rows, begin[:, None])], np.minimum(end - begin, n_rows))
-    change = np.diff(window, axis=1).reshape(len(begin), n_seasons, period)
+    parts = window[:, 1:].reshape(len(begin), n_seasons, period)[:, :, period % n_joined :]
+    parts = parts.reshape(len(begin), -1, n_joined).mean(axis=2)
+    change = np.diff(parts, axis=1, prepend=window[:, :1]).reshape(len(begin), n_seasons, -1)
     whole = (end - begin - 1) // period
     real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
-    trend = (change * real).sum(axis=(1, 2)) / np.maximum(real.sum(axis=(1, 2)) * period, 1)
-    change = (change - trend[:, None, None]) * real
-    change = (
-        change[:, :, period % n_joined :].reshape(len(begin), n_seasons, -1, n_joined).sum(axis=3)
+    trend = (change * real).sum(axis=(1, 2)) / np.maximum(
+        real.sum(axis=(1, 2)) * change.shape[2], 1
     )
+    change = (change - trend[:, None, None]) * real
     count = real.sum(axis=1, keepdims=True)
     others = (change.sum(axis=1, keepdims=True) - change) / np.maximum(count - 1, 1)
     left = (np.abs(change - others) * real).sum(axis=(1, 2))

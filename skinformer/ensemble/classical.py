@@ -80,7 +80,8 @@ class Classical(InUnits):
         """Let classical forecasters compete."""
         values, first_row, clock = series
         period = find_period(values, first_row, likely_seasons(clock))
-        seq_len = max(sizes.seq_len, min(_FARTHEST * sizes.seq_len, 2 * period))
+        seasons = 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
+        seq_len = max(sizes.seq_len, seasons)
         return fit_classical(
             values, first_row, seq_len=seq_len, pred_len=sizes.pred_len, period=period
         )

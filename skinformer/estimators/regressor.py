@@ -215,9 +215,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         ``members=["network"]``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
-        "other", for short series "classical", for panels "own ridges"): part, seconds by the clock, which add up to the
-        fit's, and cpu_seconds of all threads of the process. A warm start has those of its last
-        fit.
+        "other", for short series "classical", for panels "own ridges"): part, seconds by the
+        clock, which add up to the fit's, and cpu_seconds of all threads of the process. A warm
+        start has those of its last fit.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

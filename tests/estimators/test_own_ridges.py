@@ -91,3 +91,20 @@ def test_missing_rows_are_no_obstacle():
     assert model.series_blend_["own ridges"].gt(0).all()
     found = forecast_parts(model)
     assert found.loc[found["part"] == "own ridges", "forecast"].notna().all()
+
+
+def test_weeks_are_forecast_by_the_year_before():
+    """A year has more rows than two windows; classical forecasters look back as far."""
+    rng, t = np.random.default_rng(0), np.arange(160)
+    times = pd.date_range("2020-01-05", periods=160, freq="W")
+    parts = {
+        name: pd.DataFrame(
+            {"y": 10 + 3 * np.sin(2 * np.pi * t / 52 + i) + 0.3 * rng.normal(size=160)}, index=times
+        )
+        for i, name in enumerate("abcdef")
+    }
+    X = pd.concat({name: part[:-6] for name, part in parts.items()}, names=["series", "time"])
+    truth = np.concatenate([part["y"].to_numpy()[-6:] for part in parts.values()])
+    model = InformerRegressor("y", seq_len=48, pred_len=6, random_state=0).fit(X)
+    assert model.ensemble_.members["classical"].look_back == 104
+    assert np.abs(model.forecast()["y"] - truth).mean() < 0.6
