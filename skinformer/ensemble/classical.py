@@ -14,18 +14,11 @@ import numpy as np
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows
-from skinformer.ensemble.member import Member
+from skinformer.ensemble.in_units import InUnits, Series
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import Windows
-from skinformer.ridge.calendar import known_effect
-from skinformer.ridge.sums import Problem
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
-from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.seasons import likely_seasons
-from skinformer.timeline.timeline import Timeline
-from skinformer.timeline.windows import origins_between
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
@@ -35,8 +28,10 @@ _SHORT = 2.5
 #: learn from, and two to be judged by.
 _FORECASTS = 4
 #: Windows' lengths from which classical forecasters take no part, of one series and of panels:
-#: they look back no further than the ridges, and these have learnt all that there is.
+#: ridges have learnt all that there is.
 _LONG = 8, 20
+#: How many times `seq_len` classical forecasters look back at most, to see two seasons.
+_FARTHEST = 4
 #: Truths from which trees on features take part; a regressor of the user's always does.
 _ENOUGH = 1500
 #: Windows at a time.
@@ -49,98 +44,47 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     first_row: (n_series + 1,), where each series begins.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
-    ones those that learn from windows.
+    ones those that learn from windows; ridges of each series for panels.
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
+    settings = replace(settings, own_ridges=settings.own_ridges and panel)
     if not settings.classical or median >= _LONG[panel] * size:
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:
         return settings
     ridges = median >= size and not panel
-    return replace(settings, linear_path=ridges, train_network=False)
+    return replace(settings, linear_path=ridges, own_ridges=False, train_network=False)
 
 
 @dataclass(frozen=True)
-class Classical(Member):
-    """Classical forecasts of a timeline's targets.
-
-    fit: of each target of each series, in its own units, series by series for the first target,
-    then for the second.
-    effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
-    standardised; it is taken off first and added last.
-    scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
-    as they are standardised, without a second logarithm.
-    """
+class Classical(InUnits):
+    """Classical forecasters, which compete at the end of each series, see `fit_classical`."""
 
     fit: ClassicalFit
-    effect: Float64Array
-    scaler: Scaler
 
     name = "classical"
-    forecasts_short = fits_again = True
-
-    @property
-    def n_targets(self) -> int:
-        """Number of first columns that are forecast."""
-        return int(self.effect.shape[1])
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
         """Tell whether series are short enough."""
         return settings.classical
 
-    @classmethod
+    @staticmethod
     @timed("classical")
-    def of_rows(
-        cls,
-        rows: FitRows,
-        settings: FitSettings,  # noqa: ARG003
-        *,
-        before_split: bool,
-        earlier: Classical | None = None,  # noqa: ARG003
-    ) -> Classical:
-        """Let classical forecasters compete at the end of each series, see `fit_classical`."""
-        timeline = rows.timeline
-        if before_split and rows.split is not None:
-            timeline = timeline.head(rows.split)
-        return cls.of_timeline(timeline, rows.sizes, rows.scaler)
-
-    @classmethod
-    def of_timeline(cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Classical:
-        """Fit them to the rows of a timeline, standardised by this scaler."""
-        k, series = sizes.n_targets, timeline.series
-        effect = np.zeros((sizes.n_known, k))
-        if sizes.n_known:
-            problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
-            ends = timeline.first_row[1:] - sizes.pred_len
-            effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
-        units = scaler.straight(series, k)
-        values = timeline.values[:, :k].astype(np.float64)
-        if sizes.n_known:
-            values -= (
-                np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
-            )
-        start, stop = _known_span(timeline, k)
-        rows = origins_between(start, stop - 1)
-        flat = _in_units(values, *units).T.ravel()[rows]
-        first_row = np.concatenate([[0], np.cumsum(stop - start)])
-        fit = fit_classical(
-            flat,
-            first_row,
-            seq_len=sizes.seq_len,
-            pred_len=sizes.pred_len,
-            period=find_period(flat, first_row, likely_seasons(timeline.clock)),
+    def fit_series(series: Series, sizes: ModelSizes) -> ClassicalFit:
+        """Let classical forecasters compete."""
+        values, first_row, clock = series
+        period = find_period(values, first_row, likely_seasons(clock))
+        seasons = 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
+        seq_len = max(sizes.seq_len, seasons)
+        return fit_classical(
+            values, first_row, seq_len=seq_len, pred_len=sizes.pred_len, period=period
         )
-        return cls(fit, effect, scaler.with_unseen())
-
-    def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Classical:
-        """Let them compete anew, on other rows."""
-        return type(self).of_timeline(timeline, sizes, scaler)
 
     @property
     def blend(self) -> dict[str, float]:
@@ -155,72 +99,3 @@ class Classical(Member):
         """Weights of candidates; those that count for less than a hundredth everywhere are none."""
         counts = np.flatnonzero((self.fit.weights >= 0.01).any(axis=0))
         return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
-
-    def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
-        """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""
-        out = np.zeros((len(at), self.fit.pred_len, self.n_targets), dtype=np.float32)
-        for start in range(0, len(at), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            some = at.begin[part], at.series[part], at.origins[part]
-            out[part] = self._forecast(at.values, *some)
-        return out
-
-    def _forecast(
-        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
-    ) -> Float64Array:
-        seq_len, pred_len, k = self.fit.seq_len, self.fit.pred_len, self.n_targets
-        rows = np.maximum(origins[:, None] + np.arange(-seq_len, 0), begin[:, None])
-        past = values[:, :k][rows] - self._effect(values, rows)
-        length = np.minimum(origins - begin, seq_len)
-        some, like = _distinct(past, length, series)
-        some = some[length[some] > 0]
-        n_series = len(self.scaler.mean) - 1
-        means, deviations = self.scaler.straight(np.minimum(series, n_series)[some], k)
-        found = np.zeros((len(origins), pred_len, k))
-        for j in range(k):
-            mean, deviation = means[:, j, None], deviations[:, j, None]
-            raw = _in_units(past[some, :, j], mean, deviation)
-            place = np.where(series[some] < n_series, j * n_series + series[some], -1)
-            found[some, :, j] = (self.fit.forecast(raw, length[some], place) - mean) / deviation
-        known: Float64Array = found[like]
-        ahead = self._effect(values, origins[:, None] + np.arange(pred_len))
-        return np.where((length > 0)[:, None, None], known + ahead, 0.0)
-
-    def _effect(self, values: Float32Array, rows: IntArray) -> Float64Array | float:
-        if not len(self.effect):
-            return 0.0
-        rows = np.minimum(rows, len(values) - 1)
-        known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
-        effect: Float64Array = known @ self.effect
-        return effect
-
-
-def _distinct(past: Float64Array, length: IntArray, series: IntArray) -> tuple[IntArray, IntArray]:
-    """Choose windows that differ from one another, and tell which of them each window is like.
-
-    PERF: who explains forecasts asks for many that differ in columns that nobody reads here.
-    """
-    keys = [(*key, row.tobytes()) for *key, row in zip(length, series, past, strict=True)]
-    first = {key: i for i, key in reversed(list(enumerate(keys)))}
-    return np.array(sorted(first.values())), np.array([first[key] for key in keys])
-
-
-def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
-    """Find the first truth and the end of the last of each target: held values are none of both."""
-    n_rows = len(timeline.values)
-    begin, end = timeline.first_row[:-1], timeline.first_row[1:]
-    start, stop = np.tile(begin, (k, 1)), np.tile(end, (k, 1))
-    weights = () if timeline.weight is None else timeline.weight.T
-    for j, weight in enumerate(weights):
-        known = np.flatnonzero(weight > 0)
-        low, high = np.searchsorted(known, begin), np.searchsorted(known, end)
-        some = high > low
-        start[j, some], stop[j, some] = known[low[some]], known[high[some] - 1] + 1
-    offset = n_rows * np.arange(k)[:, None]
-    return (start + offset).ravel(), (stop + offset).ravel()
-
-
-def _in_units(values: Float64Array, mean: Float64Array, deviation: Float64Array) -> Float64Array:
-    """Undo the standardisation; what float32 made of a zero is zero again, for logarithms' sake."""
-    raw = values * deviation + mean
-    return np.where(np.abs(raw) < 1e-6 * (np.abs(mean) + deviation), 0.0, raw)

@@ -20,6 +20,7 @@ from skinformer.ensemble.fitting import FitBatches, FitRows
 from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.naive_check import compare_with_naive, some_of_split
 from skinformer.ensemble.network import Network
+from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
@@ -46,7 +47,7 @@ from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
 
 #: Members beside ridges and network: one more is a line here.
-MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)
+MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)
 #: All that files hold.
 ALL_KINDS: tuple[type[Member], ...] = (*MEMBERS, Classes, Ridges, Network)
 

@@ -47,6 +47,7 @@ class FitSettings:
     for the calendar and early stopping.
 
     classical: whether classical forecasters take part, as far as series are short enough for them.
+    own_ridges: whether ridges of each series take part, in panels.
     classifies: whether classes are forecast.
     class_base: whether their forecasts start from frequencies, transitions and a logistic map.
     regressor: what is fitted on features of steps ahead: "auto" for trees, an estimator, or None.
@@ -66,6 +67,7 @@ class FitSettings:
     target_transform: Any
     linear_path: bool
     classical: bool
+    own_ridges: bool
     classifies: bool
     class_base: bool
     regressor: Any

@@ -105,11 +105,19 @@ LIMITS: dict[str, str] = {
     "Ensemble.temperature": "1e-3..1e3",
     "Classes.weights": "[pred_len Forecasters] 0..1.001",
     "Classical.effect": f"[n_known n_targets] {_WEIGHT}",
-    "ClassicalFit.period": "=1..seq_len",
+    "ClassicalFit.seq_len": "Reach=1..1e9",
+    "ClassicalFit.period": "=1..Reach",
     "ClassicalFit.weights": "[Owners Candidates] 0..1.001",
     "ClassicalFit.panel_weights": "[Candidates] 0..1.001",
     "ClassicalFit.never_negative": "[Owners]",
+    "SharedRidges.seq_len": "1..1e9",
     "SharedRidges.maps": "[3 Rows pred_len]",
+    "OwnRidges.effect": f"[n_known n_targets] {_WEIGHT}",
+    "OwnFit.seq_len": "1..1e9",
+    "OwnRidge.shared": f"[Rows pred_len] {_WEIGHT}",
+    "OwnRidge.directions": f"[Rows Directions] {_WEIGHT}",
+    "OwnRidge.own": f"[Owners Directions pred_len] {_WEIGHT}",
+    "OwnRidge.weight": "[Owners] 0..1.001",
     "FeatureMaker.seasons": "2..2048",
     "FeatureMaker.low": "[Columns] -inf..1e18",
     "FeatureMaker.high": "[Columns] -1e18..inf",
@@ -219,6 +227,12 @@ def _path_agrees(path: Any, sizes: Sizes) -> bool:
     return bool(fits and max(n_seen) <= sizes["seq_len"])
 
 
+def _of_units(member: Any, sizes: Sizes) -> bool:
+    """Tell whether it knows the units of each series, and looks back as far as members do."""
+    reach = member.fit.seq_len <= 4 * sizes["seq_len"]
+    return bool(reach and len(member.scaler.mean) == sizes["n_series"] + 1)
+
+
 def _reads_what_it_used(ready: Any, _: Sizes) -> bool:
     """Tell whether it is fitted to as many features as are used, or to one of zeros."""
     inner, n_used = ready.regressor, max(len(ready.used), 1)
@@ -308,9 +322,18 @@ RULES: dict[str, Rule] = {
     "TargetScale": lambda scale, _: ((scale.low > 0) & (scale.low < 1e300))[scale.logs].all(),
     "ReadyRegressor": _reads_what_it_used,
     "SharedRidges.maps": lambda found, _: all(maps.shape[1] == key[-1] - 1 for key, maps in found),
-    "Classical": lambda path, sizes: (
-        len(path.scaler.mean) == sizes["n_series"] + 1
-        and len(path.fit.weights) == sizes["n_series"] * sizes["n_targets"]
+    "Classical": lambda member, sizes: (
+        _of_units(member, sizes)
+        and len(member.fit.weights) == sizes["n_series"] * sizes["n_targets"]
+        and member.fit.ridges.seq_len == member.fit.seq_len
+    ),
+    "OwnRidges": lambda member, sizes: (
+        _of_units(member, sizes)
+        and all(
+            len(ridge.weight) == sizes["n_series"] * sizes["n_targets"] + 1
+            and 0 < len(ridge.shared) <= member.fit.seq_len
+            for ridge in member.fit.ridges
+        )
     ),
     "scaler_": lambda scaler, sizes: len(scaler.mean) == sizes["n_series"],
     "LinearFit": _path_agrees,

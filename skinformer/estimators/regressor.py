@@ -33,7 +33,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Column(s) of X to forecast; None is the last one. A list makes `predict` return
         (n, n_targets); a tuple is one column of two levels. Positions for arrays.
     seq_len : int, default=96
-        Steps of the past that a forecast sees, at least 1.
+        Steps of the past that a forecast sees, at least 1; trees, ridges of each series, and
+        classical forecasters of seasons that are longer look back further, the latter two at most
+        four times as far.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
     known_future : str, list or None, default=None
@@ -73,6 +75,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Who may take part in the forecast, each as far as it proves itself on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
+        - "own ridges": ridges of each series of a panel, shrunk towards one that all share, over
+          one and two seasons of each length, in values and logarithms;
         - "network": the Informer, as a correction of the ridges;
         - "trees": from 1500 truths on boosted trees (`HistGradientBoostingRegressor`) on features
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
@@ -83,7 +87,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
           a panel holds fewer rows than 20 windows (``seq_len + pred_len``), or one series fewer
           than 8; panels below 2.5 windows and one series without a whole one have these alone.
 
-        "auto" is all four names. Others are weighed beside the ridges, so that a list holds
+        "auto" is all five names. Others are weighed beside the ridges, so that a list holds
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
         as its authors had it.
     window_norm : bool, default=True
@@ -212,9 +216,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         ``members=["network"]``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
-        "other", for short series "classical"): part, seconds by the clock, which add up to the
-        fit's, and cpu_seconds of all threads of the process. A warm start has those of its last
-        fit.
+        "other", for short series "classical", for panels "own ridges"): part, seconds by the
+        clock, which add up to the fit's, and cpu_seconds of all threads of the process. A warm
+        start has those of its last fit.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

@@ -50,7 +50,7 @@ _OF_NETWORK = (
 )
 
 #: Who may forecast numbers, and classes; the first is there but for a network alone.
-_MEMBERS = "ridges", "classical", "trees", "network"
+_MEMBERS = "ridges", "own ridges", "classical", "trees", "network"
 _CLASS_MEMBERS = "classes", "trees", "network"
 
 #: Tokens that "auto" patches leave, and the longest patch.
@@ -94,6 +94,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         target_transform=estimator.target_transform,
         linear_path=linear_path,
         classical=joins and "classical" in members,
+        own_ridges=joins and "own ridges" in members,
         classifies=classifies,
         class_base="classes" in members,
         regressor=members.get("trees") if joins or classifies else None,

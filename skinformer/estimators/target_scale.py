@@ -237,8 +237,8 @@ def smeared(
     The scaler is as it was where there are no logarithms, no validation windows, or another loss
     than squared errors, whose forecast is a median or another quantile: these need none. Else it
     has Duan's smearing estimate, the mean of the exponentials of residuals, here about their mean:
-    what a split drifted is no matter of units. A series' factor is shrunk to the panel's, and is 2
-    at most.
+    what a split drifted is no matter of units. A series' factor is shrunk to 1, for others' say
+    nothing of one that is nearly periodic, and is 2 at most.
 
     Duan (1983), Smearing Estimate: A Nonparametric Retransformation Method, Journal of the American
     Statistical Association 78.
@@ -266,6 +266,5 @@ def smeared(
     smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
     n = weight / held_out.source.pred_len**2
     share = np.where(found, shrinkage(n, _PRIOR), 0.0)
-    panel = smear[found].mean() if found.any() else 0.0
-    smear = np.clip(share * smear + (1 - share) * panel, 0.0, np.log(_GREATEST))
+    smear = np.clip(share * smear, 0.0, np.log(_GREATEST))
     return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))

@@ -48,3 +48,12 @@ def test_scale_shift_and_series_too_short_change_nothing():
 @pytest.mark.parametrize("value", [0.0, 3.0])
 def test_constant_series_have_no_season(value):
     assert find_period(np.full(60, value), np.array([0, 60]), [12]) == 1
+
+
+def test_what_a_year_does_is_found_in_noisy_weeks():
+    """From week to week noise is ten times as large."""
+    rng, t = np.random.default_rng(0), np.arange(160)
+    year = 2 * np.sin(2 * np.pi * t / 52) + rng.normal(size=(20, 160))
+    walks = rng.normal(size=(20, 160)).cumsum(axis=1)
+    found = [find_period(y.ravel(), np.arange(21) * 160, [52]) for y in (year, walks)]
+    assert found == [52, 1]

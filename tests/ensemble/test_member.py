@@ -87,7 +87,7 @@ def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
     (package / "ensemble" / "constant.py").write_text(CONSTANT)
     members = package / "ensemble" / "members.py"
     before = members.read_text()
-    line = "MEMBERS: tuple[type[Member], ...] = (Classical, Tabular)"
+    line = "MEMBERS: tuple[type[Member], ...] = (Classical, OwnRidges, Tabular)"
     after = before.replace(line, line.replace("Tabular)", "Tabular, Constant)"))
     assert after != before
     members.write_text(after.replace("from typing", f"{IMPORT}\nfrom typing", 1))

@@ -290,6 +290,17 @@ def test_a_factor_for_means_is_bounded():
     assert 0 <= smear.max() <= np.log(2)
 
 
+def test_noisy_series_raise_no_forecast_of_one_that_hardly_errs():
+    """A factor of others makes a repeated day too high by a tenth."""
+    t = np.arange(400)
+    repeated = 10 + 3 * np.sin(2 * np.pi * t / 24)
+    noise = [np.exp(0.6 * np.random.default_rng(i).normal(size=400)) for i in range(5)]
+    rows = panel(a=repeated, **dict(zip("bcdef", noise, strict=True)))
+    smear = make("log").fit(rows).scaler_.targets.smear[:, 0]
+    assert smear[0] < 0.003
+    assert smear[1:].min() > 0.01
+
+
 # ------------------------------------------------------------------------------ transformers
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from cuts import CUTS, cut_pieces
 from protocol import peak_memory
 
 from skinformer.estimators.regressor import InformerRegressor
@@ -69,19 +70,25 @@ def load_panel(
     development: whether the last rows of each series, the test part, are cut off first.
     one_horizon: whether all series are forecast as far as the one with the longest horizon.
     """
-    rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
-    facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
-    horizons = facts.set_index("series")["horizon"].astype(int)
-    period, longest = int(facts["m"].iloc[0]), int(horizons.max())
+    if name in CUTS:
+        parts = cut_pieces(name, Path(folder))
+        horizons, period = pd.Series(CUTS[name].horizon, index=[*parts]), CUTS[name].period
+    else:
+        rows = pd.read_csv(Path(folder) / f"{name}.csv.gz", dtype={"series": str})
+        facts = pd.read_csv(Path(folder) / f"{name}.meta.csv.gz", dtype={"series": str})
+        horizons, period = facts.set_index("series")["horizon"].astype(int), int(facts["m"].iloc[0])
+        groups = rows.groupby("series", sort=False)
+        parts = {str(key): part.set_index("t")["y"] for key, part in groups}
+    longest = int(horizons.max())
     horizons[:] = longest if one_horizon else horizons
     kept: dict[str, tuple[Float64Array, Float64Array, pd.Index]] = {}
-    for key, part in rows.groupby("series", sort=False):
-        horizon, values = int(horizons[key]), part["y"].to_numpy(dtype=np.float64)
+    for key, part in parts.items():
+        horizon, values = int(horizons[key]), part.to_numpy(dtype=np.float64)
         end = len(values) - horizon * (1 + development)
         if end >= _LEAST_ROWS and not np.isnan(values[:end]).all():
             truth = np.full(longest, np.nan)
             truth[:horizon] = values[end : end + horizon]
-            kept[str(key)] = values[:end], truth, _times(part["t"].iloc[:end], period)
+            kept[key] = values[:end], truth, _times(part.index[:end], period)
     if not kept:
         raise ValueError(f"no series of {name} has {_LEAST_ROWS} rows before its last rows.")
     train, truths, times = zip(*kept.values(), strict=True)
@@ -156,7 +163,7 @@ def published_table(folder: str | Path, file: str, name: str) -> pd.Series:
     return found.dropna()
 
 
-def _times(labels: pd.Series, period: int) -> pd.Index:
+def _times(labels: pd.Index, period: int) -> pd.Index:
     """Give the dates of rows; those that are numbered end together."""
     if not pd.api.types.is_numeric_dtype(labels):
         return pd.Index(pd.to_datetime(labels))

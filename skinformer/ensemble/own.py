@@ -1,0 +1,61 @@
+"""Ridges of each series of a panel, as a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skinformer.classical.own import OwnFit, fit_own
+from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.settings import FitSettings
+from skinformer.stopwatch import timed
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.seasons import likely_seasons
+
+#: How many times `seq_len` they look back at most.
+_FARTHEST = 4
+#: Ratio of neighbouring look-backs, below which a second one says nothing new.
+_APART = 1.3
+
+
+@dataclass(frozen=True)
+class OwnRidges(InUnits):
+    """Ridges of each series, see `fit_own`."""
+
+    fit: OwnFit
+
+    name = "own ridges"
+    own_logs = True
+
+    @classmethod
+    def takes_part(cls, settings: FitSettings) -> bool:
+        """Tell whether it is a panel, of series that ridges can learn from."""
+        return settings.own_ridges
+
+    @staticmethod
+    @timed("own ridges")
+    def fit_series(series: Series, sizes: ModelSizes) -> OwnFit:
+        """Fit ridges over one and two seasons of each length, and over windows."""
+        values, first_row, clock = series
+        rows = look_backs(clock, sizes.seq_len)
+        return fit_own(values, first_row, look_backs=rows, pred_len=sizes.pred_len)
+
+
+def look_backs(clock: Clock, seq_len: int) -> tuple[int, ...]:
+    """Choose over how many rows ridges look, ascending: four windows at most.
+
+    >>> import pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> for freq in ("h", "D", "W"):
+    ...     rows = pd.date_range("2024-01-01", periods=3, freq=freq)
+    ...     print(look_backs(clock_for(rows, rows.freq), 96))
+    (24, 48, 96, 168, 336)
+    (7, 14, 96, 192, 365)
+    (52, 104, 192)
+    """
+    seasons = [s * n for n in (1, 2) for s in likely_seasons(clock)] if clock.dated else []
+    found = [rows for rows in {*seasons} if rows <= _FARTHEST * seq_len]
+    for rows in (seq_len, 2 * seq_len):
+        if all(max(rows, other) >= _APART * min(rows, other) for other in found):
+            found.append(rows)
+    return tuple(sorted(found))
