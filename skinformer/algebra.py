@@ -1,4 +1,4 @@
-"""Products of matrices and equations, with threads by their size.
+"""Products of matrices, their eigenvectors and equations, with threads by their size.
 
 NumPy's own library has one number of threads for the whole process; torch's keeps one for each
 thread, which `skinformer.threads` goes by.
@@ -32,6 +32,16 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1] / _SELDOM):
         out: npt.NDArray[Any] = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
     return out
+
+
+def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Give eigenvalues, (…, n), ascending, and eigenvectors as columns, (…, n, n).
+
+    >>> eigenvectors(np.diag([2.0, 1.0]))[0]
+    array([1., 2.])
+    """
+    values, vectors = _robustly(torch.linalg.eigh, symmetric)
+    return values.numpy(), vectors.numpy()
 
 
 def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:

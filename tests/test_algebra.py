@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from skinformer.algebra import solution
+from skinformer.algebra import eigenvectors, solution
 
 
 def gram_of(seed, *, rank=3, n=12):
@@ -21,6 +21,15 @@ def test_a_singular_matrix_has_a_solution(gram):
     found = solution(gram, right)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(gram @ found, right, atol=1e-6)
+
+
+def test_eigenvectors_give_the_matrix_back():
+    """Of several at once, ascending."""
+    grams = np.stack([gram_of(1), gram_of(2)])
+    values, vectors = eigenvectors(grams)
+    back = (vectors * values[:, None]) @ np.swapaxes(vectors, 1, 2)
+    np.testing.assert_allclose(back, grams, atol=1e-12)
+    assert (np.diff(values) >= 0).all()
 
 
 @pytest.mark.parametrize("refusals", [1, 3])
