@@ -37,6 +37,7 @@ _STRENGTHS = 10.0 ** np.arange(-2, 4)
 _OWN, _TEMPERATURE = 0.7, 0.05
 _CHUNK = 4_000_000  # values of windows at a time
 _FARTHEST = 10.0  # units from a window's mean
+_ROUNDING = 1e-12  # of a size: what deviates less is constant
 _LARGEST = 2.0  # difference of logs of errors that counts
 
 
@@ -181,8 +182,9 @@ class _Part:
         self.rows, self.pred_len, self.n_directions, self.n_taken = sizes
         self.begin, end = first_row[series], first_row[series + 1]
         self.n_windows = end - self.begin - self.rows - self.pred_len + 1
-        squares = [values[a:b].std() for a, b in zip(self.begin, end, strict=True)]
-        self.unit = np.where(np.array(squares) > 0, squares, 1.0)
+        self.unit = np.array(
+            [_deviation(values[a:b]) for a, b in zip(self.begin, end, strict=True)]
+        )
         self.shared = self._share()
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
@@ -280,6 +282,13 @@ class _Part:
             own[series] = np.einsum("nk,nkdh->ndh", share, self._own(windows, read, _BLOCKS))
         shared, directions = self.shared.maps[-1], self.shared.directions
         return OwnRidge(self.logs, shared, directions, own, total.astype(np.float32))
+
+
+def _deviation(values: Float64Array) -> float:
+    """Give the standard deviation, whatever the size; that of a constant is its size, or 1."""
+    size = float(np.abs(values).max()) or 1.0
+    deviation = float((values / size).std())
+    return size * (deviation if deviation > _ROUNDING else 1.0)
 
 
 def _weights(errors: list[tuple[IntArray, Float64Array]], n_series: int) -> Float64Array:
