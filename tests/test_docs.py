@@ -176,7 +176,8 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
 def test_every_page_is_in_the_index():
     """A page that nothing links to is not read."""
-    linked = re.findall(r"\]\((\w+\.md)\)", TEXTS["index.md"])
+    lists = TEXTS["index.md"].partition("\n## ")[2]
+    linked = re.findall(r"\]\((\w+\.md)\)", lists)
     assert sorted([*linked, "index.md"]) == list(TEXTS)
 
 
