@@ -70,7 +70,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
     members : "auto" or list, default="auto"
-        Who may take part in the forecast, each as far as it proves itself on validation rows:
+        The members of the ensemble, weighted by their errors on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
         - "network": the Informer, as a correction of the ridges;
