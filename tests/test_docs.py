@@ -36,11 +36,40 @@ def draw_without_a_screen():
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name, blocks in CODE.items() if blocks])
-def test_code_runs_as_printed(name):
-    """The blocks of a page share one namespace, top to bottom."""
-    namespace = {}
-    for block in CODE[name]:
-        exec(compile(block, name, "exec"), namespace)
+def test_code_runs_as_printed(name, tmp_path, monkeypatch):
+    """The blocks of a page share one namespace, top to bottom, and print what the page shows."""
+    monkeypatch.chdir(tmp_path)
+    outputs = script_of("outputs")
+    for block, printed in outputs.run(TEXTS[name], name):
+        shown = block["shown"]
+        assert shown is None or outputs.alike(shown, printed), f"{shown}\n{printed}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"),
+    [
+        ("error   10.3  hours 24;\n", True),
+        ("error 10.9 hours 24;", False),
+        ("error 10.2 days 24;", False),
+        ("error 10.2 hours 24; 5", False),
+        ("error 10,2 hours 23;", True),
+    ],
+)
+def test_outputs_are_compared_within_a_tolerance(shown, same):
+    """Words are equal, numbers nearly; how wide a column is does not count."""
+    assert script_of("outputs").alike(shown, "error 10.2 hours 24;") == same
+
+
+def test_outputs_are_written_anew(tmp_path, monkeypatch):
+    """One command, after a change that moves numbers."""
+    outputs = script_of("outputs")
+    page = "# A\n\n```python\nx = 3\n```\n\n```python\nprint(x)\n```\n\n```text\n{}```\n"
+    (tmp_path / "a.md").write_text(page.format("1\n2\n"), encoding="utf-8")
+    (tmp_path / "b.md").write_text("```python\nraise\n```\n", encoding="utf-8")
+    monkeypatch.setattr(outputs, "DOCS", tmp_path)
+    monkeypatch.setattr("sys.argv", ["outputs"])
+    outputs.main()
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == page.format("3\n")
 
 
 def test_there_is_code():
@@ -147,7 +176,8 @@ def test_the_gallery_can_be_measured_again(monkeypatch):
 
 def test_every_page_is_in_the_index():
     """A page that nothing links to is not read."""
-    linked = re.findall(r"\]\((\w+\.md)\)", TEXTS["index.md"])
+    lists = TEXTS["index.md"].partition("\n## ")[2]
+    linked = re.findall(r"\]\((\w+\.md)\)", lists)
     assert sorted([*linked, "index.md"]) == list(TEXTS)
 
 

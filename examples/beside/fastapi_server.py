@@ -2,8 +2,12 @@
 
     uvicorn fastapi_server:app
 
+Run as a script, it asks itself once and prints the answer.
+
 A request holds the rows that have come in since the fit, and the hours to forecast, whose count is
 null. Nothing is kept between requests, so workers may share a model, and requests may repeat.
+Forecasts are made a day (`pred_len`) at a time, counted from the end of the fit: counts of a day
+that is not over change nothing yet.
 """
 
 # %%
@@ -23,12 +27,12 @@ target = "45 Queen Street"
 
 def train():
     """Fit once; a real server would load a file, `skinformer.load` or pickle."""
-    counts = load_auckland_pedestrians()[[target]][2000:3200]
+    counts = load_auckland_pedestrians()[[target]][13000:14200]
     rows = counts.set_axis(["count"], axis=1).rename_axis("time").reset_index()
     return make_pipeline(
         TimeIndex("time", tz="Pacific/Auckland"),
         InformerRegressor(
-            "count", seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+            "count", seq_len=168, pred_len=24, max_iter=1, max_windows=300,
             members=["ridges", "network"], random_state=0,
         ),
     ).fit(rows)  # fmt: skip
@@ -64,3 +68,17 @@ def forecast(request: Request):
     values = np.round(values[wanted], 1).tolist()
     pairs = zip(rows["time"][wanted], values, strict=True)
     return [{"time": time, "forecast": value} for time, value in pairs]
+
+
+# %% What a client sends and gets: a day of counts that has come in, three hours to forecast.
+if __name__ == "__main__":
+    from fastapi.testclient import TestClient
+
+    later = load_auckland_pedestrians()[target][14200:14227]
+    rows = [{"time": str(time), "count": count} for time, count in later.items()]
+    for row in rows[24:]:
+        row["count"] = None
+    answer = TestClient(app).post("/forecast", json={"rows": rows})
+    print(answer.status_code, "for", later[24:].tolist())
+    for row in answer.json():
+        print(row)

@@ -35,10 +35,10 @@ class FrozenRows(RegressorMixin, BaseEstimator):
 
 # %% Train, calibrate on what follows directly, test on what follows that.
 target = "45 Queen Street"
-counts = load_auckland_pedestrians()[[target]][2000:4000]
+counts = load_auckland_pedestrians()[[target]][13000:15000]
 train, later = counts[:1328], counts[1328:]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+    target, seq_len=168, pred_len=24, max_iter=1, max_windows=300,
     members=["ridges", "network"], random_state=0,
 ).fit(train)  # fmt: skip
 

@@ -56,10 +56,10 @@ mlflow.create_experiment("streets", artifact_location=Path(folder.name, "artifac
 mlflow.set_experiment("streets")
 
 target = "45 Queen Street"
-counts = load_auckland_pedestrians()[[target]][2000:3200]
+counts = load_auckland_pedestrians()[[target]][13000:14200]
 train, later = counts[:-24], counts[-24:]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=2, max_windows=300,
+    target, seq_len=168, pred_len=24, max_iter=2, max_windows=300,
     members=["ridges", "network"], random_state=0,
 )  # fmt: skip
 

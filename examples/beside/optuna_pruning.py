@@ -39,7 +39,7 @@ class PruneEpochs:
 # %% Two thousand hours of one street. The loss is standardised and of held-out rows: early
 # stopping has to be on, which it is by default from 2 * pred_len + seq_len rows on.
 target = "45 Queen Street"
-counts = load_auckland_pedestrians()[[target]][2000:4000]
+counts = load_auckland_pedestrians()[[target]][13000:15000]
 train, test = counts[:-168], counts[-168:]
 
 
@@ -75,6 +75,6 @@ for trial in study.trials:
 # %% Fit once more with what was found, now without the trial.
 best = InformerRegressor(
     target, seq_len=168, pred_len=24, n_heads=2, max_iter=6, max_windows=500,
-    members=["ridges", "network"],    random_state=0, **study.best_params,
+    members=["ridges", "network"], random_state=0, **study.best_params,
 ).fit(train)  # fmt: skip
 print(f"R² of the last week: {best.score(test):.2f}")

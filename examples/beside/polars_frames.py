@@ -9,7 +9,7 @@ from skinformer.datasets import load_auckland_pedestrians
 
 # %% Long rows, as a database gives them: a time, a site, a count. No index anywhere.
 streets = ["45 Queen Street", "210 Queen Street"]
-counts = load_auckland_pedestrians()[streets][2000:3200]
+counts = load_auckland_pedestrians()[streets][13000:14200]
 rows = pl.from_pandas(counts.rename_axis("time").reset_index()).unpivot(
     index="time", variable_name="site", value_name="count"
 )
@@ -19,7 +19,7 @@ print(rows.head(2))
 model = make_pipeline(
     TimeIndex("time", series="site"),
     InformerRegressor(
-        "count", seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+        "count", seq_len=168, pred_len=24, max_iter=1, max_windows=300,
         members=["ridges", "network"], random_state=0,
     ),
 )  # fmt: skip

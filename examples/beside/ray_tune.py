@@ -55,7 +55,7 @@ def trial(config, train, target):
 # %% Half of the trials are stopped after the second epoch, half of the rest after the fourth.
 if __name__ == "__main__":
     target = "45 Queen Street"
-    counts = load_auckland_pedestrians()[[target]][2000:3200]
+    counts = load_auckland_pedestrians()[[target]][13000:14200]
     folder = tempfile.TemporaryDirectory()
     ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.WARNING)
     tuner = tune.Tuner(

@@ -20,7 +20,7 @@ day = np.sin(np.arange(600) * 2 * np.pi / 24)
 df = pd.DataFrame({"price": price, "load": day - 0.5 * price + noise}, index=hours)
 
 model = InformerRegressor(
-    "load", known_future=["price"], seq_len=24, pred_len=1, d_model=8, n_heads=2, max_iter=1,
+    "load", known_future=["price"], seq_len=24, pred_len=1, max_iter=1,
     members=["ridges", "network"], random_state=0,
 ).fit(df[:500])  # fmt: skip
 

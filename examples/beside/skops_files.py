@@ -15,9 +15,9 @@ from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 
 target = "45 Queen Street"
-counts = load_auckland_pedestrians()[[target]][2000:3200]
+counts = load_auckland_pedestrians()[[target]][13000:14200]
 model = InformerRegressor(
-    target, seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+    target, seq_len=168, pred_len=24, max_iter=1, max_windows=300,
     members=["ridges", "network"], random_state=0,
 ).fit(counts)  # fmt: skip
 

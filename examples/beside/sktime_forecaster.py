@@ -10,11 +10,11 @@ from skinformer import InformerRegressor
 from skinformer.beside.sktime import InformerForecaster
 from skinformer.datasets import load_auckland_pedestrians
 
-street = load_auckland_pedestrians()["45 Queen Street"][2400:3600]
+street = load_auckland_pedestrians()["45 Queen Street"][13000:14200]
 street.index = street.index.tz_localize(None).to_period("h")  # no change of clocks in between
 informer = InformerForecaster(
     InformerRegressor(
-        seq_len=168, pred_len=24, d_model=8, n_heads=2, max_iter=1, max_windows=300,
+        seq_len=168, pred_len=24, max_iter=1, max_windows=300,
         members=["ridges", "network"], random_state=0,
     )
 )  # fmt: skip

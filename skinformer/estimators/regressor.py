@@ -72,7 +72,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
     members : "auto" or list, default="auto"
-        Who may take part in the forecast, each as far as it proves itself on validation rows:
+        The members of the ensemble, weighted by their errors on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
         - "own ridges": ridges of each series of a panel, shrunk towards one that all share, over

@@ -22,7 +22,7 @@ def rows(served):
     """Five hours after the history, then three to forecast."""
     _, model = served
     ahead = model[-1].make_future_frame(8).index
-    count = [*np.linspace(100.0, 500.0, 5), None, None, None]
+    count = [*np.linspace(1100.0, 500.0, 5), None, None, None]
     return [{"time": str(t), "count": c} for t, c in zip(ahead, count, strict=True)]
 
 

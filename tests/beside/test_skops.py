@@ -9,6 +9,6 @@ pytest.importorskip("skops")
 def test_the_example_asks_to_trust_one_type(run_example):
     """A longer list is one that nobody reads."""
     names = run_example("skops_files.py")
-    assert names["asked"] == ["skinformer.estimators.regressor.InformerRegressor"]
+    assert names["requested"] == ["skinformer.estimators.regressor.InformerRegressor"]
     forecast = names["loaded"].forecast()
     np.testing.assert_array_equal(forecast, names["model"].forecast())

@@ -221,15 +221,29 @@ def test_pictures_are_loaded(site, browser):
     assert min(sizes) > 100
 
 
-def test_the_search_finds(site, browser):
-    """Without a server."""
-    browser.open((site / "search.html").as_uri() + "?q=known_future", width=1280, dark=False)
+@pytest.mark.parametrize(
+    ("word", "leads"),
+    [
+        ("known_future", {"InformerRegressor", "user_guide"}),
+        ("probabilistic", {"ranges", "glossary"}),
+        ("uncertainty", {"ranges", "glossary"}),
+        ("hyperparameter", {"user_guide", "glossary"}),
+        ("multivariate", {"user_guide", "glossary"}),
+        ("exogenous", {"drivers", "user_guide", "cookbook_drivers"}),
+        ("incremental", {"production", "user_guide"}),
+        ("conformal", {"other_intervals", "ranges"}),
+        ("holiday", {"cookbook_drivers", "drivers"}),
+    ],
+)
+def test_the_search_finds(site, browser, word, leads):
+    """Names, and the words of the field, without a server."""
+    browser.open((site / "search.html").as_uri() + f"?q={word}", width=1280, dark=False)
     found = """new Promise(done => { const look = () => {
         const told = document.querySelector('#search-results').innerText;
         const links = [...document.querySelectorAll('#search-results li a')].map(a => a.href);
         told.includes('Search finished') ? done(links) : setTimeout(look, 100); }; look(); })"""
     names = {Path(link).stem for link in browser.ask(found)}
-    assert {"InformerRegressor", "user_guide"} <= names
+    assert leads <= names
     assert browser.complaints() == []
 
 
