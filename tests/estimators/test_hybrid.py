@@ -345,7 +345,7 @@ def tried(options, frame, monkeypatch):
     """Fit with a trial of few windows, by a gain that is given; None without a trial."""
 
     def fit(gain, *, stretches=3, **changes):
-        monkeypatch.setattr(members, "_TRIAL", 1e9 if gain is None else 24)
+        monkeypatch.setattr(members, "TRIAL", 1e9 if gain is None else 24)
         monkeypatch.setattr(members, "network_gain", lambda *_, **__: gain)
         monkeypatch.setattr(members, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
