@@ -18,8 +18,6 @@ from skinformer.timeline.timeline import Timeline
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 MOST_PAIRS = 60_000
-#: Pairs from which each of two regressors learns a half of its own.
-_MANY_PAIRS = 20_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
 PAIRS_PER_ROW = 2
 #: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
@@ -138,20 +136,13 @@ def fit_tabular(
     if timeline.weight is not None:
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
     # Columns that are known ahead take trees longer to learn, and so do many series.
-    # A panel's series have few pairs each.
-    alone = timeline.n_series == 1
-    kind = "many pairs" if alone and len(truth) >= _MANY_PAIRS else "few pairs"
-    if columns.n_known == 0 and alone:
-        kind = "simple"
-    plan = _plan(maker, features, truth, pairs.step, regressor, kind, quick=quick)
-    # Of many pairs each learns its own: as good as all of them for both, in half the time.
-    n_parts = len(plan) if kind == "many pairs" else 1
+    simple = columns.n_known == 0 and timeline.n_series == 1
     members = []
-    for number, (anchor, model, unseen) in enumerate(plan):
-        some = slice(number % n_parts, None, n_parts)
-        distance = (truth - _level(features, anchor))[some]
-        own = None if weight is None else weight[some]
-        fitted = ready(model, random_state).fit(features[some], distance, own, unseen=unseen)
+    for anchor, model, unseen in _plan(
+        maker, features, truth, pairs.step, regressor, simple=simple, quick=quick
+    ):
+        distance = truth - _level(features, anchor)
+        fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
         members.append(Anchored(anchor, fitted))
     return TabularFit(maker, tuple(members), _name(regressor))
 
@@ -232,8 +223,8 @@ def _plan(
     truth: Float64Array,
     steps: IntArray,
     regressor: Any,
-    kind: str,
     *,
+    simple: bool,
     quick: bool,
 ) -> list[tuple[int | None, Any, slice]]:
     """Choose the level that each regressor learns distances from, and what it does not see."""
@@ -241,7 +232,7 @@ def _plan(
     if regressor is not None:
         return [(closest, regressor, nothing)]
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
-    medians, means = default_regressors(kind, quick=quick)
+    medians, means = default_regressors(simple=simple, quick=quick)
     # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
     return [(steady, medians, nothing), (closest, means, maker.of_effect)]
 

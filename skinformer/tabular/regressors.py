@@ -14,31 +14,27 @@ from sklearn.utils.validation import has_fit_parameter
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float64Array
 
-#: Trees, learning rate and leaves of those who forecast, and of those who are judged by the split.
-_SIZES = {
-    "simple": ((100, 0.15, 31), (70, 0.2, 31)),
-    "few pairs": ((300, 0.1, 31), (150, 0.2, 31)),
-    "many pairs": ((150, 0.1, 63), (80, 0.2, 63)),
-}
+#: Trees and learning rate of those who forecast, and of those who are judged by the split: where
+#: all is simple, and elsewhere.
+_SIZES = {True: ((100, 0.15), (70, 0.2)), False: ((300, 0.1), (150, 0.2))}
 
 
 def default_regressors(
-    kind: str, *, quick: bool = False
+    *, simple: bool, quick: bool = False
 ) -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
     """Give the boosted trees that are fitted where the user names nothing else.
 
-    kind: "simple" where they see nothing but one table's past and calendar, whose few trees are as
-    good on five of six tables; else "few pairs" or "many pairs", whose trees are larger.
+    simple: whether they see nothing but one table's past and calendar, where few trees are as good
+    on five of six tables.
     quick: fewer trees, which are enough to judge them by.
 
     The first is for distances from a level that stays, the second for those from the closest
     anchor. Medians on the one hand and means on the other err in different places
     (docs/drivers.md).
     """
-    n_trees, rate, n_leaves = _SIZES[kind][quick]
+    n_trees, rate = _SIZES[simple][quick]
     common: dict[str, Any] = {"max_iter": n_trees, "learning_rate": rate}
-    common |= {"max_leaf_nodes": n_leaves, "max_bins": 127, "max_features": 0.6}
-    common |= {"early_stopping": False}
+    common |= {"max_bins": 127, "max_features": 0.6, "early_stopping": False}
     return (
         HistGradientBoostingRegressor(loss="absolute_error", **common),
         HistGradientBoostingRegressor(**common),

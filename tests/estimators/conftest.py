@@ -229,8 +229,8 @@ def panel():
 def few_trees(monkeypatch):
     """Boost a tenth of the trees, at a greater rate: for who asks whether there are any."""
 
-    def few(kind, *, quick):
-        trees = default_regressors(kind, quick=quick)
+    def few(*, simple, quick):
+        trees = default_regressors(simple=simple, quick=quick)
         return tuple(t.set_params(max_iter=t.max_iter // 10, learning_rate=0.5) for t in trees)
 
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)

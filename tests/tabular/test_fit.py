@@ -224,8 +224,8 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
     """Fit, and tell what trees were asked for."""
     requested = []
 
-    def few(kind, *, quick):
-        requested.append((kind, quick))
+    def few(*, simple, quick):
+        requested.append((simple, quick))
         return TREES, TREES
 
     monkeypatch.setattr("skinformer.tabular.fit.default_regressors", few)
@@ -233,57 +233,23 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
 
 
 @pytest.mark.parametrize(
-    ("n_series", "n_known", "many", "kind"),
-    [
-        (1, 0, 100, "simple"),
-        (1, 1, 20_000, "few pairs"),
-        (1, 1, 100, "many pairs"),
-        (2, 0, 100, "few pairs"),
-    ],
+    ("n_series", "n_known", "simple"), [(1, 0, True), (1, 1, False), (2, 0, False)]
 )
 @pytest.mark.parametrize("quick", [True, False])
 def test_one_table_without_columns_known_ahead_takes_fewer_trees(
-    n_series, n_known, many, kind, quick, monkeypatch
+    n_series, n_known, simple, quick, monkeypatch
 ):
-    monkeypatch.setattr("skinformer.tabular.fit._MANY_PAIRS", many)
     timeline = hours(300, n_series, n_known=n_known)
     columns = Columns(1, 0, n_known, 0, 6)
     _, requested = default_trees_of(monkeypatch, timeline, columns, quick=quick)
-    assert requested == (kind, quick)
+    assert requested == (simple, quick)
 
 
-@pytest.mark.parametrize("kind", ["simple", "few pairs", "many pairs"])
-def test_fewer_trees_are_fewer(kind):
-    final, judged = (default_regressors(kind, quick=quick) for quick in (False, True))
+@pytest.mark.parametrize("simple", [True, False])
+def test_fewer_trees_are_fewer(simple):
+    final, judged = (default_regressors(simple=simple, quick=quick) for quick in (False, True))
     assert all(one.max_iter > two.max_iter for one, two in zip(final, judged, strict=True))
-    assert final[0].max_iter <= default_regressors("few pairs")[0].max_iter
-
-
-class Counting(LinearRegression):
-    """Keep what it learnt from."""
-
-    seen: ClassVar[list] = []
-
-    def fit(self, X, y, sample_weight=None):
-        self.seen.append((len(X), sample_weight.sum()))
-        return super().fit(X, y)
-
-
-@pytest.mark.parametrize(("n_series", "many", "share"), [(1, 100, 2), (1, 20_000, 1), (2, 100, 1)])
-def test_of_many_pairs_each_regressor_learns_its_own(n_series, many, share, monkeypatch):
-    """A half each, another one; all where there are few or a panel, and a user's regressor."""
-    monkeypatch.setattr("skinformer.tabular.fit._MANY_PAIRS", many)
-    monkeypatch.setattr(Counting, "seen", [])
-    pair = Counting(), Counting()
-    monkeypatch.setattr("skinformer.tabular.fit.default_regressors", lambda *_, **__: pair)
-    timeline, columns = hours(300, n_series, n_known=1), Columns(1, 0, 1, 0, 6)
-    weight = np.linspace(1, 2, len(timeline.values))[:, None].astype(np.float32)
-    weighted = replace(timeline, weight=weight)
-    fit_tabular(weighted, columns)
-    fit_tabular(weighted, columns, regressor=Counting())
-    (one, first), (two, second), (whole, total) = Counting.seen
-    assert (one, two) == (-(-whole // share), whole // share)
-    assert first + second == pytest.approx(2 / share * total)  # no pair twice where they are many
+    assert final[0].max_iter <= default_regressors(simple=False)[0].max_iter
 
 
 @pytest.mark.parametrize("n_known", [0, 1])
