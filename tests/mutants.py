@@ -753,8 +753,8 @@ COSTS = [
     Mutant(
         "cost: trees are many everywhere",
         "skinformer/tabular/fit.py",
-        "if columns.n_known == 0 and alone:",
-        "if False:",
+        "simple = columns.n_known == 0 and timeline.n_series == 1",
+        "simple = False",
         tests=("tests/tabular/test_fit.py",),
     ),
     Mutant(
