@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Names of the members that every fit with a base has; others are named by their files.
 RIDGES, NETWORK = "ridges", "network"
+TREES = "trees"  #: That of the default regressors on features, where they take part.
 
 
 class Member:
@@ -29,8 +30,8 @@ class Member:
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
-    #: Whether an exported graph holds it; whether changes of its forecast are read off a map.
-    exportable = linear = False
+    #: Whether changes of its forecast are read off a map.
+    linear = False
     #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.
     fits_again = False
     #: By how much fewer windows ranges are found where it forecasts.
@@ -40,6 +41,11 @@ class Member:
     def name(self) -> str:
         """What it is called in weights, tables and pictures."""
         raise NotImplementedError
+
+    @property
+    def exportable(self) -> bool:
+        """Tell whether an exported graph holds it."""
+        return self.name in (RIDGES, NETWORK, TREES)
 
     @property
     def base(self) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from skinformer.timeline.arrays import BoolArray
+
 _INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
 
 
@@ -74,9 +76,10 @@ def check_exportable(model: Any, head: Any, others: list[str], scale: Any) -> No
     if others:
         raise ValueError(
             f"what {' and '.join(others)} forecast cannot be exported, and would be missing: it "
-            "has a share in the forecasts (base_blend_), and a graph holds the network and ridges "
-            "alone. Fit with members=['ridges', 'network'], on series much longer than windows "
-            "(seq_len + pred_len), or with members=['network'] for the network alone."
+            "has a share in the forecasts (base_blend_), and a graph holds ridges, boosted trees "
+            "and the network alone. Fit with members=['ridges', 'trees', 'network'], on series "
+            "much longer than windows (seq_len + pred_len), or with members=['network'] for the "
+            "network alone."
         )
     if scale is not None and scale.transformers:
         transformer = scale.transformers[0].transformer
@@ -84,4 +87,14 @@ def check_exportable(model: Any, head: Any, others: list[str], scale: Any) -> No
             f"target_transform={transformer!r} cannot be exported: a graph holds logarithms alone. "
             'Fit with target_transform="log", "auto" or None, or transform the target yourself, '
             "before fit and after the graph."
+        )
+
+
+def check_days(same: BoolArray) -> None:
+    """Raise unless the first and last days of steps are the same: trees read off the first ones."""
+    if not same.all():
+        raise ValueError(
+            "trees on periods longer than a day cannot be exported: they read the calendar off "
+            "first days, and a graph is given the last ones. Fit on first days, as by "
+            "X.set_axis(X.index.to_timestamp()), which forecasts the same."
         )

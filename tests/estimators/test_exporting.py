@@ -382,7 +382,7 @@ def test_trees_are_refused(members, name):
         model.export_program()
     assert str(caught.value) == (
         f"what {name} forecast cannot be exported, and would be missing: it has a share in the "
-        "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
+        "forecasts (base_blend_), and a graph holds ridges, boosted trees and the network alone. Fit with "
         "members=['ridges', 'network'], on series much longer than windows (seq_len + pred_len), "
         "or with members=['network'] for the network alone."
     )
@@ -397,7 +397,7 @@ def test_classical_forecasters_are_refused():
         model.export_program()
     assert str(caught.value) == (
         "what classical forecast cannot be exported, and would be missing: it has a share in the "
-        "forecasts (base_blend_), and a graph holds the network and ridges alone. Fit with "
+        "forecasts (base_blend_), and a graph holds ridges, boosted trees and the network alone. Fit with "
         "members=['ridges', 'network'], on series much longer than windows (seq_len + pred_len), "
         "or with members=['network'] for the network alone."
     )
