@@ -58,7 +58,7 @@ def make_panel():
 def open_session(path):
     """Open a file, without messages about what it optimises."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    options.intra_op_num_threads, options.log_severity_level = 1, 2
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
