@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _BATCH = 5
 #: Steps by which periods' first and last days are told apart.
 _SOME_STEPS = 48
+#: What ONNX calls an attribute that is a whole number.
+_INT: Any = 2
 
 
 class ExportMixin(FittedState):
@@ -156,6 +158,7 @@ class ExportMixin(FittedState):
         if program is None:
             raise AssertionError  # where no file is named, torch gives the program
         content = program.model_proto
+        _cast_plainly(content.graph)
         _strip(content.graph)
         entry = content.metadata_props.add()
         entry.key, entry.value = METADATA_KEY, self.signature_.to_json()
@@ -243,6 +246,20 @@ def _example(sizes: ModelSizes, look_back: int) -> dict[str, Tensor]:
         "time": steps,
         "instant": steps.clone(),
     }
+
+
+def _cast_plainly(graph: Any) -> None:
+    """Name the types of casts that are like others', of which onnxruntime warns in constants."""
+    types = {
+        each.name: each.type.tensor_type.elem_type for each in (*graph.value_info, *graph.input)
+    }
+    types |= {each.name: each.data_type for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant":
+            types[node.output[0]] = node.attribute[0].t.data_type
+        if node.op_type == "CastLike" and node.input[1] in types:
+            node.op_type = "Cast"
+            node.attribute.add(name="to", type=_INT, i=types[node.input.pop()])
 
 
 def _strip(graph: Any) -> None:
