@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 #: Names of the members that every fit with a base has; others are named by their files.
 RIDGES, NETWORK = "ridges", "network"
-TREES = "trees"  #: That of the default regressors on features, where they take part.
+#: That of boosted trees; a regressor of the user is named by its class.
+TREES = "trees"
 
 
 class Member:
@@ -41,11 +42,6 @@ class Member:
     def name(self) -> str:
         """What it is called in weights, tables and pictures."""
         raise NotImplementedError
-
-    @property
-    def exportable(self) -> bool:
-        """Tell whether an exported graph holds it."""
-        return self.name in (RIDGES, NETWORK, TREES)
 
     @property
     def base(self) -> str | None:

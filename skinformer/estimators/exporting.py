@@ -20,20 +20,14 @@ from skinformer.estimators.state import FittedState
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.timeline.arrays import Float32Array
-from skinformer.timeline.calendar import calendar_dates
-from skinformer.timeline.clock import is_dated, timestamps
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.files import check_days, check_exportable, check_exporter
+from skinformer.validation.files import check_exportable, check_exporter
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 #: Windows of the call that is traced: no batch but the least that torch takes for any.
 _BATCH = 5
-#: Steps by which periods' first and last days are told apart.
-_SOME_STEPS = 48
-#: What ONNX calls an attribute that is a whole number.
-_INT: Any = 2
 
 
 class ExportMixin(FittedState):
@@ -44,12 +38,12 @@ class ExportMixin(FittedState):
         """What an exported graph takes; `skinformer.serving.window_inputs` makes it of rows."""
         check_fitted(self)
         roles, sizes, clock = self.roles_, self.sizes_, self.timeline_.clock
-        members = self.ensemble_.members
         inputs = {
             "past": True,
             "future": sizes.n_known > 0,
             "series": self.series_ is not None,
-            "time": bool(sizes.calendar_fields) or (TREES in members and clock.dated),
+            "time": bool(sizes.calendar_fields)
+            or (clock.dated and TREES in self.ensemble_.members),
             "instant": sizes.mean_step is not None,
         }
         zone = getattr(clock.origin, "tz", None)
@@ -123,8 +117,8 @@ class ExportMixin(FittedState):
         ------
         ValueError
             If a regressor of your own or classical forecasters have a share in the forecasts, which
-            the file would silently lack; for quantiles of several levels, classes, a transformer as
-            `target_transform`, and trees on periods longer than a day.
+            the file would silently lack; for quantiles of several levels, classes, and a
+            transformer as `target_transform`.
         ImportError
             Without the packages of the extra "onnx".
         OSError
@@ -219,11 +213,8 @@ def served_module(model: FittedState) -> ServedForecast:
 
 
 def _check(model: FittedState) -> None:
-    others = [m.name for m in model.ensemble_.members.values() if not m.exportable]
+    others = [name for name in model.ensemble_.members if name not in (RIDGES, TREES, NETWORK)]
     check_exportable(model, model.head_, others, model.scaler_.targets)
-    labels = model.timeline_.clock.labels(np.arange(_SOME_STEPS))
-    if TREES in model.ensemble_.members and is_dated(labels):
-        check_days(calendar_dates(labels) == calendar_dates(timestamps(labels)))
 
 
 def _static(model: FittedState) -> Float32Array:
@@ -259,7 +250,7 @@ def _cast_plainly(graph: Any) -> None:
             types[node.output[0]] = node.attribute[0].t.data_type
         if node.op_type == "CastLike" and node.input[1] in types:
             node.op_type = "Cast"
-            node.attribute.add(name="to", type=_INT, i=types[node.input.pop()])
+            node.attribute.add(name="to", type=2, i=types[node.input.pop()])
 
 
 def _strip(graph: Any) -> None:

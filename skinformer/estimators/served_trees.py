@@ -13,7 +13,7 @@ from skinformer.tabular.features import Feature, FeatureMaker, Pairs, View
 from skinformer.tabular.fit import TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
 from skinformer.tabular.trees import uproot
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import AnyArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect, number_cells
 
@@ -46,17 +46,13 @@ class ServedTrees(nn.Module):
         columns = self.maker.columns
         view = _WindowView(values.double(), begin, time, self.maker, self.clock)
         shape = values.shape[0], len(view.at)
-        made = (
-            each if isinstance(each, Tensor) else torch.from_numpy(each.astype(np.float64))
-            for each in self.maker.features(view)
-        )
+        made = self.maker.features(view)
+        made = [x if isinstance(x, Tensor) else torch.from_numpy(x.astype(float)) for x in made]
         features = torch.stack([each.expand(shape) for each in made], dim=-1)
         lowest = features.masked_fill(features.isnan(), -torch.inf)
         numbers = torch.stack([features, lowest], dim=-1).flatten(2)
-        each = [
-            _level(features, anchor) + trees(numbers)
-            for anchor, trees in zip(self.anchors, self.trees, strict=True)
-        ]
+        pairs = zip(self.anchors, self.trees, strict=True)
+        each = [_level(features, anchor) + trees(numbers) for anchor, trees in pairs]
         mean = torch.stack(each).mean(dim=0).float()
         return mean.reshape(-1, columns.pred_len, columns.n_targets)
 
@@ -70,34 +66,24 @@ class _Trees(nn.Module):
     right: the node to the right of each, which is followed by the one to the left; a leaf itself.
     """
 
-    first: Tensor
-    column: Tensor
-    threshold: Tensor
-    right: Tensor
-    value: Tensor
-    baseline: Tensor
-
     def __init__(self, fitted: ReadyRegressor) -> None:
         super().__init__()
         trees = uproot(fitted.regressor)
         assert trees is not None  # the default's split no categories
         first, split = np.cumsum(trees.sizes) - trees.sizes, np.flatnonzero(~trees.leaf)
-        child = np.tile(np.arange(len(trees.leaf))[:, None], 2)
-        child[split] += [0, 1]
-        child[split, 0] = np.repeat(first, trees.sizes)[split] + trees.right
-        levels = [first]
+        right, levels = np.arange(len(trees.leaf)), [first]
+        right[split] = np.repeat(first, trees.sizes)[split] + trees.right
         while len(reached := levels[-1][~trees.leaf[levels[-1]]]):
-            levels.append(child[reached].ravel())
+            levels.append(np.stack([right[reached], reached + 1], axis=1).ravel())
         self.depth, order = len(levels) - 1, np.concatenate(levels)
         column, threshold, value = np.zeros_like(order), np.full(len(order), np.nan), 0.0 * order
         column[split] = 2 * fitted.used[trees.feature] + trees.missing_left
         threshold[split] = trees.thresholds[trees.threshold]
         value[trees.leaf] = trees.value
-        arrays = {"column": column[order], "threshold": threshold[order], "value": value[order]}
-        arrays |= {"right": np.argsort(order)[child[order, 0]], "baseline": trees.baseline.ravel()}
-        arrays |= {"first": np.arange(len(first))}
-        for name, array in arrays.items():
-            self.register_buffer(name, torch.tensor(array))
+        self.first = _buffer(np.arange(len(first)))
+        self.right = _buffer(np.argsort(order)[right[order]])
+        self.column, self.threshold = _buffer(column[order]), _buffer(threshold[order])
+        self.value, self.baseline = _buffer(value[order]), _buffer(trees.baseline.ravel())
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Add up the leaves that pairs, (batch, n, 2 · n_features), come to: (batch, n)."""
@@ -112,7 +98,7 @@ class _WindowView(View):
     """A view of all pairs of windows at once, whose rows are the same in every window."""
 
     def __init__(
-        self, values: Tensor, begin: Tensor, time: Tensor | None, maker: FeatureMaker, clock: Clock
+        self, values: Tensor, begin: Tensor, time: Any, maker: FeatureMaker, clock: Clock
     ) -> None:
         shape = maker.columns.pred_len, maker.columns.n_targets
         ahead, target = (index.ravel() for index in np.indices(shape))
@@ -138,7 +124,6 @@ class _WindowView(View):
 
     def wall(self) -> tuple[Feature, ...]:
         """Read the same fields as `View.wall`."""
-        assert self.time is not None
         names = "minute", "hour", "weekday", "day", "year_day"
         time = self.time.index_select(1, torch.from_numpy(self.at))
         minute, hour, weekday, day, year_day = calendar_fields(time, names).double().unbind(-1)
@@ -153,31 +138,24 @@ class _WindowView(View):
 
     def _effect(self, calendar: CalendarEffect) -> Tensor:
         """Add up the effects on all rows."""
-        assert self.time is not None
-        tables: Any = calendar._asdict()
-        for name in set(tables) - {"fields"}:
-            tables[name] = torch.from_numpy(tables[name])
-        cell = number_cells(tables["places"], calendar_fields(self.time, calendar.fields))
-        n_known = calendar.known.shape[1]
-        known = self.values[..., self.values.shape[2] - n_known :]
-        if n_known:
-            known = known.masked_fill(known.isnan(), 0.0).clamp(*tables["bounds"])
-        effect: Tensor = CalendarEffect(**tables).one_by_one(known, cell)
+        level, known, bounds, places, year = map(torch.from_numpy, (*calendar[:4], calendar.year))
+        tables: Any = {"level": level, "known": known, "year": year}
+        cell = number_cells(places, calendar_fields(self.time, calendar.fields))
+        seen = self.values[..., self.values.shape[2] - known.shape[1] :]
+        seen = seen.masked_fill(seen.isnan(), 0.0).clamp(*bounds)
+        effect: Tensor = calendar._replace(**tables).one_by_one(seen, cell)
         return effect
 
-    @staticmethod
-    def mean(values: Feature) -> Feature:
+    def mean(self, values: Feature) -> Feature:
         """Take the same mean as `View.mean`."""
         known = ~values.isnan()
         return _sum(values.masked_fill(~known, 0.0)) / known.sum(dim=-1)
 
-    @staticmethod
-    def median(values: Feature) -> Feature:
+    def median(self, values: Feature) -> Feature:
         """Take the same median as `View.median`."""
         known = ~values.isnan()
         ordered, count = values.masked_fill(~known, torch.inf).sort(dim=-1)[0], known.sum(dim=-1)
         middle = torch.stack([(count - 1).clamp(min=0) // 2, count // 2], dim=-1)
-        middle = middle.clamp(max=values.shape[-1] - 1)
         low, high = ordered.gather(-1, middle).unbind(-1)
         return torch.where(count > 0, (low + high) / 2, torch.nan)
 
@@ -193,20 +171,18 @@ def _level(features: Tensor, anchor: int | None) -> Tensor | float:
 
 def _sum(values: Tensor) -> Tensor:
     """Add up the last axis in NumPy's order, so that the last digit is the same."""
-    n = values.shape[-1]
+    n, shape = values.shape[-1], values.shape[:-1]
     if n > _BLOCK:
         half = n // 2 - n // 2 % _SIDE_BY_SIDE
         return _sum(values[..., :half]) + _sum(values[..., half:])
-    whole, total = n - n % _SIDE_BY_SIDE, torch.zeros_like(values[..., 0])
+    total, whole = torch.zeros_like(values[..., 0]), n - n % _SIDE_BY_SIDE
     if whole:
-        sums = (
-            values[..., :whole]
-            .reshape(*values.shape[:-1], -1, _SIDE_BY_SIDE)
-            .cumsum(dim=-2)[..., -1, :]
-        )
+        sums = values[..., :whole].reshape(*shape, -1, _SIDE_BY_SIDE).cumsum(dim=-2)[..., -1, :]
         while sums.shape[-1] > 1:
             sums = sums[..., ::2] + sums[..., 1::2]
         total = sums[..., 0]
-    for term in values[..., whole:].unbind(-1):
-        total = total + term
-    return total
+    return sum(values[..., whole:].unbind(-1), start=total)
+
+
+def _buffer(array: AnyArray) -> Tensor:
+    return nn.Buffer(torch.from_numpy(array))

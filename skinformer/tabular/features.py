@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
@@ -206,9 +206,8 @@ class View:
     def wall(self) -> tuple[Feature, ...]:
         """Read minute of the day, weekday, day of the month and of the year off the wall."""
         steps, place = np.unique(self.pairs.step + self.pairs.ahead, return_inverse=True)
-        wall = wall_times(self.clock.labels(steps))
-        minute = wall.hour * 60 + wall.minute
-        fields = minute, wall.day_of_week, wall.day, wall.day_of_year
+        wall: Any = self.clock.labels(steps)  # of periods what pandas reads, as everywhere else
+        fields = wall.hour * 60 + wall.minute, wall.day_of_week, wall.day, wall.day_of_year
         return tuple(np.asarray(field)[place] for field in fields)
 
     def usual(self, ahead: IntArray) -> Feature:
@@ -221,8 +220,7 @@ class View:
         effect = calendar.at(known.astype(np.float64), pairs.step + ahead, self.clock)
         return effect[np.arange(len(ahead)), pairs.target]
 
-    @staticmethod
-    def mean(values: Feature) -> Feature:
+    def mean(self, values: Feature) -> Feature:
         """Take the mean of what is known of each row; NaN where nothing is."""
         known = ~np.isnan(values)
         # Row by row in one order, so that no other row can change how a sum is rounded.
@@ -230,8 +228,7 @@ class View:
         with np.errstate(invalid="ignore"):
             return total / known.sum(axis=1)
 
-    @staticmethod
-    def median(values: Feature) -> Feature:
+    def median(self, values: Feature) -> Feature:
         """Take the median of what is known of each row; NaN where nothing is."""
         ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
         middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)

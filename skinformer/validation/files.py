@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
-from skinformer.timeline.arrays import BoolArray
-
 _INSTEAD = "Write it by pickle, joblib or skops, whose files may run code when they are read."
 
 
@@ -89,14 +87,4 @@ def check_exportable(model: Any, head: Any, others: list[str], scale: Any) -> No
             f"target_transform={transformer!r} cannot be exported: a graph holds logarithms alone. "
             'Fit with target_transform="log", "auto" or None, or transform the target yourself, '
             "before fit and after the graph."
-        )
-
-
-def check_days(same: BoolArray) -> None:
-    """Raise unless the first and last days of steps are the same: trees read off the first ones."""
-    if not same.all():
-        raise ValueError(
-            "trees on periods longer than a day cannot be exported: they read the calendar off "
-            "first days, and a graph is given the last ones. Fit on first days, as by "
-            "X.set_axis(X.index.to_timestamp()), which forecasts the same."
         )

@@ -433,6 +433,7 @@ def test_trees_see_a_young_series_and_missing_values_as_in_predict():
     [
         (pd.date_range("2001-01-31", periods=1900, freq="B"), 24),
         (pd.period_range("2001-01-31", periods=1900, freq="D"), 24),
+        (pd.period_range("1850-01", periods=1900, freq="M"), 24),
         (pd.RangeIndex(1900), 24),
         (pd.RangeIndex(1900), 250),  # more than trees look back
         (pd.date_range("2024-01-01", periods=1900, freq="h", tz="Pacific/Auckland"), 24),
@@ -447,21 +448,6 @@ def test_trees_know_every_clock(index, seq_len):
     model = with_shares(model, trees=0.8)
     assert ("time" in model.signature_.inputs) == (not isinstance(index, pd.RangeIndex))
     assert_close(served(model, without_truth(X, 6))[0], model.forecast(X[-6:][["event"]]), 50)
-
-
-@pytest.mark.usefixtures("few_trees")
-def test_trees_on_long_periods_are_refused():
-    """Their first days are what trees read, and a graph is given the last ones."""
-    index = pd.period_range("1850-01", periods=1900, freq="M")
-    model = fit(make_counts().set_axis(index), members=TREES, known_future=["event"])
-    assert "trees" in model.ensemble_.members
-    with pytest.raises(ValueError, match=r".") as caught:
-        model.export_program()
-    assert str(caught.value) == (
-        "trees on periods longer than a day cannot be exported: they read the calendar off first "
-        "days, and a graph is given the last ones. Fit on first days, as by "
-        "X.set_axis(X.index.to_timestamp()), which forecasts the same."
-    )
 
 
 @pytest.mark.usefixtures("few_trees")
