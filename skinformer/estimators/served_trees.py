@@ -17,15 +17,12 @@ from skinformer.timeline.arrays import AnyArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect, number_cells
 
-#: Terms that NumPy adds up one after the other, in eight sums side by side.
-_BLOCK, _SIDE_BY_SIDE = 128, 8
-
 
 class ServedTrees(nn.Module):
     """Forecast windows by boosted trees; all thresholds, and what meets them, are in float64.
 
-    A feature may equal a threshold, so that its last digit decides: all are made of the same
-    numbers, in the same order, as in `FeatureMaker`.
+    A feature may equal a threshold, so that its last digit decides: it is the same as in
+    `FeatureMaker`.
 
     fit: of default regressors.
     clock: of the fit.
@@ -149,7 +146,8 @@ class _WindowView(View):
     def mean(self, values: Feature) -> Feature:
         """Take the same mean as `View.mean`."""
         known = ~values.isnan()
-        return _sum(values.masked_fill(~known, 0.0)) / known.sum(dim=-1)
+        # Sums of numbers from single precision are exact here, whatever their order.
+        return values.masked_fill(~known, 0.0).sum(dim=-1) / known.sum(dim=-1)
 
     def median(self, values: Feature) -> Feature:
         """Take the same median as `View.median`."""
@@ -167,21 +165,6 @@ def _level(features: Tensor, anchor: int | None) -> Tensor | float:
     level, last = features[..., anchor], features[..., 0]
     level = torch.where(level.isnan(), last, level)
     return level.masked_fill(level.isnan(), 0.0)
-
-
-def _sum(values: Tensor) -> Tensor:
-    """Add up the last axis in NumPy's order, so that the last digit is the same."""
-    n, shape = values.shape[-1], values.shape[:-1]
-    if n > _BLOCK:
-        half = n // 2 - n // 2 % _SIDE_BY_SIDE
-        return _sum(values[..., :half]) + _sum(values[..., half:])
-    total, whole = torch.zeros_like(values[..., 0]), n - n % _SIDE_BY_SIDE
-    if whole:
-        sums = values[..., :whole].reshape(*shape, -1, _SIDE_BY_SIDE).cumsum(dim=-2)[..., -1, :]
-        while sums.shape[-1] > 1:
-            sums = sums[..., ::2] + sums[..., 1::2]
-        total = sums[..., 0]
-    return sum(values[..., whole:].unbind(-1), start=total)
 
 
 def _buffer(array: AnyArray) -> Tensor:

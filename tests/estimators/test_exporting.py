@@ -413,6 +413,20 @@ def test_what_cannot_go_in_is_refused(changes, message):
 
 
 @pytest.mark.usefixtures("few_trees")
+def test_each_member_is_limited_before_it_is_weighed():
+    """As in `predict`: what one says too much is not shared by the others."""
+    X = make_counts()
+    model = fit(X[:-300], members=TREES, known_future=["event"], target_transform="log")
+    model, origins = with_shares(model), X.index[-300::6]
+    free, targets = served(model, X, origins)[0]["load"], model.scaler_.targets
+    targets = replace(targets, top=targets.top - 1.0, rise=targets.rise * 0)
+    model.scaler_ = replace(model.scaler_, targets=targets)
+    forecast = served(model, X, origins)[0]["load"]
+    assert_close(forecast, model.predict(X[-300:]), 50)
+    assert 0 < (forecast < free - 1).mean() < 0.9
+
+
+@pytest.mark.usefixtures("few_trees")
 def test_trees_see_a_young_series_and_missing_values_as_in_predict():
     """Rows before the first truth are unknown, and covariates are held."""
     model = with_shares(fit(make_counts(), members=TREES, known_future=["holiday", "event"]))

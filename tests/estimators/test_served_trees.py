@@ -40,7 +40,7 @@ class Recorder(torch.nn.Module):
 
 def in_windows(maker, clock, rng):
     """Make features of windows of random rows, some of which begin late, in both ways."""
-    values = rng.normal(size=(3000, sum(maker.columns[:3]))).round(1).astype(np.float32)
+    values = rng.normal(size=(3000, sum(maker.columns[:3]))).astype(np.float32)
     values[:, 2:][rng.random((3000, values.shape[1] - 2)) < 0.1] = np.nan
     origin = rng.integers(maker.look_back, 2900, N_WINDOWS)
     begin = origin - rng.integers(1, 2 * maker.look_back, N_WINDOWS)
@@ -64,7 +64,7 @@ def in_windows(maker, clock, rng):
 @pytest.mark.parametrize("seasons", [(), (4, 12), (24, 168), (7, 364)])
 @pytest.mark.parametrize("kind", ["dated", "in daylight saving", "with an effect", "rows"])
 def test_features_are_equal_bit_for_bit(seasons, kind):
-    """Sums in another order differ in the last digit, and a threshold may lie there."""
+    """A feature that differs in its last digit may lie on the other side of a threshold."""
     rng = np.random.default_rng(len(seasons))
     clock = RowClock()
     if kind != "rows":
@@ -108,6 +108,17 @@ def test_trees_come_to_the_same_leaves(loss, missing):
         got = trees(torch.from_numpy(numbers))[0]
         np.testing.assert_allclose(got, member.regressor.predict(new), rtol=0, atol=1e-12)
         assert trees.depth > 5
+
+
+def test_distances_are_from_the_last_value_where_a_phase_is_unknown():
+    """And from the mean, 0, where that is unknown, too."""
+    member = Anchored(2, ready(HistGradientBoostingRegressor(max_iter=2), 0))
+    member.regressor.fit(np.ones((50, 27)), np.full(50, 3.0), None)
+    maker = FeatureMaker(Columns(1, 0, 0, 0, 3), (4,), np.full(1, -np.inf), np.full(1, np.inf))
+    served = ServedTrees(TabularFit(maker, (member,), "trees"), RowClock())
+    values = torch.arange(float(maker.look_back + 3)).expand(3, -1)[..., None]
+    out = served(values, torch.tensor([13, 15, 17]), None)
+    assert out[..., 0].tolist() == [[16.0, 17.0, 18.0], [19.0, 19.0, 18.0], [3.0, 3.0, 3.0]]
 
 
 def test_trees_of_one_leaf_give_their_value():
