@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Names of the members that every fit with a base has; others are named by their files.
 RIDGES, NETWORK = "ridges", "network"
+#: That of boosted trees; a regressor of the user is named by its class.
+TREES = "trees"
 
 
 class Member:
@@ -29,8 +31,8 @@ class Member:
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
-    #: Whether an exported graph holds it; whether changes of its forecast are read off a map.
-    exportable = linear = False
+    #: Whether changes of its forecast are read off a map.
+    linear = False
     #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.
     fits_again = False
     #: By how much fewer windows ranges are found where it forecasts.

@@ -28,7 +28,6 @@ class Network(Member):
     groups: tuple[slice, ...] = ()
 
     name = NETWORK
-    exportable = True
 
     @property
     def largest_product(self) -> int:

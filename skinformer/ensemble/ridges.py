@@ -121,7 +121,7 @@ class Ridges(Member):
     path: LinearPath
 
     name = RIDGES
-    exportable = linear = True
+    linear = True
 
     @classmethod
     def of(cls, fit: LinearFit, device: torch.device | str) -> Ridges:

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import NETWORK
+from skinformer.ensemble.member import NETWORK, RIDGES, TREES
 from skinformer.ensemble.members import module_of
 from skinformer.estimators.served import ServedForecast, Units
+from skinformer.estimators.served_trees import ServedTrees
 from skinformer.estimators.state import FittedState
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
@@ -41,7 +42,8 @@ class ExportMixin(FittedState):
             "past": True,
             "future": sizes.n_known > 0,
             "series": self.series_ is not None,
-            "time": bool(sizes.calendar_fields),
+            "time": bool(sizes.calendar_fields)
+            or (clock.dated and TREES in self.ensemble_.members),
             "instant": sizes.mean_step is not None,
         }
         zone = getattr(clock.origin, "tz", None)
@@ -50,7 +52,7 @@ class ExportMixin(FittedState):
             past=_plain(roles.past),
             known=_plain(roles.known),
             static=_plain(roles.static),
-            seq_len=sizes.seq_len,
+            seq_len=self._forecaster.look_back,
             pred_len=sizes.pred_len,
             inputs=tuple(name for name, there in inputs.items() if there),
             series=None if self.series_ is None else _plain(self.series_),
@@ -61,7 +63,7 @@ class ExportMixin(FittedState):
 
     def export_program(self) -> ExportedProgram:
         """
-        Trace the fitted model by `torch.export`: scaling, calendar, ridges and network in one.
+        Trace the fitted model by `torch.export`: scaling, calendar and all who forecast in one.
 
         Returns
         -------
@@ -73,7 +75,7 @@ class ExportMixin(FittedState):
         Raises
         ------
         ValueError
-            If the forecasts are not those of ridges and network alone.
+            If others than ridges, network and boosted trees have a share in the forecasts.
 
         See Also
         --------
@@ -95,7 +97,7 @@ class ExportMixin(FittedState):
         """
         check_fitted(self)
         module = served_module(self)
-        batch, every = torch.export.Dim("batch", min=1), _example(self.sizes_)
+        batch, every = torch.export.Dim("batch", min=1), _example(self.sizes_, module.look_back)
         inputs = {name: every[name] for name in self.signature_.inputs}
         with torch.no_grad():
             return torch.export.export(
@@ -114,9 +116,9 @@ class ExportMixin(FittedState):
         Raises
         ------
         ValueError
-            If trees, a regressor of your own or classical forecasters have a share in the
-            forecasts, which the file would silently lack; for quantiles of several levels, classes,
-            and a transformer as `target_transform`.
+            If a regressor of your own or classical forecasters have a share in the forecasts, which
+            the file would silently lack; for quantiles of several levels, classes, and a
+            transformer as `target_transform`.
         ImportError
             Without the packages of the extra "onnx".
         OSError
@@ -150,6 +152,7 @@ class ExportMixin(FittedState):
         if program is None:
             raise AssertionError  # where no file is named, torch gives the program
         content = program.model_proto
+        _cast_plainly(content.graph)
         _strip(content.graph)
         entry = content.metadata_props.add()
         entry.key, entry.value = METADATA_KEY, self.signature_.to_json()
@@ -190,20 +193,27 @@ def served_module(model: FittedState) -> ServedForecast:
         transformed by a transformer.
     """
     _check(model)
-    scaler, share = model.scaler_, model.ensemble_.weights_of(NETWORK)[:, 0]
-    panel = model.series_ is not None
+    scaler, ensemble, panel = model.scaler_, model.ensemble_, model.series_ is not None
+    weights = {name: ensemble.weights_of(name) for name in ensemble.members}
+    weights = {n: w if panel else w[:1] for n, w in weights.items() if w.any()}
+    fitted: Any = module_of(ensemble)
+    if NETWORK not in weights and RIDGES in weights:
+        fitted = fitted.path
+    trees: Any = ensemble.members.get(TREES)
     module = ServedForecast(
-        copy.deepcopy(module_of(model.ensemble_)).cpu(),
+        copy.deepcopy(fitted).cpu(),
         Units(scaler.with_unseen() if panel else scaler),
-        trust=share if panel else share[:1],
+        weights=weights,
         static=_static(model),
         sizes=model.sizes_,
+        look_back=model._forecaster.look_back,
+        trees=ServedTrees(trees.fit, model.timeline_.clock) if TREES in weights else None,
     ).eval()
     return module.requires_grad_(False)
 
 
 def _check(model: FittedState) -> None:
-    others = [m.name for m in model.ensemble_.members.values() if not m.exportable]
+    others = [name for name in model.ensemble_.members if name not in (RIDGES, TREES, NETWORK)]
     check_exportable(model, model.head_, others, model.scaler_.targets)
 
 
@@ -215,18 +225,32 @@ def _static(model: FittedState) -> Float32Array:
     return np.vstack([fitted, np.full((1, n_static), np.nan, dtype=np.float32)])
 
 
-def _example(sizes: ModelSizes) -> dict[str, Tensor]:
+def _example(sizes: ModelSizes, look_back: int) -> dict[str, Tensor]:
     """Make inputs that the graph is traced on, by the names of `ServedForecast.forward`."""
     n_columns = sizes.n_targets + sizes.n_past + sizes.n_known
-    length = sizes.seq_len + sizes.pred_len
+    length = look_back + sizes.pred_len
     steps = torch.arange(length).expand(_BATCH, length).contiguous()
     return {
-        "past": torch.zeros(_BATCH, sizes.seq_len, n_columns, dtype=torch.float64),
+        "past": torch.zeros(_BATCH, look_back, n_columns, dtype=torch.float64),
         "future": torch.zeros(_BATCH, sizes.pred_len, sizes.n_known, dtype=torch.float64),
         "series": torch.zeros(_BATCH, dtype=torch.int64),
         "time": steps,
         "instant": steps.clone(),
     }
+
+
+def _cast_plainly(graph: Any) -> None:
+    """Name the types of casts that are like others', of which onnxruntime warns in constants."""
+    types = {
+        each.name: each.type.tensor_type.elem_type for each in (*graph.value_info, *graph.input)
+    }
+    types |= {each.name: each.data_type for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant":
+            types[node.output[0]] = node.attribute[0].t.data_type
+        if node.op_type == "CastLike" and node.input[1] in types:
+            node.op_type = "Cast"
+            node.attribute.add(name="to", type=2, i=types[node.input.pop()])
 
 
 def _strip(graph: Any) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.member import NETWORK, RIDGES, TREES
+from skinformer.estimators.served_trees import ServedTrees
 from skinformer.model.corrected import Corrected
 from skinformer.model.dates import calendar_fields
 from skinformer.model.informer import Informer
+from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 
@@ -127,18 +132,19 @@ class Units(nn.Module):
 
 
 class ServedForecast(nn.Module):
-    """Forecast windows of raw values: scaling, calendar, ridges, network and trust in one.
+    """Forecast windows of raw values: scaling, calendar, all members and their weights in one.
 
     For export: it takes what a row says, and no caller can get its units wrong. Numbers equal those
     of `predict` for a frame that holds the window and nothing before it.
 
-    module: in evaluation mode, with one output of each step and target.
+    module: network, ridges or both, in evaluation mode, with one output of each step and target.
     units: of the fit.
-    trust: (n_series, n_targets), how much the network's correction counts for each series; 1 where
-    there are no ridges.
+    weights: of members by name, (n_series, 1 or pred_len, n_targets); they add up to 1.
     static: (n_series, n_static), standardised values of the last columns; NaN where rows say them.
     sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
     last value.
+    look_back: rows before the forecast that windows have, `seq_len` at least.
+    trees: beside the module, if they count.
 
     Missing values, NaN, count as in `predict`: before the first known value of a column stands
     its training mean, covariates are held at their last value, and rows before the first known
@@ -156,26 +162,31 @@ class ServedForecast(nn.Module):
     >>> targets = TargetScale(floor=-one, low=one, logs=one < 0, smear=0 * one)
     >>> units = Units(Scaler(7 * one, 2 * one, targets))
     >>> sizes = ModelSizes(1, 0, 0, 0, 0, (), seq_len=2, pred_len=1, patch_len=1)
-    >>> served = ServedForecast(Last(), units, trust=one, static=np.zeros((1, 0)), sizes=sizes)
+    >>> weights = {"network": one[None]}
+    >>> fit = {"weights": weights, "static": np.zeros((1, 0)), "sizes": sizes, "look_back": 2}
+    >>> served = ServedForecast(Last(), units, **fit)
     >>> served(torch.tensor([[[torch.nan], [11.0]], [[11.0], [torch.nan]]]))[0].flatten().tolist()
     [11.0, nan]
     """
 
     static: Tensor
-    trust: Tensor
 
     def __init__(
         self,
-        module: Informer | Corrected,
+        module: Informer | Corrected | LinearPath,
         units: Units,
         *,
-        trust: Float64Array,
+        weights: Mapping[str, Float64Array],
         static: Float32Array,
         sizes: ModelSizes,
+        look_back: int,
+        trees: ServedTrees | None = None,
     ) -> None:
         super().__init__()
-        self.module, self.units, self.sizes = module, units, sizes
-        self.register_buffer("trust", torch.tensor(trust, dtype=torch.float32))
+        self.module, self.units, self.trees = module, units, trees
+        self.sizes, self.look_back = sizes, look_back
+        self.unread = look_back - sizes.seq_len  # rows that trees alone see
+        self.weights = nn.ParameterDict({n: torch.tensor(each) for n, each in weights.items()})
         self.register_buffer("static", torch.tensor(static))
 
     def forward(
@@ -188,15 +199,15 @@ class ServedForecast(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Forecast a batch of windows.
 
-        past: (batch, seq_len, n_columns), targets, past-only columns and columns known ahead, in
+        past: (batch, look_back, n_columns), targets, past-only columns and columns known ahead, in
         units; NaN is missing.
         future: (batch, pred_len, n_known), columns known ahead in the steps to forecast, if there
         are any.
         series: (batch,), the number of each window's series, of a panel; any other number is a new
         one.
-        time: (batch, seq_len + pred_len), what the wall shows at each step, in microseconds since
+        time: (batch, look_back + pred_len), what the wall shows at each step, in microseconds since
         1970, with a calendar.
-        instant: (batch, seq_len + pred_len), time of each step in microseconds (steps, where they
+        instant: (batch, look_back + pred_len), time of each step in microseconds (steps, where they
         have no dates), from any start, with ``position="continuous"``.
 
         Forecasts, (batch, pred_len, n_targets), float64, are in the targets' units. Beside them is
@@ -215,24 +226,33 @@ class ServedForecast(nn.Module):
         ahead = [values.new_zeros(past.shape[0], sizes.pred_len, k + sizes.n_past)]
         if future is not None:
             known = self._known(values, absent, before, future, series)
-            seen.append(known[:, : sizes.seq_len])
-            ahead.append(known[:, sizes.seq_len :])
-        others: list[Tensor | None] = [torch.cat(ahead, dim=-1)]
-        others += [*self._categories(series, time), *self._times(instant)]
-        limited = self._limited(torch.cat(seen, dim=-1), others, series)
-        forecast, fed_back = self.units.restore(limited, series)
+            seen.append(known[:, : self.look_back])
+            ahead.append(known[:, self.look_back :])
+        rows = torch.cat([torch.cat(part, dim=-1) for part in (seen, ahead)], dim=1)
+        found = {}
+        if self.trees is not None:
+            begin = unknown.all(dim=-1).sum(dim=1)
+            found[TREES] = self.trees(rows, begin, time)
+        window, future = rows.narrow(1, self.unread, sizes.seq_len), rows[:, self.look_back :]
+        found |= self._found(window, future, *self._categories(series, time), *self._times(instant))
+        forecast, fed_back = self.units.restore(self._mixed(found, window, series), series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
 
-    def _limited(self, past: Tensor, others: list[Tensor | None], series: Tensor | None) -> Tensor:
-        """Forecast; ridges and network are limited before they are mixed."""
-        units = self.units
+    def _found(self, past: Tensor, *others: Tensor | None) -> dict[str, Tensor]:
+        """Forecast by ridges and network, as far as there are any."""
+        if isinstance(self.module, LinearPath):
+            return {RIDGES: self.module(past, *others[:3])}
         if not isinstance(self.module, Corrected):
-            return units.limit(self.module(past, *others), past, series)
+            return {NETWORK: self.module(past, *others)}
         alone = self.module.path(past, *others[:3])
-        whole = self.module(past, *others, found=alone)
-        low, high = (units.limit(each, past, series) for each in (alone, whole))
-        return low + units.row(self.trust, series)[:, None] * (high - low)
+        return {RIDGES: alone, NETWORK: self.module(past, *others, found=alone)}
+
+    def _mixed(self, found: dict[str, Tensor], past: Tensor, series: Tensor | None) -> Tensor:
+        """Weigh forecasts, each of which is limited before."""
+        units, shares = self.units, self.weights.items()
+        each = [units.row(w, series) * units.limit(found[n], past, series) for n, w in shares]
+        return torch.stack(each).sum(dim=0).float()
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
@@ -245,12 +265,12 @@ class ServedForecast(nn.Module):
     def _known(
         self, values: Tensor, absent: Tensor, before: Tensor, future: Tensor, series: Tensor | None
     ) -> Tensor:
-        """Give the columns known ahead, (batch, seq_len + pred_len, n_known)."""
+        """Give the columns known ahead, (batch, look_back + pred_len, n_known)."""
         first = self.sizes.n_targets + self.sizes.n_past
         ahead = self.units.standardise(future, series, first=first)
         values = torch.cat([values[..., first:], ahead], dim=1)
         absent = torch.cat([absent[..., first:], future.isnan()], dim=1)
-        before = torch.cat([before, torch.zeros_like(absent[:, self.sizes.seq_len :, 0])], dim=1)
+        before = torch.cat([before, torch.zeros_like(absent[:, self.look_back :, 0])], dim=1)
         n_static = self.sizes.n_static
         if n_static:
             static = self.units.row(self.static, series)[:, None].expand(*values.shape[:2], -1)
@@ -265,40 +285,34 @@ class ServedForecast(nn.Module):
         self, series: Tensor | None, time: Tensor | None
     ) -> tuple[Tensor | None, Tensor | None]:
         """Give the categories of past and future steps."""
-        fields, sizes = [], self.sizes
+        fields, seq_len, sizes = [], self.sizes.seq_len, self.sizes
         if time is not None and sizes.calendar_fields:
-            fields.append(calendar_fields(time, sizes.calendar_fields))
+            fields.append(calendar_fields(time[:, self.unread :], sizes.calendar_fields))
         if series is not None and sizes.n_series:
             numbers = torch.arange(len(self.units.mean), device=series.device)
             own = self.units.row(numbers, series)[:, None, None]
-            fields.append(own.expand(-1, sizes.seq_len + sizes.pred_len, 1))
+            fields.append(own.expand(-1, seq_len + sizes.pred_len, 1))
         if not fields:
             return None, None
         joined = torch.cat(fields, dim=-1)
-        return joined[:, : sizes.seq_len], joined[:, sizes.seq_len :]
+        return joined[:, :seq_len], joined[:, seq_len:]
 
     def _times(self, instant: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         """Give the times of past and future steps, in mean steps from the first to forecast."""
-        seq_len, mean_step = self.sizes.seq_len, self.sizes.mean_step
+        end, mean_step = self.look_back, self.sizes.mean_step
         if instant is None or mean_step is None:
             return None, None
-        passed = instant - instant[:, seq_len : seq_len + 1]
-        times = (passed / mean_step).float()
-        return times[:, :seq_len], times[:, seq_len:]
+        times = ((instant - instant[:, end : end + 1]) / mean_step).float()
+        return times[:, self.unread : end], times[:, end:]
 
 
 def _held(values: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
     """Hold each column at its last value, 0 before the first one; and tell where that is."""
-    values = values.masked_fill(absent, 0.0)
-    # Each turn reaches twice as far back; a graph has no running maximum.
-    reach = 1
-    while reach < values.shape[1]:
-        nothing, unknown = torch.zeros_like(values[:, :reach]), torch.ones_like(absent[:, :reach])
-        earlier = torch.cat([nothing, values[:, :-reach]], dim=1)
-        values = torch.where(absent, earlier, values)
-        absent = absent & torch.cat([unknown, absent[:, :-reach]], dim=1)
-        reach *= 2
-    return values, absent
+    count, row = (~absent).cumsum(dim=1), torch.from_numpy(np.arange(values.shape[1]))
+    # The numbers of known rows, ascending: a graph has no running maximum.
+    known = torch.where(absent, row[-1], row[:, None]).sort(dim=1)[0]
+    held = values.gather(1, known.gather(1, (count - 1).clamp(min=0)))
+    return held.masked_fill(count == 0, 0.0), count == 0
 
 
 def _exp(values: Tensor) -> Tensor:

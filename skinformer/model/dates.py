@@ -15,10 +15,11 @@ def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
     """Read calendar fields off wall times in microseconds since 1970: (…) int64 to (…, n_fields).
 
     Names are "minute", "hour", "weekday", "day", "week", "month", counted from 0 as in
-    `skinformer.timeline.calendar`. Years begin in March: the leap day is their last one, and the
-    months before it follow from the day by one line, ``(5 · day + 2) // 153`` (Hinnant,
-    chrono-compatible date algorithms). All divisions are ``//``: another rounding mode becomes a
-    division of floats in an exported graph, which is too coarse for microseconds.
+    `skinformer.timeline.calendar`, and "year_day", counted from 0, too. Years begin in March: the
+    leap day is their last one, and the months before it follow from the day by one line, ``(5 · day
+    + 2) // 153`` (Hinnant, chrono-compatible date algorithms). All divisions are ``//``: another
+    rounding mode becomes a division of floats in an exported graph, which is too coarse for
+    microseconds.
     """
     minutes = time // _MINUTE
     minute_of_day = minutes % 1440
@@ -37,6 +38,7 @@ def calendar_fields(time: Tensor, names: tuple[str, ...]) -> Tensor:
         "weekday": (days + 2) % 7,  # 1 March of the year 0 was a Wednesday
         "day": day_of_year - (153 * month + 2) // 5,
         "week": since_january // 7,
+        "year_day": since_january,
         "month": torch.where(late, month + 2, month - 10),
     }
     return torch.stack([fields[name] for name in names], dim=-1)

@@ -277,7 +277,7 @@ class Informer(nn.Module):
         """Put the window's mean at the phase of each step ahead in the place of masked targets."""
         k, n_seasons = self.shape[0], past.shape[1] // self.season
         whole = past[:, past.shape[1] - n_seasons * self.season :, :k]
-        usual = whole.reshape(len(past), n_seasons, self.season, k).mean(dim=1)
+        usual = whole.reshape(past.shape[0], n_seasons, self.season, k).mean(dim=1)
         ahead = usual.repeat(1, -(-self.pred_len // self.season), 1)[:, : self.pred_len]
         return torch.cat([ahead.to(future.dtype), future[..., k:]], dim=-1)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
-from skinformer.timeline.cycle import CalendarEffect
+from skinformer.timeline.cycle import CalendarEffect, number_cells
 
 
 class LinearPath(nn.Module):
@@ -135,7 +135,7 @@ class _Calendar(nn.Module):
         categories: calendar fields first, (batch, length, n_categories), int64.
         level: factor of the cells' own effect; 0 gives what changes of the columns do.
         """
-        cell = _cells(self.places, categories)
+        cell = number_cells(self.places, categories)
         out = level * self.level.to(known.dtype)[cell % len(self.level)]
         if len(self.year):
             time = cell % self.year.shape[1]
@@ -181,7 +181,7 @@ class _Phases(nn.Module):
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         one: the constant among what is read; 0 for the effect of changes.
         """
-        cell = _cells(self.places, categories)
+        cell = number_cells(self.places, categories)
         waves = self.waves.to(distance.dtype)[cell % len(self.waves)]
         own, others, weights = (
             x.to(distance.dtype).mT for x in (self.own, self.others, self.weights)
@@ -203,11 +203,3 @@ def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
         if isinstance(array, np.ndarray):
             tensor = torch.from_numpy(array)
             module.register_buffer(name, tensor.float() if tensor.is_floating_point() else tensor)
-
-
-def _cells(places: Tensor, categories: Tensor) -> Tensor:
-    """Give the cells of steps, (…,), by their calendar fields, the first of (…, n_categories)."""
-    cell = torch.zeros_like(categories[..., 0])
-    for j, place in enumerate(places):
-        cell = cell + place[categories[..., j]]
-    return cell

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
 
+#: An array of pairs, (n,) or (n, k); in a graph a tensor of windows' pairs, (batch, n, …).
+Feature: TypeAlias = Any
 LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
 #: Seasons of more rows are left to the calendar: looking back four times bounds the history.
 _LONGEST_SEASON = 2048
@@ -151,13 +153,18 @@ class FeatureMaker:
         last four longest seasons, then of each season the mean of the step's phase in the last four
         of them. Then the other features of the target, the calendar, and the other columns.
         """
-        view = _View(values, pairs, self)
-        past = self.columns.n_targets + self.columns.n_past
+        features = self.features(View(values, pairs, self, clock))
+        return np.column_stack(features).astype(np.float64, copy=False)
+
+    def features(self, view: View) -> list[Feature]:
+        """Make the features of what a view shows, one by one."""
+        columns, pairs = self.columns, view.pairs
+        past = columns.n_targets + columns.n_past
         others = [j for j in range(min(past, _MOST_OTHERS)) if past > 1]
-        known = values.shape[1] - np.arange(self.columns.n_known, 0, -1)
-        varying = known[: len(known) - self.columns.n_static]
-        features = [*_of_target(view), pairs.ahead, *_of_calendar(pairs, clock)]
-        if self.columns.n_targets > 1:
+        known = past + np.arange(columns.n_known)
+        varying = known[: len(known) - columns.n_static]
+        features = [*_of_target(view), pairs.ahead, *_of_calendar(view)]
+        if columns.n_targets > 1:
             features.append(pairs.target)
         for j in others:
             features += _of_other(view, j)
@@ -165,29 +172,29 @@ class FeatureMaker:
             features += _of_known(view, int(j), detail)
         features += [view.ahead(int(j), pairs.origin) for j in known[len(varying) :]]
         if self.calendar is not None:
-            features += _of_effect(view, self.calendar, clock)
-        return np.column_stack(features).astype(np.float64, copy=False)
+            features += _of_effect(view)
+        return features
 
 
-class _View:
-    """Rows as pairs may see them."""
+class View:
+    """Rows as pairs may see them; the one of an exported graph is a subclass."""
 
-    def __init__(self, values: npt.NDArray[np.floating], pairs: Pairs, maker: FeatureMaker) -> None:
-        self.values, self.pairs, self.seasons = values, pairs, maker.seasons
-        self.low, self.high = maker.low, maker.high
+    def __init__(self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock) -> None:
+        self.values, self.pairs, self.seasons, self.clock = values, pairs, maker.seasons, clock
+        self.low, self.high, self.calendar = maker.low, maker.high, maker.calendar
         self.at = pairs.origin + pairs.ahead
         #: Of each season, the last row of the step's phase before the origin.
         self.phase = [self.at - season * (pairs.ahead // season + 1) for season in self.seasons]
 
-    def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
+    def before(self, column: int | IntArray, rows: IntArray) -> Feature:
         """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
         return self._read(column, rows, self.pairs.origin)
 
-    def ahead(self, column: int, rows: IntArray) -> Float64Array:
+    def ahead(self, column: int, rows: IntArray) -> Feature:
         """Read a column that is known ahead, up to the step."""
         return self._read(column, rows, self.at + 1)
 
-    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Float64Array:
+    def _read(self, column: int | IntArray, rows: IntArray, stop: IntArray) -> Feature:
         start, column = self.pairs.begin, np.asarray(column)
         if rows.ndim == 2:
             start, stop, column = start[:, None], stop[:, None], column[..., None]
@@ -196,70 +203,85 @@ class _View:
         inside &= (read >= self.low[column]) & (read <= self.high[column])
         return np.where(inside, read, np.nan)
 
+    def wall(self) -> tuple[Feature, ...]:
+        """Read minute of the day, weekday, day of the month and of the year off the wall."""
+        steps, place = np.unique(self.pairs.step + self.pairs.ahead, return_inverse=True)
+        wall: Any = self.clock.labels(steps)  # of periods what pandas reads, as everywhere else
+        fields = wall.hour * 60 + wall.minute, wall.day_of_week, wall.day, wall.day_of_year
+        return tuple(np.asarray(field)[place] for field in fields)
 
-def _of_target(view: _View) -> list[Float64Array]:
+    def usual(self, ahead: IntArray) -> Feature:
+        """Read the effect on the targets of rows; before the series began it is the first row's."""
+        pairs, calendar = self.pairs, self.calendar
+        assert calendar is not None
+        ahead = np.maximum(ahead, pairs.begin - pairs.origin)
+        n_known = calendar.known.shape[1]
+        known = self.values[pairs.origin + ahead, self.values.shape[1] - n_known :]
+        effect = calendar.at(known.astype(np.float64), pairs.step + ahead, self.clock)
+        return effect[np.arange(len(ahead)), pairs.target]
+
+    def mean(self, values: Feature) -> Feature:
+        """Take the mean of what is known of each row; NaN where nothing is."""
+        known = ~np.isnan(values)
+        # Row by row in one order, so that no other row can change how a sum is rounded.
+        total = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return total / known.sum(axis=1)
+
+    def median(self, values: Feature) -> Feature:
+        """Take the median of what is known of each row; NaN where nothing is."""
+        ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
+        middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
+        middle = np.minimum(middle, values.shape[1] - 1)
+        median = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
+        return np.where(count > 0, median, np.nan)
+
+
+def _of_target(view: View) -> list[Feature]:
     """Make what the target's own past says of the step: first the anchors."""
     origin, target = view.pairs.origin, view.pairs.target
     last = [view.before(target, origin - k) for k in _LAST]
     longest = _window(origin - 1, _N_SEASONS * max(view.seasons, default=1))
-    anchors, lags = [last[0], _mean(view.before(target, longest))], last[1:]
+    anchors, lags = [last[0], view.mean(view.before(target, longest))], last[1:]
     for season, phase in zip(view.seasons, view.phase, strict=True):
         same = view.before(target, phase[:, None] - season * np.arange(_N_SEASONS))
-        anchors.append(_mean(same))
+        anchors.append(view.mean(same))
         beside = view.before(target, phase[:, None] + np.array([-1, 1]))
-        lags += [*same.T, *beside.T, _median(same)]
+        lags += [each[..., i] for each in (same, beside) for i in range(each.shape[-1])]
         level = _window(origin - 1, season)
-        lags += [_mean(view.before(target, level)), _mean(view.before(target, level - season))]
-    lags.append(_mean(view.before(target, _window(origin - 1, len(_LAST)))))
+        lags.append(view.median(same))
+        lags += [view.mean(view.before(target, rows)) for rows in (level, level - season)]
+    lags.append(view.mean(view.before(target, _window(origin - 1, len(_LAST)))))
     return anchors + lags
 
 
-def _of_calendar(pairs: Pairs, clock: Clock) -> list[IntArray]:
+def _of_calendar(view: View) -> list[Feature]:
     """Read the step's wall clock: time of day and of the week, day of the month and of the year."""
-    if not clock.dated:
+    if not view.clock.dated:
         return []
-    steps, place = np.unique(pairs.step + pairs.ahead, return_inverse=True)
-    wall = wall_times(clock.labels(steps))
-    minute = wall.hour * 60 + wall.minute
-    fields = (
-        minute,
-        wall.day_of_week,
-        wall.day_of_week * 1440 + minute,
-        wall.day,
-        wall.day_of_year,
-    )
-    return [np.asarray(field)[place] for field in fields]
+    minute, weekday, day, year_day = view.wall()
+    return [minute, weekday, weekday * 1440 + minute, day, year_day]
 
 
-def _of_effect(view: _View, calendar: CalendarEffect, clock: Clock) -> list[Float64Array]:
+def _of_effect(view: View) -> list[Feature]:
     """Make what is usual at the step, and by how much it is more than at its phase before."""
-    pairs = view.pairs
-    usual = [_usual(view, calendar, clock, pairs.ahead)]
+    usual = [view.usual(view.pairs.ahead)]
     for phase in view.phase[-1:]:
-        usual.append(usual[0] - _usual(view, calendar, clock, phase - pairs.origin))
+        usual.append(usual[0] - view.usual(phase - view.pairs.origin))
     return usual
 
 
-def _usual(view: _View, calendar: CalendarEffect, clock: Clock, ahead: IntArray) -> Float64Array:
-    """Read the effect on the targets of rows; before the series began it is the first row's."""
-    pairs = view.pairs
-    ahead = np.maximum(ahead, pairs.begin - pairs.origin)
-    n_known = calendar.known.shape[1]
-    known = view.values[pairs.origin + ahead, view.values.shape[1] - n_known :]
-    effect = calendar.at(known.astype(np.float64), pairs.step + ahead, clock)
-    return effect[np.arange(len(ahead)), pairs.target]
-
-
-def _of_other(view: _View, j: int) -> list[Float64Array]:
+def _of_other(view: View, j: int) -> list[Feature]:
     """Make what another column that is not known ahead says."""
     features = [view.before(j, view.pairs.origin - 1)]
     features += [view.before(j, phase) for phase in view.phase]
     if view.seasons:
-        features.append(_mean(view.before(j, _window(view.pairs.origin - 1, view.seasons[0]))))
+        season = _window(view.pairs.origin - 1, view.seasons[0])
+        features.append(view.mean(view.before(j, season)))
     return features
 
 
-def _of_known(view: _View, j: int, detail: int) -> list[Float64Array]:
+def _of_known(view: View, j: int, detail: int) -> list[Feature]:
     """Make what a column known ahead says: at the step, against phases before, and beside it."""
     now = view.ahead(j, view.at)
     features = [now]
@@ -267,33 +289,14 @@ def _of_known(view: _View, j: int, detail: int) -> list[Float64Array]:
         features += [now - view.before(j, phase) for phase in view.phase]
         for season, phase in list(zip(view.seasons, view.phase, strict=True))[-1:]:
             rows = phase[:, None] - season * np.arange(_N_SEASONS)
-            features.append(now - _mean(view.before(j, rows)))
+            features.append(now - view.mean(view.before(j, rows)))
     if detail > 1:
         features += [view.ahead(j, view.at + k) for k in _BESIDE]
         day = (*view.seasons, _DAY)[0]
-        features += [_mean(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
+        features += [view.mean(view.ahead(j, _window(view.at, n))) for n in (day, 3 * day)]
     return features
 
 
 def _window(last: IntArray, length: int) -> IntArray:
     """List the rows up to a last one, shape (n, length); of long windows equally many apart."""
     return last[:, None] - np.arange(0, length, -(-length // _SAMPLES))
-
-
-def _mean(values: Float64Array) -> Float64Array:
-    """Take the mean of what is known of each row; NaN where nothing is."""
-    known = ~np.isnan(values)
-    # Row by row in one order, so that no other row can change how a sum is rounded.
-    total = np.ascontiguousarray(np.where(known, values, 0.0)).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        mean: Float64Array = total / known.sum(axis=1)
-    return mean
-
-
-def _median(values: Float64Array) -> Float64Array:
-    """Take the median of what is known of each row; NaN where nothing is."""
-    ordered, count = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
-    middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
-    middle = np.minimum(middle, values.shape[1] - 1)
-    median: Float64Array = np.take_along_axis(ordered, middle, axis=1).mean(axis=1)
-    return np.where(count > 0, median, np.nan)

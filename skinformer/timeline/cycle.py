@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,8 @@ class Cells(NamedTuple):
 
     def of(self, values: npt.NDArray[np.integer]) -> IntArray:
         """Give cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
-        return number_cells(self.places, values)
+        cells: IntArray = number_cells(self.places, values)
+        return cells
 
 
 class CalendarEffect(NamedTuple):
@@ -85,9 +86,17 @@ class CalendarEffect(NamedTuple):
         every, place = np.unique(steps, return_inverse=True)
         values = calendar_values(clock.labels(every), self.fields)
         cell = number_cells(self.places, values)[place]
-        if self.known.shape[1]:
-            known = np.clip(np.nan_to_num(known), *self.bounds)
-        return self.of_rows(known, cell)
+        out: Float64Array = self.one_by_one(np.clip(np.nan_to_num(known), *self.bounds), cell)
+        return out
+
+    def one_by_one(self, known: Any, cell: Any) -> Any:
+        """Add effects up as `of_rows` does, column by column: arrays or tensors, bit for bit."""
+        out = self.level[cell % len(self.level)]
+        if len(self.year):
+            out = out + self.year[cell // len(self.level), cell % self.year.shape[1]]
+        for j in range(self.known.shape[1]):
+            out = out + known[..., j, None] * self.known[cell % len(self.known), j]
+        return out
 
 
 class RowCells(NamedTuple):
@@ -138,10 +147,9 @@ def calendar_cells(
     return cells if 1 < n_cells <= _MOST_CELLS else None
 
 
-def number_cells(places: IntArray, values: npt.NDArray[np.integer]) -> IntArray:
-    """Give the number of each step's cell, from its fields in the last axis."""
-    numbers: IntArray = places[np.arange(len(places)), values].sum(axis=-1)
-    return numbers
+def number_cells(places: Any, values: Any) -> Any:
+    """Give the number of each step's cell, from its fields, the first in the last axis."""
+    return sum(place[values[..., j]] for j, place in enumerate(places))
 
 
 def row_cells(

@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from skinformer import Attention, InformerRegressor
+from skinformer.datasets import load_auckland_pedestrians
 from skinformer.serving import Signature, window_inputs
 
 onnx = pytest.importorskip("onnx")
@@ -56,9 +58,9 @@ def make_panel():
 
 
 def open_session(path):
-    """Open a file, without messages about what it optimises."""
+    """Open a file; what onnxruntime warns of goes to the process' standard error."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    options.intra_op_num_threads, options.log_severity_level = 1, 2
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
@@ -85,7 +87,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_onnxruntime_forecasts_what_predict_does(case, tmp_path):
+def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
     """To 1e-5 of the target's spread, for any number of windows, and with NaN where it counts."""
     make, changes = CASES[case]
     X = make()
@@ -110,6 +112,33 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path):
     assert np.isnan(session.run(["forecast"], inputs)[0]).all()
     assert_plain(path, sum(part.numel() for part in model.module_.parameters()))
     assert [each.name for each in tmp_path.iterdir()] == ["load.onnx"]
+    assert "onnxruntime" not in capfd.readouterr().err  # no warning
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [False, True])
+def test_the_default_of_a_long_table_is_exported(known, tmp_path, capfd):
+    """With its trees, and in 15 seconds of a machine that does nothing else."""
+    X, rng = load_auckland_pedestrians()[["45 Queen Street"]][:5232], np.random.default_rng(0)
+    X = X.set_axis(["load"], axis=1)
+    if known:
+        X["holiday"] = np.repeat(rng.random(len(X) // 24) < 0.05, 24) * 1.0
+        X["event"] = (rng.random(len(X)) < 0.1) * 1.0
+        X["load"] *= 1 - 0.5 * X["holiday"] + X["event"]
+    given = {"known_future": ["holiday", "event"]} if known else {}
+    model = InformerRegressor("load", random_state=0, **given).fit(X[:-480])
+    assert model.ensemble_.weights_of("trees").mean() > 0.1
+    start = process_time()
+    model.export_onnx(tmp_path / "load.onnx")
+    assert process_time() - start < 30  # here others are at work
+    session = open_session(tmp_path / "load.onnx")
+    inputs, labels = window_inputs(X, model.signature_, X.index[-480::24])
+    assert inputs["past"].shape == (20, 673, X.shape[1])
+    (forecast,) = session.run(["forecast"], inputs)
+    apart = np.abs(forecast.ravel() - model.predict(X[-480:]))
+    assert len(labels) == len(apart) == 480
+    assert apart.max() < 1e-5 * X["load"].std()
+    assert "onnxruntime" not in capfd.readouterr().err
 
 
 def assert_plain(path, n_weights):
