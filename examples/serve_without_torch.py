@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 
 STREET = "45 Queen Street"
-WEEK = 168
 
 
 def export(model_file: Path, rows_file: Path) -> None:
@@ -33,19 +32,15 @@ def export(model_file: Path, rows_file: Path) -> None:
     counts = load_auckland_pedestrians()[[STREET]][:8760]
 
     # %%
-    # Trees cannot go into a graph, and `export_onnx` refuses to leave them out silently:
-    # ``["ridges", "network"]`` forecasts by these two, ``["network"]`` by the network alone.
-    # One layer of the encoder and two epochs: it is an example.
-    small = {"n_encoder_layers": 1, "max_iter": 2, "random_state": 0}
-    model = InformerRegressor(
-        STREET, seq_len=WEEK, pred_len=24, members=["ridges", "network"], **small
-    ).fit(counts)
+    # The default: ridges, boosted trees, and a network if it promises a gain.
+    model = InformerRegressor(STREET, random_state=0).fit(counts)
     model.export_onnx(model_file)
     print(f"{model_file.name}: {model_file.stat().st_size / 1e3:.0f} kB")
 
     # %%
-    # What the server knows: the last week, as a CSV file. For comparison, what `forecast` says.
-    counts[-WEEK:].to_csv(rows_file)
+    # What the server knows: the rows that a forecast looks back to, four weeks, as a CSV file. For
+    # comparison, what `forecast` says.
+    counts[-model.signature_.seq_len :].to_csv(rows_file)
     model.forecast().to_csv(rows_file.with_name("expected.csv"))
 
 

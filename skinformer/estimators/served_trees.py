@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from skinformer.model.dates import calendar_fields
 from skinformer.tabular.features import Feature, FeatureMaker, Pairs, View
 from skinformer.tabular.fit import TabularFit
 from skinformer.tabular.regressors import ReadyRegressor
-from skinformer.tabular.trees import uproot
+from skinformer.tabular.trees import Trees, uproot
 from skinformer.timeline.arrays import AnyArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect, number_cells
@@ -36,7 +37,7 @@ class ServedTrees(nn.Module):
         super().__init__()
         self.maker, self.clock = fit.maker, clock
         self.anchors = [member.anchor for member in fit.members]
-        self.trees = nn.ModuleList(_Trees(member.regressor) for member in fit.members)
+        self.trees = _Trees([member.regressor for member in fit.members])
 
     def forward(self, values: Tensor, begin: Tensor, time: Tensor | None) -> Tensor:
         """Forecast windows; a forecast is the mean of all regressors'."""
@@ -48,14 +49,13 @@ class ServedTrees(nn.Module):
         features = torch.stack([each.expand(shape) for each in made], dim=-1)
         lowest = features.masked_fill(features.isnan(), -torch.inf)
         numbers = torch.stack([features, lowest], dim=-1).flatten(2)
-        pairs = zip(self.anchors, self.trees, strict=True)
-        each = [_level(features, anchor) + trees(numbers) for anchor, trees in pairs]
-        mean = torch.stack(each).mean(dim=0).float()
-        return mean.reshape(-1, columns.pred_len, columns.n_targets)
+        levels = [_level(features, anchor) for anchor in self.anchors]
+        mean: Tensor = (self.trees(numbers) + sum(levels)) / len(levels)
+        return mean.float().reshape(-1, columns.pred_len, columns.n_targets)
 
 
 class _Trees(nn.Module):
-    """Trees' nodes as arrays: every row steps down all trees at once.
+    """Trees' nodes, of all regressors, as arrays: every row steps down all trees at once.
 
     column: where the number stands that a split looks at: each feature is there with NaN, which
     goes to the right, and with the lowest of all numbers instead, which goes to the left.
@@ -63,24 +63,26 @@ class _Trees(nn.Module):
     right: the node to the right of each, which is followed by the one to the left; a leaf itself.
     """
 
-    def __init__(self, fitted: ReadyRegressor) -> None:
+    def __init__(self, fitted: list[ReadyRegressor]) -> None:
         super().__init__()
-        trees = uproot(fitted.regressor)
-        assert trees is not None  # the default's split no categories
-        first, split = np.cumsum(trees.sizes) - trees.sizes, np.flatnonzero(~trees.leaf)
-        right, levels = np.arange(len(trees.leaf)), [first]
-        right[split] = np.repeat(first, trees.sizes)[split] + trees.right
-        while len(reached := levels[-1][~trees.leaf[levels[-1]]]):
+        each = [cast(Trees, uproot(x.regressor)) for x in fitted]  # which split no categories
+        used = [2 * x.used[t.feature] + t.missing_left for x, t in zip(fitted, each, strict=True)]
+        sizes, leaf = _joined(t.sizes for t in each), _joined(t.leaf for t in each)
+        first, split = np.cumsum(sizes) - sizes, np.flatnonzero(~leaf)
+        right, levels = np.arange(len(leaf)), [first]
+        right[split] = np.repeat(first, sizes)[split] + _joined(t.right for t in each)
+        while len(reached := levels[-1][~leaf[levels[-1]]]):
             levels.append(np.stack([right[reached], reached + 1], axis=1).ravel())
         self.depth, order = len(levels) - 1, np.concatenate(levels)
         column, threshold, value = np.zeros_like(order), np.full(len(order), np.nan), 0.0 * order
-        column[split] = 2 * fitted.used[trees.feature] + trees.missing_left
-        threshold[split] = trees.thresholds[trees.threshold]
-        value[trees.leaf] = trees.value
+        column[split] = _joined(used)
+        threshold[split] = _joined(t.thresholds[t.threshold] for t in each)
+        value[leaf] = _joined(t.value for t in each)
         self.first = _buffer(np.arange(len(first)))
         self.right = _buffer(np.argsort(order)[right[order]])
         self.column, self.threshold = _buffer(column[order]), _buffer(threshold[order])
-        self.value, self.baseline = _buffer(value[order]), _buffer(trees.baseline.ravel())
+        self.value = _buffer(value[order])
+        self.baseline = _buffer(np.sum([t.baseline for t in each], axis=0).ravel())
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Add up the leaves that pairs, (batch, n, 2 · n_features), come to: (batch, n)."""
@@ -165,6 +167,10 @@ def _level(features: Tensor, anchor: int | None) -> Tensor | float:
     level, last = features[..., anchor], features[..., 0]
     level = torch.where(level.isnan(), last, level)
     return level.masked_fill(level.isnan(), 0.0)
+
+
+def _joined(parts: Iterable[AnyArray]) -> AnyArray:
+    return np.concatenate([*parts])
 
 
 def _buffer(array: AnyArray) -> Tensor:

@@ -30,7 +30,8 @@ class Signature:
         Those of `known`, the last ones, that are constant in each series: rows of the fit's series
         may leave them out.
     seq_len, pred_len : int
-        Steps of a window, and those that are forecast.
+        Steps of a window – the model's, or more where its trees look back further –, and those that
+        are forecast.
     inputs : tuple of str
         Names of the graph's inputs: "past", and as far as the model reads them "future",
         "series", "time" and "instant".
