@@ -17,9 +17,9 @@ from skinformer.ensemble.cost import expected_seconds
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
-from skinformer.ensemble.out_of_fold import N_FOLDS, out_of_fold_path
+from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
-from skinformer.ensemble.ridges import linear_fit, start_module
+from skinformer.ensemble.ridges import linear_fit, start_module, times_of
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
 from skinformer.estimators.callbacks import FitTasks, training_course
@@ -459,7 +459,10 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         module = module.to(settings.device).eval()
-        out_of_fold = out_of_fold_path(linear, timeline, split, device=settings.device)
+        out_of_fold = None  # where there is no path, or too little to fit it to apart
+        if linear is not None and linear.folds:
+            times = partial(times_of, timeline, split)
+            out_of_fold = OutOfFoldPath(linear, times, settings.device)
         batches = window_batches(
             timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
         )
