@@ -360,8 +360,8 @@ LINKS = [
     Mutant("logarithms never", TARGET_SCALE, 'if wanted == "log":', "if False:"),
     Mutant("logarithms unproved", TARGET_SCALE, "if wanted is None or split", "if split"),
     Mutant("nothing judged", TARGET_SCALE, "if wanted is None or split is None", "if True"),
-    Mutant("linear path always", BASE, "if not settings.linear_path:", "if False:"),
-    Mutant("linear path never", BASE, "if not settings.linear_path:", "if True:"),
+    Mutant("linear path always", BASE, "if settings.linear_path:", "if True:"),
+    Mutant("linear path never", BASE, "if settings.linear_path:", "if False:"),
     Mutant("no checkpoint", BASE, "checkpoint=settings.checkpoint,", "checkpoint=None,"),
     Mutant(
         "no fingerprint", BASE, "{} if settings.checkpoint is None else fingerprint(self)", "{}"
