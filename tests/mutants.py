@@ -31,6 +31,7 @@ HEAVY = ["torch", "pandas", "sklearn.callback", "sklearn.metrics", "scipy.stats"
 
 BUILDING = "skinformer/ensemble/building.py"
 SETTINGS = "skinformer/estimators/settings.py"
+PARAMETERS = "skinformer/estimators/parameters.py"
 PARTS = "skinformer/estimators/parts.py"
 HEAD = "skinformer/ensemble/head.py"
 FITTING = "skinformer/ensemble/fitting.py"
@@ -359,8 +360,8 @@ LINKS = [
     Mutant("logarithms never", TARGET_SCALE, 'if wanted == "log":', "if False:"),
     Mutant("logarithms unproved", TARGET_SCALE, "if wanted is None or split", "if split"),
     Mutant("nothing judged", TARGET_SCALE, "if wanted is None or split is None", "if True"),
-    Mutant("linear path always", BASE, "if not settings.linear_path:", "if False:"),
-    Mutant("linear path never", BASE, "if not settings.linear_path:", "if True:"),
+    Mutant("linear path always", BASE, "if settings.linear_path:", "if True:"),
+    Mutant("linear path never", BASE, "if settings.linear_path:", "if False:"),
     Mutant("no checkpoint", BASE, "checkpoint=settings.checkpoint,", "checkpoint=None,"),
     Mutant(
         "no fingerprint", BASE, "{} if settings.checkpoint is None else fingerprint(self)", "{}"
@@ -821,18 +822,17 @@ OTHER_BLOCK = {
 
 
 def defaults(path, of):
-    """Give the default of each argument of a class's constructor, as source."""
+    """Give the default of each field of a class, as source."""
     classes = ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
     body = next(part for part in classes if getattr(part, "name", "") == of).body
-    arguments = next(part.args for part in body if getattr(part, "name", "") == "__init__")
-    names = [argument.arg for argument in arguments.kwonlyargs]
-    return dict(zip(names, map(ast.unparse, arguments.kw_defaults), strict=True))
+    fields = [part for part in body if isinstance(part, ast.AnnAssign) and part.value]
+    return {part.target.id: ast.unparse(part.value) for part in fields}
 
 
 def defaulted():
     """Make the mutants in which a parameter that is read into settings is its default."""
     known = {
-        "estimator": defaults(REGRESSOR, "InformerRegressor"),
+        "estimator": defaults(PARAMETERS, "Parameters") | defaults(REGRESSOR, "InformerRegressor"),
         "attention": defaults(PARTS, "Attention"),
         "block": defaults(PARTS, "Block"),
         "memory": defaults(PARTS, "MemorySaving"),

@@ -43,7 +43,9 @@ PUBLIC = reached(skinformer)
 def sources(value):
     """Name the modules that define an object and the public methods that it has or inherits."""
     kinds = inspect.getmro(value) if isinstance(value, type) else []
-    methods = {kind.__module__ for kind in kinds for name in vars(kind) if not name.startswith("_")}
+    members = ((kind, name) for kind in kinds for name in vars(kind) if not name.startswith("_"))
+    fields = getattr(value, "__dataclass_fields__", {})  # the docstring of their class tells them
+    methods = {kind.__module__ for kind, name in members if name not in fields}
     return {name for name in {value.__module__, *methods} if name.startswith("skinformer.")}
 
 

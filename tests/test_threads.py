@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
 from skinformer.algebra import product, solution
-from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
 from skinformer.tabular.regressors import ready
 from skinformer.threads import threads_for
 
@@ -198,7 +198,8 @@ def test_windows_of_a_wide_network_are_forecast_by_all():
 
     source = mock.Mock(seq_len=2, pred_len=1, values=torch.zeros(40, 1))
     source.inputs.return_value = (torch.zeros(32, 2, 1),)
-    predict_windows(Wide(), source, np.arange(3))
+    with prediction_threads(Wide.largest_product, 2):
+        WindowPredictor(Wide(), source)(np.arange(3))
     assert seen == [4]
 
 

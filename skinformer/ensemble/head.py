@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -30,17 +30,21 @@ from skinformer.training.losses import (
 Floats = TypeVar("Floats", Float32Array, Float64Array)
 
 
-class Head(Protocol):
+class Head:
     """
-    What `BaseInformer` needs to know of outputs.
+    What `BaseInformer` needs to know of outputs; here, of one value that is forecast.
 
     Arrays of outputs have the axes of what they are forecasts of, the last of these being the
     targets, and then those of `outputs`.
     """
 
+    #: Whether outputs are values of the target, such as quantiles; logits are not.
+    in_units: ClassVar[bool] = True
+
     @property
     def outputs(self) -> tuple[int, ...]:
         """Shape of the outputs of one step and target; () is one value."""
+        return ()
 
     @property
     def middle(self) -> int | None:
@@ -50,61 +54,59 @@ class Head(Protocol):
         The others tell by their distances from it how sure the network is. Shares of forecasters
         are shares in the forecast: what is sure or not is the network's to say.
         """
+        return None
 
     @property
     def groups(self) -> list[slice]:
         """The columns of the classes of each target; none where numbers are forecast."""
+        return []
 
     @property
     def level(self) -> float | None:
         """Level of the quantile that `predict` gives, from calibrated ranges; None for `point`."""
-
-    @property
-    def in_units(self) -> bool:
-        """Whether outputs are values of the target, such as quantiles; logits are not."""
-
-    @property
-    def score_name(self) -> str:
-        """Name of the score, as scikit-learn's scorers have it."""
+        return None
 
     @property
     def on_path(self) -> bool:
         """Whether the linear path forecasts the same thing, and so alone where little is proved."""
+        return True
 
     @property
     def of_mean(self) -> bool:
         """Whether the error is lowest for the mean, not for a median or another quantile."""
+        return False
 
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Give what training lowers, in float32: one error for each truth."""
+        raise NotImplementedError
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
         """Give the errors of points by which forecasters are compared with one another."""
+        return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
         """Give the one value that is forecast: what is fed back, and ranges lie around."""
+        return outputs
 
     def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
+        return scaler.inverse(outputs, series)
 
     def score(
         self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
-        """Score forecasts, (n, n_targets), of rows whose truth is known; higher is better."""
+        """Score forecasts, (n, n_targets), of rows whose truth is known; higher is better.
+
+        It is R², both in the truth's units.
+        """
+        return float(r2_score(truth, forecast, sample_weight=weight))
 
 
 @dataclass(frozen=True)
-class PointHead:
+class PointHead(Head):
     """One value, for which `loss` is lowest: mean, median, what lies between, or a quantile."""
 
     loss: str | float
-
-    outputs: ClassVar[tuple[int, ...]] = ()
-    middle: ClassVar[int | None] = None
-    level: ClassVar[float | None] = None
-    groups: ClassVar[list[slice]] = []
-    in_units: ClassVar[bool] = True
-    score_name: ClassVar[str] = "r2"
 
     @property
     def on_path(self) -> bool:
@@ -122,27 +124,9 @@ class PointHead:
         error = LOSSES[loss] if isinstance(loss, str) else level_error(level=loss)
         return error(outputs, truth)
 
-    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """Give the error of each forecast, (…, n_targets)."""
-        return self.error(points, truth)
-
-    def point(self, outputs: Floats) -> Floats:
-        """Give the forecasts themselves, the one value that there is."""
-        return outputs
-
-    def to_units(self, outputs: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
-        """Undo the standardisation of forecasts, (n, n_targets), each of its series."""
-        return scaler.inverse(outputs, series)
-
-    def score(
-        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
-    ) -> float:
-        """Give the R² of forecasts whose truths are all known, both in the truth's units."""
-        return float(r2_score(truth, forecast, sample_weight=weight))
-
 
 @dataclass(frozen=True)
-class QuantileHead:
+class QuantileHead(Head):
     """Several quantiles: the network forecasts each, and the median if it is none of them.
 
     levels: ascending, in (0, 1).
@@ -154,12 +138,6 @@ class QuantileHead:
     """
 
     levels: tuple[float, ...]
-
-    groups: ClassVar[list[slice]] = []
-    in_units: ClassVar[bool] = True
-    score_name: ClassVar[str] = "r2"
-    on_path: ClassVar[bool] = True
-    of_mean: ClassVar[bool] = False
 
     @property
     def _learnt(self) -> list[float]:
@@ -200,15 +178,9 @@ class QuantileHead:
         each = (scaler.inverse(values, series) for values in np.moveaxis(outputs, -1, 0))
         return np.stack(list(each), axis=-1)
 
-    def score(
-        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
-    ) -> float:
-        """Give the R² of what `predict` gives, in the truth's units; no truth is missing."""
-        return float(r2_score(truth, forecast, sample_weight=weight))
-
 
 @dataclass(frozen=True)
-class ClassHead:
+class ClassHead(Head):
     """Logits: one for each class of each target, which all count as columns that are forecast.
 
     sizes: number of classes of each target.
@@ -223,13 +195,8 @@ class ClassHead:
     label_smoothing: float
     z_loss: float
 
-    outputs: ClassVar[tuple[int, ...]] = ()
-    middle: ClassVar[int | None] = None
-    level: ClassVar[float | None] = None
     in_units: ClassVar[bool] = False
-    score_name: ClassVar[str] = "accuracy"
     on_path: ClassVar[bool] = False
-    of_mean: ClassVar[bool] = False
 
     @property
     def groups(self) -> list[slice]:
@@ -249,10 +216,6 @@ class ClassHead:
             n_classes = group.stop - group.start
             errors.append((error * (share / n_classes))[..., None].expand(*error.shape, n_classes))
         return torch.cat(errors, dim=-1)
-
-    def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
-        """Give the errors of logits, which are what forecasters of classes mix."""
-        return self.error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
         """Give the probabilities of logits, (…, n_columns), of sum 1 for each target."""

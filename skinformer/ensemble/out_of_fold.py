@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from skinformer.ensemble.ridges import times_of
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
 from skinformer.timeline.arrays import IntArray
-from skinformer.timeline.timeline import Timeline
 
 #: Times that the path is fitted without, one after the other.
 N_FOLDS = 3
@@ -51,19 +48,3 @@ class OutOfFoldPath:
             if len(part)
         ]
         return torch.cat(found)[order.argsort()]
-
-
-def out_of_fold_path(
-    linear: LinearFits | None,
-    timeline: Timeline,
-    split: IntArray | None,
-    *,
-    device: torch.device | str,
-) -> OutOfFoldPath | None:
-    """Make what the network of a fit corrects in training, from `linear_fit`.
-
-    It is None where there is no path, or too little to fit it to apart.
-    """
-    if linear is None or not linear.folds:
-        return None
-    return OutOfFoldPath(linear, partial(times_of, timeline, split), device)

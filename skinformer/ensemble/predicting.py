@@ -29,24 +29,6 @@ _PLACES = np.arange(PREDICTION_CHUNK)
 _MOST_ROWS = 1 << 20
 
 
-def predict_windows(
-    module: Callable[..., Tensor],
-    source: WindowSource,
-    origins: IntArray,
-    base: Float32Array | None = None,
-) -> Float32Array:
-    """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
-
-    module: in evaluation mode, on the source's device.
-    base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
-
-    Each forecast is the same whatever others are asked for.
-    """
-    linear = source.seq_len * source.pred_len * source.values.shape[1]
-    with prediction_threads(getattr(module, "largest_product", 0), linear):
-        return WindowPredictor(module, source)(origins, base)
-
-
 def prediction_threads(largest_product: int, n_linear: int) -> AbstractContextManager[object]:
     """Let predictions be split over threads, as `threads_for` does, where a chunk repays it.
 
@@ -71,7 +53,12 @@ class WindowPredictor:
         self._maps = _OwnMaps.of(module, source) if isinstance(module, LinearPath) else None
 
     def __call__(self, origins: IntArray, base: Float32Array | None = None) -> Float32Array:
-        """Forecast windows as `predict_windows` does."""
+        """Forecast windows, standardised: (n_windows, pred_len, n_targets, *outputs).
+
+        base: (n_windows, pred_len, n_targets), forecasts that the module, a network, corrects.
+
+        Each forecast is the same whatever others are asked for.
+        """
         out = []
         for start in range(0, len(origins), PREDICTION_CHUNK):
             chunk = slice(start, start + PREDICTION_CHUNK)

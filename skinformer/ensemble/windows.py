@@ -116,5 +116,5 @@ class Windows:
     def predict(
         self, module: Callable[..., Tensor], base: Float32Array | None = None
     ) -> Float32Array:
-        """Forecast by a torch module, as `predict_windows` does."""
+        """Forecast by a torch module, as `WindowPredictor` does."""
         return self.canvas.predictor(module)(self.origins, base)

@@ -17,9 +17,9 @@ from skinformer.ensemble.cost import expected_seconds
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.members import EnsembleFit, module_of, network_of
-from skinformer.ensemble.out_of_fold import N_FOLDS, out_of_fold_path
+from skinformer.ensemble.out_of_fold import N_FOLDS, OutOfFoldPath
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
-from skinformer.ensemble.ridges import linear_fit, start_module
+from skinformer.ensemble.ridges import linear_fit, start_module, times_of
 from skinformer.ensemble.settings import FitSettings
 from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_callbacks
 from skinformer.estimators.callbacks import FitTasks, training_course
@@ -40,7 +40,6 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
-from skinformer.ridge.linear_fit import LinearFits
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.future import (
@@ -59,7 +58,6 @@ from skinformer.timeline.clock import join_series
 from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
-from skinformer.timeline.windows import Origins
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
@@ -455,11 +453,18 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         size = len(timeline.values), windows[0].count
         lone = timeline.n_series == 1
         running().expect(expected_seconds(*size, sizes, settings, lone=lone))
-        linear = self._fit_path(settings, windows, missing, split)
+        fit_path = partial(linear_fit, timeline, sizes, windows, missing=missing, split=split)
+        linear = None
+        if settings.linear_path:
+            with timed("linear path"):
+                linear = fit_path(refit=settings.early_stopping == "auto", n_folds=N_FOLDS)
         weights = None if earlier is None else earlier.module_
         module = start_module(settings, sizes, linear, weights, seed=seed)
         module = module.to(settings.device).eval()
-        out_of_fold = out_of_fold_path(linear, timeline, split, device=settings.device)
+        out_of_fold = None  # where there is no path, or too little to fit it to apart
+        if linear is not None and linear.folds:
+            times = partial(times_of, timeline, split)
+            out_of_fold = OutOfFoldPath(linear, times, settings.device)
         batches = window_batches(
             timeline, sizes, settings, windows, seed=seed, out_of_fold=out_of_fold
         )
@@ -468,27 +473,6 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         fit = EnsembleFit(module, linear, rows, batches, settings)
         self.ensemble_, self.calibration_ = fit.start, Calibration.of(timeline, split, settings)
         return fit
-
-    def _fit_path(
-        self,
-        settings: FitSettings,
-        windows: tuple[Origins, Origins],
-        missing: BoolArray | None,
-        split: IntArray | None,
-    ) -> LinearFits | None:
-        """Fit the linear path, for training and final, if there is one."""
-        if not settings.linear_path:
-            return None
-        with timed("linear path"):
-            return linear_fit(
-                self.timeline_,
-                self.sizes_,
-                windows,
-                missing=missing,
-                split=split,
-                refit=settings.early_stopping == "auto",
-                n_folds=N_FOLDS,
-            )
 
     @timed("network")
     def _train_module(

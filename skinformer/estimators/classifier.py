@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
-from skinformer.estimators.parts import PART_CONSTRAINTS, Attention, Block, MemorySaving
+from skinformer.estimators.parts import PART_CONSTRAINTS
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import AnyArray, Float64Array
@@ -18,6 +19,7 @@ from skinformer.validation.arguments import check_fitted, with_horizon
 from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InformerClassifier(ClassifierMixin, BaseInformer):
     """
     Forecast classes of time series with an Informer, as a scikit-learn classifier.
@@ -224,98 +226,18 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     ['day', 'night']
     """
 
-    head_: ClassHead
-    reader_: LabelReader
+    head_: ClassHead = field(init=False)
+    reader_: LabelReader = field(init=False)
 
     #: Labels have no scale that could be transformed.
     target_transform = None
 
     _parameter_constraints = CLASSIFIER_CONSTRAINTS | PART_CONSTRAINTS
 
-    def __init__(
-        self,
-        target: Any = None,
-        *,
-        seq_len: int = 96,
-        pred_len: int = 24,
-        known_future: str | list[Any] | None = None,
-        class_weight: Any = None,
-        max_iter: int | None = None,
-        freq: Any = None,
-        calendar: Any = "auto",
-        embeddings: Any = (),
-        label_smoothing: float = 0.0,
-        z_loss: float = 1e-4,
-        members: str | list[Any] = "auto",
-        window_norm: bool = False,
-        label_len: int | None = None,
-        patch_len: int | None = None,
-        d_model: int = 32,
-        n_heads: int = 4,
-        n_encoder_layers: int = 2,
-        n_decoder_layers: int = 1,
-        d_ff: int | None = None,
-        attention: str | Attention = "auto",
-        block: str | Block = "plain",
-        position: str = "sinusoidal",
-        distil: bool = True,
-        dropout: float = 0.2,
-        max_windows: int | None = 10_000,
-        optimizer: str = "adamw",
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.01,
-        batch_size: int = 64,
-        memory_saving: MemorySaving | None = None,
-        precision: str = "auto",
-        early_stopping: Any = "auto",
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.target = target
-        self.seq_len = seq_len
-        self.pred_len = pred_len
-        self.known_future = known_future
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.freq = freq
-        self.calendar = calendar
-        self.embeddings = embeddings
-        self.label_smoothing = label_smoothing
-        self.z_loss = z_loss
-        self.members = members
-        self.window_norm = window_norm
-        self.label_len = label_len
-        self.patch_len = patch_len
-        self.d_model = d_model
-        self.n_heads = n_heads
-        self.n_encoder_layers = n_encoder_layers
-        self.n_decoder_layers = n_decoder_layers
-        self.d_ff = d_ff
-        self.attention = attention
-        self.block = block
-        self.position = position
-        self.distil = distil
-        self.dropout = dropout
-        self.max_windows = max_windows
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.memory_saving = memory_saving
-        self.precision = precision
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    class_weight: Any = None
+    label_smoothing: float = 0.0
+    z_loss: float = 1e-4
+    window_norm: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Say that y is optional and may have several columns."""

@@ -7,6 +7,7 @@ values are those that one needs: ``block="bf16"``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -59,6 +60,7 @@ class Part(SetsAtOnce):
         return part
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Block(Part):
     """
     How an encoder or decoder layer is built.
@@ -105,22 +107,14 @@ class Block(Part):
     )
     _parameter_constraints = BLOCK_CONSTRAINTS
 
-    def __init__(
-        self,
-        *,
-        norm: str = "layer",
-        qk_norm: bool = False,
-        output_gate: bool = False,
-        activation: str = "gelu",
-        init: str = "xavier",
-    ) -> None:
-        self.norm = norm
-        self.qk_norm = qk_norm
-        self.output_gate = output_gate
-        self.activation = activation
-        self.init = init
+    norm: str = "layer"
+    qk_norm: bool = False
+    output_gate: bool = False
+    activation: str = "gelu"
+    init: str = "xavier"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Attention(Part):
     """
     How encoder and decoder attend to themselves.
@@ -152,14 +146,12 @@ class Attention(Part):
     named = MappingProxyType({kind: {"encoder": kind} for kind in ("auto", "probsparse", "dense")})
     _parameter_constraints = ATTENTION_CONSTRAINTS
 
-    def __init__(
-        self, *, encoder: str = "auto", decoder: str = "dense", factor: float = 5.0
-    ) -> None:
-        self.encoder = encoder
-        self.decoder = decoder
-        self.factor = factor
+    encoder: str = "auto"
+    decoder: str = "dense"
+    factor: float = 5.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MemorySaving(Part):
     """
     What training does to need less memory.
@@ -186,11 +178,8 @@ class MemorySaving(Part):
     named = MappingProxyType({None: {}})
     _parameter_constraints = MEMORY_SAVING_CONSTRAINTS
 
-    def __init__(
-        self, *, micro_batch_size: int | None = None, gradient_checkpointing: bool = False
-    ) -> None:
-        self.micro_batch_size = micro_batch_size
-        self.gradient_checkpointing = gradient_checkpointing
+    micro_batch_size: int | None = None
+    gradient_checkpointing: bool = False
 
 
 #: The estimator's parameters that are parts.

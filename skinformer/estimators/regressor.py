@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -12,13 +13,13 @@ from skinformer.ensemble.head import Head, PointHead, QuantileHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import RegressorMixin
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.estimators.parts import Attention, Block, MemorySaving
 from skinformer.notebook import forecast_picture
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
@@ -269,88 +270,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     (200,)
     """
 
-    def __init__(
-        self,
-        target: Any = None,
-        *,
-        seq_len: int = 96,
-        pred_len: int = 24,
-        known_future: str | list[Any] | None = None,
-        loss: Any = "mse",
-        max_iter: int | None = None,
-        freq: Any = None,
-        calendar: Any = "auto",
-        embeddings: Any = (),
-        target_transform: Any = "auto",
-        members: str | list[Any] = "auto",
-        window_norm: bool = True,
-        label_len: int | None = None,
-        patch_len: int | None = None,
-        d_model: int = 32,
-        n_heads: int = 4,
-        n_encoder_layers: int = 2,
-        n_decoder_layers: int = 1,
-        d_ff: int | None = None,
-        attention: str | Attention = "auto",
-        block: str | Block = "plain",
-        position: str = "sinusoidal",
-        distil: bool = True,
-        dropout: float = 0.2,
-        max_windows: int | None = 10_000,
-        optimizer: str = "adamw",
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.01,
-        batch_size: int = 64,
-        memory_saving: MemorySaving | None = None,
-        precision: str = "auto",
-        early_stopping: Any = "auto",
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        device: str = "auto",
-        random_state: Any = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.target = target
-        self.seq_len = seq_len
-        self.pred_len = pred_len
-        self.known_future = known_future
-        self.loss = loss
-        self.max_iter = max_iter
-        self.freq = freq
-        self.calendar = calendar
-        self.embeddings = embeddings
-        self.target_transform = target_transform
-        self.members = members
-        self.window_norm = window_norm
-        self.label_len = label_len
-        self.patch_len = patch_len
-        self.d_model = d_model
-        self.n_heads = n_heads
-        self.n_encoder_layers = n_encoder_layers
-        self.n_decoder_layers = n_decoder_layers
-        self.d_ff = d_ff
-        self.attention = attention
-        self.block = block
-        self.position = position
-        self.distil = distil
-        self.dropout = dropout
-        self.max_windows = max_windows
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.memory_saving = memory_saving
-        self.precision = precision
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: Any = "mse"
+    target_transform: Any = "auto"
 
     def __sklearn_tags__(self) -> Any:
         """Say that y is optional and may have several columns."""
@@ -375,7 +296,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         return found
 
     def _make_head(self) -> Head:
-        if isinstance(self.loss, str | Real):
+        is_point = isinstance(self.loss, str | Real)
+        if is_point:
             return PointHead(self.loss)
         return QuantileHead(tuple(sorted(check_levels(self.loss, name="loss").tolist())))
 

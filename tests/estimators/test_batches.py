@@ -9,7 +9,7 @@ import torch
 
 from skinformer.ensemble.batches import WindowBatches, window_source
 from skinformer.ensemble.fitting import FitBatches
-from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor, predict_windows
+from skinformer.ensemble.predicting import PREDICTION_CHUNK, WindowPredictor
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFit
 from skinformer.ridge.linear_path import LinearPath
@@ -161,7 +161,7 @@ def test_predictions_are_made_in_chunks_of_one_shape(n):
     """Matrix products round by shape: a forecast must be the same in any company."""
     module, source = Sum(), make_source()
     origins = SEQ + np.arange(n) % (N - SEQ - PRED)
-    out = predict_windows(module, source, origins)
+    out = WindowPredictor(module, source)(origins)
     assert set(module.shapes) == {(PREDICTION_CHUNK, SEQ, 3)}
     assert out.shape == (n, PRED, 1)
     expected = [source.values[o - SEQ : o].sum() for o in origins]
@@ -289,7 +289,7 @@ def test_the_short_way_of_a_path_rounds_as_the_path_does(n_targets, n_groups, n_
     source = window_source(values, None, None, RowClock(), sizes=sizes, device="cpu")
     origins = rng.integers(seq_len, len(values) - PRED, size=n)
     chunk = np.resize(origins[-(n % 32 or 32) :], PREDICTION_CHUNK)
-    forecast = predict_windows(path, source, origins)[-(n % 32 or 32) :]
+    forecast = WindowPredictor(path, source)(origins)[-(n % 32 or 32) :]
     whole = path(*source.path_inputs(torch.from_numpy(chunk))).numpy()
     np.testing.assert_array_equal(forecast, whole[: len(forecast)])
 

@@ -27,7 +27,6 @@ class FanHead:
     in_units = True
     on_path = False
     of_mean = False
-    score_name = "mae"
 
     def error(self, outputs, truth):
         return quantile_error(levels=LEVELS)(outputs, truth)
