@@ -114,7 +114,7 @@ def _span(index: pd.Index) -> tuple[float, float]:
     return step, days + step
 
 
-def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:
+def calendar_values(index: pd.Index, fields: Sequence[str]) -> npt.NDArray[np.int16]:
     """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
     values = np.empty((len(index), len(fields)), dtype=np.int16)
     for j, name in enumerate(fields):
