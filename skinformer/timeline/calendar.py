@@ -132,5 +132,4 @@ def calendar_dates(index: pd.Index) -> npt.NDArray[np.int64]:
     months = np.asarray((dates.year - 1970) * 12 + dates.month - 1, dtype="datetime64[M]")
     minutes = np.asarray(((dates.day - 1) * 24 + dates.hour) * 60 + dates.minute)
     out = months.astype("datetime64[us]") + minutes.astype("timedelta64[m]")
-    numbers: npt.NDArray[np.int64] = out.astype(np.int64)
-    return numbers
+    return np.asarray(out.astype(np.int64))

@@ -40,8 +40,7 @@ class Cells(NamedTuple):
 
     def of(self, values: AnyArray) -> IntArray:
         """Give cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
-        cells: IntArray = number_cells(self.places, values)
-        return cells
+        return np.asarray(number_cells(self.places, values))
 
 
 class CalendarEffect(NamedTuple):
@@ -86,8 +85,8 @@ class CalendarEffect(NamedTuple):
         every, place = np.unique(steps, return_inverse=True)
         values = calendar_values(clock.labels(every), self.fields)
         cell = number_cells(self.places, values)[place]
-        out: Float64Array = self.one_by_one(np.clip(np.nan_to_num(known), *self.bounds), cell)
-        return out
+        known = np.clip(np.nan_to_num(known), *self.bounds)
+        return np.asarray(self.one_by_one(known, cell))
 
     def one_by_one(self, known: Any, cell: Any) -> Any:
         """Add effects up as `of_rows` does, column by column: arrays or tensors, bit for bit."""

@@ -123,8 +123,7 @@ class Timeline:
     def steps_of(self, rows: IntArray) -> IntArray:
         """Give the steps of some rows, without making those of all."""
         series = self.series_of(rows)
-        steps: IntArray = rows - self.first_row[series] + self.first_step[series]
-        return steps
+        return np.asarray(rows - self.first_row[series] + self.first_step[series])
 
     def series_of(self, rows: IntArray) -> IntArray:
         """Give the series of some rows, without making those of all."""

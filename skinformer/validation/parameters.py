@@ -294,9 +294,8 @@ def check_enough_rows(
     n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
 ) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    needed = _FEWEST_ROWS
-    why = "one to forecast from and one to forecast. Pass"
-    why = f"a series has to hold {needed} consecutive rows, {why}"
+    needed, rows = _FEWEST_ROWS, "one to forecast from and one to forecast. Pass"
+    why = f"a series has to hold {needed} consecutive rows, {rows}"
     if whole or validated:
         needed = seq_len + pred_len * (1 + validated)
         also = f" + pred_len={pred_len} for early_stopping=True" if validated else ""
@@ -338,11 +337,7 @@ def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
     first = fingerprints[0]
     for rank, other in enumerate(fingerprints):
         # An object may print the place in memory where it lies, which says nothing.
-        differing = [
-            name
-            for name, value in first.items()
-            if other.get(name) != value and " at 0x" not in value
-        ]
+        differing = [n for n, v in first.items() if other.get(n) != v and " at 0x" not in v]
         if differing:
             raise ValueError(
                 f"rank {rank} of torch.distributed fits with another {', '.join(differing)} than "

@@ -137,13 +137,7 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
 
 
 def warn_of_outliers(
-    count: int,
-    value: float,
-    column: Hashable,
-    where: str,
-    *,
-    usual: tuple[float, float],
-    missing: bool,
+    count: int, value: float, column: Any, where: str, *, usual: tuple[float, float], missing: bool
 ) -> None:
     """Warn of values that are not believed, because nothing like them was there."""
     more = "" if count == 1 else f" (the first of {count} outliers)"
@@ -345,8 +339,7 @@ def _orthogonal(rows: Float64Array) -> bool:
 def _adds_up(features: Float64Array, y: Float64Array) -> bool:
     """Tell whether a truth that varies is a sum of columns, each times a number, and of one."""
     present = ~np.isnan(y)
-    y, rows = y[present], features[present]
-    rows = np.column_stack([rows, np.ones(len(y))])
+    y, rows = y[present], np.column_stack([features, np.ones(len(y))])[present]
     if len(y) < _ROWS_EACH * rows.shape[1] or np.ptp(y) == 0:
         return False
     weights = np.linalg.lstsq(rows, y, rcond=None)[0]
