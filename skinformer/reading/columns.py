@@ -72,10 +72,8 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
         return Columns(dict(zip(names, columns, strict=True)), X.index, True)
     values = checks.numeric_array(estimator, X, reset=reset)
     own = getattr(estimator, "feature_names_in_", None)
-    if roles is None:
-        names = list(range(values.shape[1]) if own is None else own)
-    else:
-        names = list(roles.columns)
+    found = range(values.shape[1]) if own is None else own
+    names = list(found if roles is None else roles.columns)
     return Columns({name: values[:, j] for j, name in enumerate(names)}, None, own is not None)
 
 
@@ -93,7 +91,6 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
         checks.check_finite(column, name)
     parts = list(columns.values.values())
     values = np.column_stack(parts) if parts else np.empty((checks.count_rows(X), 0))
-    time, series = None, None
-    if columns.index is not None:
-        time, series = time_labels(columns.index)
+    index = columns.index
+    time, series = (None, None) if index is None else time_labels(index)
     return LabelledRows(values, list(columns.values), columns.named, time, series)

@@ -125,11 +125,8 @@ class LabelReader(NumberReader):
             return None
         columns = _truth_columns(y)
         checks.check_target_count(len(self.targets), len(columns))
-        coded = [
-            self._coded(column, target, "y", unseen)
-            for column, target in zip(columns, self.targets, strict=True)
-        ]
-        values = np.column_stack(coded)
+        pairs = zip(columns, self.targets, strict=True)
+        values = np.column_stack([self._coded(*pair, "y", unseen) for pair in pairs])
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
         values = values if np.asarray(y).ndim == 2 else values[:, 0]

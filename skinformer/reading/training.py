@@ -87,13 +87,7 @@ def read_training(
     index = truth.index if columns.index is None and truth is not None else columns.index
     time, labels = (None, None) if index is None else time_labels(index)
     rows = group_rows(time, labels, len(observed))
-    check_enough_rows(
-        int(np.bincount(rows.series).max()),
-        seq_len=settings.seq_len,
-        pred_len=settings.pred_len,
-        validated=settings.early_stopping is True,
-        whole=settings.whole_windows,
-    )
+    check_enough_rows(int(np.bincount(rows.series).max()), settings)
     clock, steps = rows.count_steps(settings.freq)
     ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]
     weight = None if weight is None else weight[rows.order]
@@ -110,19 +104,13 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
     names, wanted = tuple(columns.values), settings.target
     targets = find_targets(wanted, names, named=columns.named, truth=truth)
     check_known_future(settings.known_future, names, targets)
+    one = not isinstance(wanted, list) if truth is None else truth.one_dimensional
     if truth is not None and not targets:
-        one = truth.one_dimensional
         return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
     known = find_known(names, settings.known_future, targets)
-    return Roles(
-        mode="frame" if truth is None else "both",
-        targets=targets,
-        past=tuple(name for name in names if name not in targets and name not in known),
-        known=known,
-        one_dimensional=not isinstance(wanted, list) if truth is None else truth.one_dimensional,
-        columns=names,
-        by_name=columns.named,
-    )
+    past = tuple(name for name in names if name not in targets and name not in known)
+    mode: Literal["frame", "both"] = "frame" if truth is None else "both"
+    return Roles(mode, targets, past, known, one, names, by_name=columns.named)
 
 
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:

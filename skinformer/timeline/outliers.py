@@ -103,8 +103,8 @@ class Usual:
                 rows = rows[np.argsort(table.steps[rows], kind="stable")]
                 course = self._course(table, rows, (i, j), history, scaler)
                 found += self._judge_series(table, rows[far[rows]], (i, j), course)
-                last = (course.outliers.get(len(course.values) - k, np.nan) for k in (2, 1))
-                pending[i, j] = (*last,)
+                end = len(course.values)
+                pending[i, j] = [course.outliers.get(end - k, np.nan) for k in (2, 1)]
         return _without(table, found), replace(self, pending=pending), [one for one, _ in found]
 
     def _course(
@@ -186,8 +186,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
         parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
         each = [_usual(values) for values in parts]
         some = [usual.reach for usual in each if usual is not None and not usual.rare]
-        for i, (start, values) in enumerate(zip(first_row[:-1], parts, strict=True)):
-            usual = each[i]
+        for i, (start, values, usual) in enumerate(zip(first_row[:-1], parts, each, strict=True)):
             if some and (usual is None or usual.rare):  # what is rare here may be usual elsewhere
                 usual = _usual(values, _HEAVIEST * float(np.median(some)))
             quiet = j >= table.n_targets and len(np.unique(values[~np.isnan(values)])) < 2

@@ -239,9 +239,8 @@ def _moments(
     np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
     groups = pd.Series(values / unit[owner]).groupby(owner)
-    mean, deviation = (
-        part.reindex(range(n_series)).to_numpy() for part in (groups.mean(), groups.std(ddof=0))
-    )
+    both = groups.mean(), groups.std(ddof=0)
+    mean, deviation = (part.reindex(range(n_series)).to_numpy() for part in both)
     seen = ~np.isnan(mean)
     return unit * np.where(seen, mean, 0.0), unit * np.where(seen, deviation, 0.0), seen
 

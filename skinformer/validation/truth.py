@@ -39,6 +39,10 @@ def numeric_truth(y: Any) -> Float64Array:
 _LEAST_WEIGHT = 1e-12
 
 
+#: What scikit-learn takes for weights.
+_NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
+
+
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, or another single value."""
     if y is None or isinstance(y, str | Number):
@@ -52,9 +56,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _check_sample_weight(
-        sample_weight, observed, dtype=np.float64, ensure_non_negative=True
-    )
+    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
@@ -73,10 +75,8 @@ def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
             f"sample_weight of shape {shape} does not fit {n_rows} rows: pass one weight a row, "
             f"shape ({n_rows},)."
         )
-    weight = _check_sample_weight(
-        sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
-    )
-    return np.asarray(weight)
+    rows = np.empty((n_rows, 1))
+    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
 
 
 def check_some_truth(y: Float64Array) -> None:
