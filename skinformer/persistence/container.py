@@ -81,11 +81,8 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
             f"{path} would hold {len(text):,} bytes of names and structure, and "
             f"{_LONGEST_HEADER:,} are read at most: pickle this model with joblib."
         )
-    parts: list[Any] = [
-        len(text).to_bytes(_LENGTH_SIZE, "little"),
-        text,
-        *(arrays[i] for i in order),
-    ]
+    size = len(text).to_bytes(_LENGTH_SIZE, "little")
+    parts: list[Any] = [size, text, *(arrays[i] for i in order)]
     digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
     for part in parts:
         digest.update(part)  # of the text with zeros in the digest's place

@@ -78,6 +78,10 @@ def _texts_together(given: Any) -> list[str]:
     return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
 
 
+def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
+    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
+
+
 def _index_apart(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
@@ -85,12 +89,8 @@ def _index_apart(index: pd.Index) -> Any:
     kind = index.dtype
     data: Any = index
     if isinstance(kind, pd.CategoricalDtype):
-        return out | {
-            "dtype": "category",
-            "codes": np.asarray(data.codes),
-            "categories": kind.categories,
-            "ordered": bool(kind.ordered),
-        }
+        codes = {"codes": np.asarray(data.codes)}
+        return out | {"dtype": "category"} | codes | _categories_apart(kind)
     if isinstance(kind, pd.PeriodDtype):
         return out | {"dtype": "period", "values": data.asi8, "step": kind.freq}
     if kind.kind in "mM":
@@ -111,9 +111,8 @@ def _index_together(given: Any) -> pd.Index:
     values: Any
     dtype: Any = None
     if kind == "category":
-        values = pd.Categorical.from_codes(
-            given["codes"], categories=given["categories"], ordered=given["ordered"]
-        )
+        kept = {name: given[name] for name in ("codes", "categories", "ordered")}
+        values = pd.Categorical.from_codes(**kept)
     elif kind == "period":
         values = pd.arrays.PeriodArray(given["values"], dtype=pd.PeriodDtype(given["step"]))
     elif kind in ("M", "m"):
@@ -159,7 +158,7 @@ LABEL_KINDS = [
     Kind(
         "Categories",
         pd.CategoricalDtype,
-        lambda kind: {"categories": kind.categories, "ordered": bool(kind.ordered)},
+        _categories_apart,
         lambda given: pd.CategoricalDtype(given["categories"], ordered=given["ordered"]),
     ),
     Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),

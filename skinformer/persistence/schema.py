@@ -22,6 +22,7 @@ from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
 Sizes: TypeAlias = ChainMap[str, int]
+Left: TypeAlias = dict[int, AnyArray]  # that nothing refers to yet
 Rule: TypeAlias = Callable[[Any, Sizes], Any]
 
 _LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w*)=)?(\S+)\.\.(\S+))?\s*(nan)?")
@@ -72,9 +73,7 @@ class Schema:
         if left:
             raise ModelFileError("it holds arrays that nothing refers to")
 
-    def _walk(
-        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
-    ) -> Any:
+    def _walk(self, hint: Any, node: Any, place: str, left: Left, sizes: Sizes) -> Any:
         """Give what a node holds: records as namespaces, without building anything."""
         hint, name = self._fitting(hint, node, place), _name(node)
         limit, found = self._limits.get(place.rstrip("[]"), ""), node
@@ -119,14 +118,10 @@ class Schema:
             return name in ("int", "float", "Scalar")
         if origin is np.ndarray:
             return name in _ARRAYS
-        known = self._types.get(name)
-        return name == getattr(origin, "__name__", "") or (
-            known is not None and issubclass(known, origin)
-        )
+        known = self._types.get(name, object)
+        return name == getattr(origin, "__name__", "") or issubclass(known, origin)
 
-    def _named(
-        self, hints: dict[str, Any], node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
-    ) -> Any:
+    def _named(self, hints: Any, node: Any, place: str, left: Left, sizes: Sizes) -> Any:
         given, known = dict(node["of"]), {name.rstrip("?"): hints[name] for name in hints}
         needed = {name for name in hints if name[-1] != "?"}
         if len(given) != len(node["of"]) or not needed <= given.keys() <= known.keys():
@@ -136,30 +131,23 @@ class Schema:
         each = {n: self._walk(known[n], given[n], f"{inner}{n}", left, sizes) for n in walked}
         return SimpleNamespace(**each)
 
-    def _each(
-        self, hint: Any, node: Any, place: str, left: dict[int, AnyArray], sizes: Sizes
-    ) -> Any:
+    def _each(self, hint: Any, node: Any, place: str, left: Left, sizes: Sizes) -> Any:
         """Walk through a list, a tuple or a dict of any keys."""
         parts, hints = node if type(node) is list else node["of"], get_args(hint)
+        walk, inner = self._walk, f"{place}[]"
         if _name(node) == "dict":
             key, value = hints or (Any, Any)
             return [
-                (
-                    self._walk(key, k, "", left, sizes),
-                    self._walk(value, v, f"{place}[]", left, sizes.new_child()),
-                )
+                (walk(key, k, "", left, sizes), walk(value, v, inner, left, sizes.new_child()))
                 for k, v in parts
             ]
-        if len(hints) > 1 and hints[1] is not Ellipsis:
-            shape: tuple[str, ...] | None = (str(len(hints)),)
-        else:
-            shape = _limit(self._limits.get(place, ""))[0]
-            hints = (hints or (Any,))[:1] * len(parts)
-        _check_shape((len(parts),), shape, place, sizes)
-        each = zip(hints, parts, strict=True)
-        return [self._walk(h, part, f"{place}[]", left, sizes) for h, part in each]
+        limit = f"[{len(hints)}]"
+        if len(hints) <= 1 or hints[1] is Ellipsis:
+            limit, hints = self._limits.get(place, ""), (hints or (Any,))[:1] * len(parts)
+        _check_shape((len(parts),), limit, place, sizes)
+        return [walk(h, p, inner, left, sizes) for h, p in zip(hints, parts, strict=True)]
 
-    def _array(self, node: Any, left: dict[int, AnyArray]) -> AnyArray:
+    def _array(self, node: Any, left: Left) -> AnyArray:
         if node["is"] in ("texts", "objects"):
             given = node["of"]
             if type(given) is not list:
@@ -187,16 +175,15 @@ def _limit(text: str) -> tuple[tuple[str, ...] | None, str | None, str | None, s
 
 def _amount(text: str, sizes: Sizes) -> float:
     """Add up numbers and the names of sizes."""
-    return sum(
-        sizes[part] if part in sizes else float(part) for part in re.split(r"(?<!e)\+", text)
-    )
+    parts = re.split(r"(?<!e)\+", text)
+    return sum(sizes[part] if part in sizes else float(part) for part in parts)
 
 
 def _check_array(array: AnyArray, hint: Any, text: str, place: str, sizes: Sizes) -> None:
     kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
     if kind is not Any and not np.issubdtype(array.dtype, kind):
         raise ModelFileError(f"its {place} has numbers of another type")
-    _check_shape(array.shape, _limit(text)[0], place, sizes)
+    _check_shape(array.shape, text, place, sizes)
     if kind is not Any and array.dtype.kind in "fiu":
         _check_range(array, text, place, sizes, whole=array.dtype.kind in "iu")
 
@@ -223,9 +210,8 @@ def _check_range(array: AnyArray, text: str, place: str, sizes: Sizes, *, whole:
         raise ModelFileError(f"its {place} is out of range")
 
 
-def _check_shape(
-    found: tuple[int, ...], named: tuple[str, ...] | None, place: str, sizes: Sizes
-) -> None:
+def _check_shape(found: tuple[int, ...], limit: str, place: str, sizes: Sizes) -> None:
+    named = _limit(limit)[0]
     if named is None:
         return
     fits = len(found) == len(named)

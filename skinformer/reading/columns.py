@@ -15,14 +15,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import AnyArray
 from skinformer.timeline.roles import Roles
-from skinformer.validation.columns import (
-    check_columns,
-    check_finite,
-    check_same_names,
-    count_rows,
-    numeric_array,
-    numeric_column,
-)
+from skinformer.validation import columns as checks
 from skinformer.validation.index import time_labels
 
 
@@ -69,20 +62,18 @@ def read_columns(estimator: object, X: Any, *, reset: bool, roles: Roles | None 
     """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
-        check_columns(estimator, X, reset=reset)
+        checks.check_columns(estimator, X, reset=reset)
         names: list[Hashable] = list(X.columns)
         if roles is not None and not roles.by_name:
             names = list(roles.columns)  # an array was fitted: columns by their place
         elif roles is not None:
-            check_same_names(names, roles.columns)
-        columns = [numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
+            checks.check_same_names(names, roles.columns)
+        columns = [checks.numeric_column(X.iloc[:, j], name) for j, name in enumerate(names)]
         return Columns(dict(zip(names, columns, strict=True)), X.index, True)
-    values = numeric_array(estimator, X, reset=reset)
+    values = checks.numeric_array(estimator, X, reset=reset)
     own = getattr(estimator, "feature_names_in_", None)
-    if roles is None:
-        names = list(range(values.shape[1]) if own is None else own)
-    else:
-        names = list(roles.columns)
+    found = range(values.shape[1]) if own is None else own
+    names = list(found if roles is None else roles.columns)
     return Columns({name: values[:, j] for j, name in enumerate(names)}, None, own is not None)
 
 
@@ -97,10 +88,9 @@ def read_rows(estimator: object, X: Any, *, reset: bool) -> LabelledRows:
     """
     columns = read_columns(estimator, X, reset=reset)
     for name, column in columns.values.items():
-        check_finite(column, name)
+        checks.check_finite(column, name)
     parts = list(columns.values.values())
-    values = np.column_stack(parts) if parts else np.empty((count_rows(X), 0))
-    time, series = None, None
-    if columns.index is not None:
-        time, series = time_labels(columns.index)
+    values = np.column_stack(parts) if parts else np.empty((checks.count_rows(X), 0))
+    index = columns.index
+    time, series = (None, None) if index is None else time_labels(index)
     return LabelledRows(values, list(columns.values), columns.named, time, series)

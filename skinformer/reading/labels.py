@@ -19,15 +19,7 @@ from skinformer.reading.targets import Truth, find_targets, name_columns
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table
-from skinformer.validation.truth import (
-    check_class_weights,
-    check_target_count,
-    class_weights,
-    label_array,
-    raise_other_labels,
-    sorted_classes,
-    warn_of_unseen_labels,
-)
+from skinformer.validation import truth as checks
 
 
 @dataclass(frozen=True)
@@ -132,12 +124,9 @@ class LabelReader(NumberReader):
         if y is None:
             return None
         columns = _truth_columns(y)
-        check_target_count(len(self.targets), len(columns))
-        coded = [
-            self._coded(column, target, "y", unseen)
-            for column, target in zip(columns, self.targets, strict=True)
-        ]
-        values = np.column_stack(coded)
+        checks.check_target_count(len(self.targets), len(columns))
+        pairs = zip(columns, self.targets, strict=True)
+        values = np.column_stack([self._coded(*pair, "y", unseen) for pair in pairs])
         if isinstance(y, pd.DataFrame):
             return pd.DataFrame(values, index=y.index, columns=y.columns)
         values = values if np.asarray(y).ndim == 2 else values[:, 0]
@@ -147,7 +136,7 @@ class LabelReader(NumberReader):
         codes = target.codes(column)
         other = codes == -1
         if other.any() and np.isnan(unseen):
-            warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
+            checks.warn_of_unseen_labels(where, column[other].iloc[0], int(other.sum()))
         codes[other] = unseen
         return codes
 
@@ -231,14 +220,14 @@ def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     found = _places(X, table, names, by_name=by_name)
     own = [(table.iloc[:, found[name]], f"X (column {name!r})") for name in names]
     columns = own if y is None else given
-    weights = check_class_weights(class_weight, len(columns))
+    weights = checks.check_class_weights(class_weight, len(columns))
     targets = (_classes(*column, weight) for column, weight in zip(columns, weights, strict=True))
     reader = LabelReader(tuple(targets), names, by_name)
     if y is not None:
         for (column, _), labels, name in zip(own, reader.targets, names, strict=False):
             other = labels.codes(column) == -1
             if other.any():
-                raise_other_labels(name, column[other].iloc[0])
+                checks.raise_other_labels(name, column[other].iloc[0])
     return reader
 
 
@@ -267,16 +256,16 @@ def _truth_columns(y: Any) -> list[pd.Series]:
         return [y.iloc[:, j] for j in range(y.shape[1])]
     if isinstance(y, pd.Series):
         return [y]
-    values = label_array(y)
+    values = checks.label_array(y)
     return [pd.Series(column) for column in values.reshape(len(values), -1).T]
 
 
 def _classes(column: pd.Series, where: str, class_weight: Any) -> Labels:
     """Find the classes of one target."""
     observed = _plain(column[column.notna()])
-    classes = sorted_classes(observed, where)
+    classes = checks.sorted_classes(observed, where)
     dtype = column.dtype if isinstance(column.dtype, pd.CategoricalDtype) else None
-    weight = class_weights(class_weight, classes, observed)
+    weight = checks.class_weights(class_weight, classes, observed)
     return Labels(classes, dtype, weight)
 
 

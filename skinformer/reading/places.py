@@ -12,15 +12,7 @@ import pandas as pd
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, RowClock, clock_for, infer_step
 from skinformer.timeline.digest import content_digest
-from skinformer.validation.index import (
-    check_distinct,
-    check_freq,
-    check_no_missing_steps,
-    check_on_grid,
-    check_order,
-    check_series_named,
-    raise_irregular,
-)
+from skinformer.validation import index as checks
 from skinformer.validation.rows import check_panel, check_same_kind
 
 
@@ -50,14 +42,14 @@ class GroupedRows:
             return RowClock(), np.arange(len(series))
         longest = np.bincount(series).argmax()
         own = time[slice(*np.searchsorted(series, [longest, longest + 1]))]
-        check_freq(own, freq)
+        checks.check_freq(own, freq)
         step = infer_step(own, freq)
         if step is None:
-            raise_irregular(own, panel=panel)
+            checks.raise_irregular(own, panel=panel)
         clock = clock_for(own, step).starting_at(time.min())
         steps = clock.steps(time)
-        check_on_grid(steps, time, clock, series if panel else None)
-        check_no_missing_steps(time, series, steps, clock, self.names)
+        checks.check_on_grid(steps, time, clock, series if panel else None)
+        checks.check_no_missing_steps(time, series, steps, clock, self.names)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
@@ -73,14 +65,14 @@ def group_rows(time: pd.Index | None, labels: pd.Index | None, n_rows: int) -> G
     """
     series, names = _number_series(labels, n_rows, by_name=True)
     if time is not None:
-        check_distinct(time, labels)
+        checks.check_distinct(time, labels)
     order: Any = slice(None)
     if not bool((np.diff(series) >= 0).all()):
         order = np.argsort(series, kind="stable")
     series = series[order]
     if time is not None:
         time = time[order]
-        check_order(time, series)
+        checks.check_order(time, series)
     return GroupedRows(order, series, names, time)
 
 
@@ -102,7 +94,7 @@ def _number_series(
     """
     if labels is None:
         return np.zeros(n_rows, dtype=np.int64), None
-    check_series_named(labels)
+    checks.check_series_named(labels)
     codes, keys = pd.factorize(labels)
     with suppress(TypeError):  # names that have no order among themselves stay as they came
         order = np.argsort(np.asarray(keys)) if by_name else np.arange(len(keys))
@@ -165,14 +157,14 @@ class RowPlaces:
             series = np.zeros(n_rows, dtype=np.int64)
             return FoundRows(series, steps, self.names, self.clock, False, not seen)
         check_same_kind(time, self.clock)
-        check_distinct(time, labels)
+        checks.check_distinct(time, labels)
         series, names = _find_series(self.names, labels, n_rows)
         clock, steps = self.clock, self.clock.steps(time)
         own = bool((steps == OFF_GRID).any())
         if own:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
-            check_on_grid(steps, time, clock)
+            checks.check_on_grid(steps, time, clock)
         return FoundRows(series, steps, names, clock, own, False)
 
 
@@ -182,7 +174,7 @@ def _find_series(
     """Give each row's series its fitted number, new ones the next; and the names of all."""
     if known is None or labels is None:
         return np.zeros(n_rows, dtype=np.int64), known
-    check_series_named(labels)
+    checks.check_series_named(labels)
     codes = known.get_indexer(labels).astype(np.int64)
     unseen = codes < 0
     numbers, new = pd.factorize(labels[unseen])

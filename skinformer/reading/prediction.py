@@ -16,13 +16,7 @@ from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table
-from skinformer.validation.columns import (
-    check_finite,
-    check_score,
-    check_some_columns,
-    check_update,
-    count_rows,
-)
+from skinformer.validation import columns as checks
 from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.rows import raise_unseen_series, warn_of_assumed_steps
 from skinformer.validation.truth import check_target_count, truth_weight
@@ -51,9 +45,9 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     columns = _read_fitted_columns(estimator, X, roles)
     for name in roles.known:
         may_miss = fitted.may_miss or name in roles.static
-        check_finite(columns.values[name], name, may_miss=may_miss)
+        checks.check_finite(columns.values[name], name, may_miss=may_miss)
     for name in (*roles.past, *(() if roles.mode == "features" else roles.targets)):
-        check_finite(columns.values[name], name)
+        checks.check_finite(columns.values[name], name)
     ordered: list[AnyArray | None] = [None] * len(roles.targets)
     if roles.mode != "features":
         ordered = [*_histories(columns, roles)]
@@ -61,7 +55,7 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     time, labels = None, None
     if columns.index is not None and not isinstance(places.clock, RowClock):
         time, labels = time_labels(columns.index)
-    n_rows = count_rows(X)
+    n_rows = checks.count_rows(X)
     found = places.find(X, time, labels, n_rows)
     if found.assumed:
         warn_of_assumed_steps(places.clock, places.end, n_rows)
@@ -75,14 +69,14 @@ def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     y is needed in features mode, and used elsewhere where X's target is missing.
     """
     roles, places = fitted.roles, fitted.places
-    check_update(X, y, roles)
+    checks.check_update(X, y, roles)
     table = read_prediction(estimator, X, fitted)
     check_same_index(X, y)
     if (table.series >= places.n_series).any():
         raise_unseen_series(places.names)
     covariates = (*roles.past, *roles.known)
     for column, name in zip(table.columns[table.n_targets :], covariates, strict=True):
-        check_finite(column, name, may_miss=fitted.may_miss)
+        checks.check_finite(column, name, may_miss=fitted.may_miss)
     columns = list(table.columns)
     if y is not None:
         truth = read_truth(y).values
@@ -101,7 +95,7 @@ def read_truth_of(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Arr
         truth = read_truth(y)
         check_same_rows(X, y)
         return truth.values
-    check_score(X, roles)
+    checks.check_score(X, roles)
     histories = _histories(_read_fitted_columns(estimator, X, roles), roles)
     return np.column_stack([column.astype(np.float64) for column in histories])
 
@@ -110,7 +104,7 @@ def _read_fitted_columns(estimator: object, X: Any, roles: Roles) -> Columns:
     """Read the fitted columns, those that rows may leave out as NaN."""
     X = _complete(as_frame(X), roles)
     if isinstance(X, pd.DataFrame):
-        check_some_columns(X.shape[1], "X")
+        checks.check_some_columns(X.shape[1], "X")
     return read_columns(estimator, X, reset=False, roles=roles)
 
 

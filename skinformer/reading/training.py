@@ -17,19 +17,10 @@ from skinformer.timeline.digest import content_digest
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
+from skinformer.validation import truth as checks
 from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
 from skinformer.validation.index import check_same_index, check_same_rows, time_labels
 from skinformer.validation.parameters import check_enough_rows
-from skinformer.validation.truth import (
-    check_affine,
-    check_some_truth,
-    check_target_count,
-    truth_weight,
-    warn_of_last_column,
-    warn_of_leaks,
-    warn_of_mixed_truth,
-    warn_of_scaled_targets,
-)
 
 
 @dataclass(frozen=True)
@@ -92,17 +83,11 @@ def read_training(
     for name in names:
         check_finite(columns.values[name], name, may_miss=settings.may_miss)
     check_same_index(X, sample_weight, "sample_weight")
-    weight = truth_weight(sample_weight, observed)
+    weight = checks.truth_weight(sample_weight, observed)
     index = truth.index if columns.index is None and truth is not None else columns.index
     time, labels = (None, None) if index is None else time_labels(index)
     rows = group_rows(time, labels, len(observed))
-    check_enough_rows(
-        int(np.bincount(rows.series).max()),
-        seq_len=settings.seq_len,
-        pred_len=settings.pred_len,
-        validated=settings.early_stopping is True,
-        whole=settings.whole_windows,
-    )
+    check_enough_rows(int(np.bincount(rows.series).max()), settings)
     clock, steps = rows.count_steps(settings.freq)
     ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]
     weight = None if weight is None else weight[rows.order]
@@ -119,27 +104,21 @@ def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettin
     names, wanted = tuple(columns.values), settings.target
     targets = find_targets(wanted, names, named=columns.named, truth=truth)
     check_known_future(settings.known_future, names, targets)
+    one = not isinstance(wanted, list) if truth is None else truth.one_dimensional
     if truth is not None and not targets:
-        one = truth.one_dimensional
         return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
     known = find_known(names, settings.known_future, targets)
-    return Roles(
-        mode="frame" if truth is None else "both",
-        targets=targets,
-        past=tuple(name for name in names if name not in targets and name not in known),
-        known=known,
-        one_dimensional=not isinstance(wanted, list) if truth is None else truth.one_dimensional,
-        columns=names,
-        by_name=columns.named,
-    )
+    past = tuple(name for name in names if name not in targets and name not in known)
+    mode: Literal["frame", "both"] = "frame" if truth is None else "both"
+    return Roles(mode, targets, past, known, one, names, by_name=columns.named)
 
 
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:
     """Warn of targets that were not named, and of those in a scaler's units."""
     if settings.target is None:
-        warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
+        checks.warn_of_last_column(roles.targets[0], roles.past, named=columns.named)
     targets = {name: columns.values[name] for name in roles.targets}
-    warn_of_scaled_targets(targets, named=columns.named)
+    checks.warn_of_scaled_targets(targets, named=columns.named)
 
 
 def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
@@ -154,13 +133,13 @@ def _column_levels(X: Any, y: Any, mode: str) -> tuple[tuple[Hashable, ...], tup
 
 def _check_truth(X: Any, y: Any, truth: Truth, columns: Columns, roles: Roles) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
-    check_some_truth(truth.values)
+    checks.check_some_truth(truth.values)
     check_same_rows(X, y)
     seen = () if roles.mode == "features" else roles.targets
     features = {name: column for name, column in columns.values.items() if name not in seen}
-    warn_of_leaks(features, truth.values)
+    checks.warn_of_leaks(features, truth.values)
     if roles.mode == "features":
-        warn_of_mixed_truth(list(features.values()), truth.values)
+        checks.warn_of_mixed_truth(list(features.values()), truth.values)
 
 
 def _read_targets(
@@ -174,12 +153,12 @@ def _read_targets(
         check_finite(column, name)
     if truth is None:
         observed = ~np.isnan(np.column_stack(history))
-        check_some_truth(np.where(observed, 0.0, np.nan))
+        checks.check_some_truth(np.where(observed, 0.0, np.nan))
         return roles, history, observed
-    check_target_count(len(roles.targets), truth.values.shape[1])
+    checks.check_target_count(len(roles.targets), truth.values.shape[1])
     links, targets = [], []
     for name, column, values in zip(roles.targets, history, truth.values.T, strict=True):
-        slope, intercept = check_affine(affine_link(column, values), name)
+        slope, intercept = checks.check_affine(affine_link(column, values), name)
         links.append((slope, intercept))
         targets.append(np.where(np.isnan(values), slope * column + intercept, values))
     return replace(roles, links=tuple(links)), targets, ~np.isnan(truth.values)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_dates
 from skinformer.timeline.clock import OFF_GRID, Clock, clock_for, infer_step, join_series
 
@@ -34,7 +33,7 @@ class WindowInputs(NamedTuple):
     ((1, 96, 1), [7, 8])
     """
 
-    inputs: dict[str, npt.NDArray[Any]]
+    inputs: dict[str, AnyArray]
     labels: pd.Index
 
 
@@ -53,8 +52,7 @@ class _Rows(NamedTuple):
         inside = (steps >= first) & (steps < first + span)
         wanted = np.where(inside, owner * span + steps - first, -1)
         keys: Any = pd.Index(self.owner * span + self.steps - first)
-        found: IntArray = keys.get_indexer(wanted)
-        return found
+        return np.asarray(keys.get_indexer(wanted))
 
 
 def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) -> WindowInputs:
@@ -111,9 +109,8 @@ def window_inputs(X: pd.DataFrame, signature: Signature, origins: Any = None) ->
     ahead = values[:, signature.seq_len :, len(signature.targets) + len(signature.past) :]
     if not signature.may_miss:
         _check_ahead(ahead, signature, rows.clock, start)
-    inputs: dict[str, npt.NDArray[Any]] = {"past": values[:, : signature.seq_len]}
-    inputs["future"] = ahead
-    inputs["series"] = _numbers(rows.names, signature)[owner]
+    series = _numbers(rows.names, signature)[owner]
+    inputs = {"past": values[:, : signature.seq_len], "future": ahead, "series": series}
     every, place = np.unique(steps, return_inverse=True)
     if "time" in signature.inputs:
         inputs["time"] = calendar_dates(rows.clock.labels(every))[place.reshape(steps.shape)]
@@ -130,7 +127,13 @@ def _read(X: pd.DataFrame, signature: Signature) -> _Rows:
     owner, names, time = _split(X.index, signature)
     time = _in_zone(time, signature.tz)
     distinct = time.unique().sort_values()
-    clock = clock_for(distinct, _step(distinct, signature.freq))
+    step = infer_step(distinct, signature.freq)
+    if step is None:
+        raise ValueError(
+            "X's rows have no common step, and the fit's cannot be written as text: pass rows "
+            "without gaps, as by X.asfreq(...)."
+        )
+    clock = clock_for(distinct, step)
     steps = clock.steps(time)
     off = steps == OFF_GRID
     if off.any():
@@ -166,7 +169,7 @@ def _split(index: pd.Index, signature: Signature) -> tuple[IntArray, pd.Index | 
     return owner, pd.Index(names, name=index.names[0]), index.get_level_values(1)
 
 
-def _in_zone(time: Any, tz: str | None) -> pd.Index:
+def _in_zone(time: Any, tz: str | None) -> Any:
     """Read times off the wall that the fit saw."""
     own = getattr(time, "tz", None)
     if (own is None) != (tz is None):
@@ -175,24 +178,10 @@ def _in_zone(time: Any, tz: str | None) -> pd.Index:
             f"X.index has the time zone {own}, and that of the fit was {tz}: a calendar is read "
             f"off the wall. Bring X there, as by {instead}."
         )
-    out: pd.Index = time if tz is None else time.tz_convert(tz)
-    return out
+    return time if tz is None else time.tz_convert(tz)
 
 
-def _step(index: pd.Index, freq: Any) -> Any:
-    """Give the step between rows."""
-    step = infer_step(index, freq)
-    if step is None:
-        raise ValueError(
-            "X's rows have no common step, and the fit's cannot be written as text: pass rows "
-            "without gaps, as by X.asfreq(...)."
-        )
-    return step
-
-
-def _column(
-    X: pd.DataFrame, places: dict[Any, int], name: Any, signature: Signature
-) -> Float64Array:
+def _column(X: pd.DataFrame, places: dict[Any, int], name: Any, signature: Signature) -> AnyArray:
     """Read a column as numbers, NaN where it may be left out."""
     if name in places:
         return X.iloc[:, places[name]].to_numpy(dtype=np.float64, na_value=np.nan)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import AnyArray, Float64Array
 
 
-def find_bounds(
-    values: npt.NDArray[np.floating], n_targets: int
-) -> tuple[Float64Array, Float64Array]:
+def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64Array]:
     """Find the bounds of believable values of covariates: a rain gauge once says 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the

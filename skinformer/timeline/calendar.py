@@ -114,7 +114,7 @@ def _span(index: pd.Index) -> tuple[float, float]:
     return step, days + step
 
 
-def calendar_values(index: pd.Index, fields: list[str] | tuple[str, ...]) -> npt.NDArray[np.int16]:
+def calendar_values(index: pd.Index, fields: Sequence[str]) -> npt.NDArray[np.int16]:
     """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
     values = np.empty((len(index), len(fields)), dtype=np.int16)
     for j, name in enumerate(fields):
@@ -132,5 +132,4 @@ def calendar_dates(index: pd.Index) -> npt.NDArray[np.int64]:
     months = np.asarray((dates.year - 1970) * 12 + dates.month - 1, dtype="datetime64[M]")
     minutes = np.asarray(((dates.day - 1) * 24 + dates.hour) * 60 + dates.minute)
     out = months.astype("datetime64[us]") + minutes.astype("timedelta64[m]")
-    numbers: npt.NDArray[np.int64] = out.astype(np.int64)
-    return numbers
+    return np.asarray(out.astype(np.int64))

@@ -49,8 +49,7 @@ class Clock(ABC):
             return steps
         labels = timestamps(self.labels(np.append(steps, 0)))
         instants = pd.DatetimeIndex(labels).as_unit("us").asi8
-        elapsed: IntArray = instants[:-1] - instants[-1]
-        return elapsed
+        return np.asarray(instants[:-1] - instants[-1])
 
     @property
     def step_name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
@@ -38,10 +38,9 @@ class Cells(NamedTuple):
     n_cells: int
     n_days: int = 1
 
-    def of(self, values: npt.NDArray[np.integer]) -> IntArray:
+    def of(self, values: AnyArray) -> IntArray:
         """Give cells, 0 … n_cells · n_days - 1, from calendar fields in the last axis."""
-        cells: IntArray = number_cells(self.places, values)
-        return cells
+        return np.asarray(number_cells(self.places, values))
 
 
 class CalendarEffect(NamedTuple):
@@ -68,7 +67,7 @@ class CalendarEffect(NamedTuple):
     fields: tuple[str, ...] = ()
     year: Float64Array = np.zeros((0, 1, 0))
 
-    def of_rows(self, known: Float64Array, cell: npt.NDArray[np.integer]) -> Float64Array:
+    def of_rows(self, known: Float64Array, cell: AnyArray) -> Float64Array:
         """Add up effects of columns known ahead, without NaN, and of cells: (…, n_targets)."""
         out: Float64Array = self.level[cell % len(self.level)]
         if self.year.size:
@@ -86,8 +85,8 @@ class CalendarEffect(NamedTuple):
         every, place = np.unique(steps, return_inverse=True)
         values = calendar_values(clock.labels(every), self.fields)
         cell = number_cells(self.places, values)[place]
-        out: Float64Array = self.one_by_one(np.clip(np.nan_to_num(known), *self.bounds), cell)
-        return out
+        known = np.clip(np.nan_to_num(known), *self.bounds)
+        return np.asarray(self.one_by_one(known, cell))
 
     def one_by_one(self, known: Any, cell: Any) -> Any:
         """Add effects up as `of_rows` does, column by column: arrays or tensors, bit for bit."""
@@ -106,9 +105,7 @@ class RowCells(NamedTuple):
     of_row: npt.NDArray[np.signedinteger]
 
 
-def calendar_cells(
-    fields: Sequence[str], values: npt.NDArray[np.integer], *, years: bool = False
-) -> Cells | None:
+def calendar_cells(fields: Sequence[str], values: AnyArray, *, years: bool = False) -> Cells | None:
     """Find the cycle that calendar fields, with their values in training, go through.
 
     The week, in steps of a day or less; the day where there is no weekday; else the year in months
@@ -152,9 +149,7 @@ def number_cells(places: Any, values: Any) -> Any:
     return sum(place[values[..., j]] for j, place in enumerate(places))
 
 
-def row_cells(
-    timeline: Timeline, fields: tuple[str, ...], *, years: bool = False
-) -> RowCells | None:
+def row_cells(timeline: Timeline, fields: Sequence[str], *, years: bool = False) -> RowCells | None:
     """Find where in their cycle the rows of a timeline lie; None where there is no cycle."""
     if not fields:
         return None

@@ -118,10 +118,8 @@ def is_leap(
     values, (leap, least, most) = np.asarray(values), np.moveaxis(leaps, -1, 0)
     new = ((values == 0) & (least > 0)) | ((values < 0) & (least >= 0))
     last, _, same, _ = np.abs(before)
-    growth = (
-        known / np.where(np.greater(of, 0), of, np.inf)
-        for known, of in ((last, size), (same, most))
-    )
+    pairs = ((last, size), (same, most))
+    growth = (known / np.where(np.greater(of, 0), of, np.inf) for known, of in pairs)
     times = np.where(new, _NEW, 1.0) * np.fmax(np.fmax(*growth), 1.0)
     return np.asarray(_distances(values, before) > times * leap)
 

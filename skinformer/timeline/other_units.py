@@ -55,14 +55,8 @@ def _find(values: Float64Array, season: int, *, may_be_still: bool) -> tuple[int
     change = size[season:] - size[:-season]  # of the rows from `season` on
     far = np.abs(change) > _LEAST - _APART
     for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
-        before, new, after = (
-            part[~np.isnan(part)]
-            for part in (
-                change[max(i - season, 0) : i],
-                change[i : i + season],
-                change[i + season : i + 2 * season],
-            )
-        )
+        parts = np.split(change[: i + 2 * season], [max(i - season, 0), i, i + season])[1:]
+        before, new, after = (part[~np.isnan(part)] for part in parts)
         if len(new) < _FEWEST or 2 * len(new) < min(season, len(change) - i):
             continue
         power = round(float(np.median(new)))

@@ -9,12 +9,12 @@ before them alone: whether a value is an outlier never depends on later ones.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 from skinformer.timeline.leaps import earlier_values, is_leap, judge_leaps, lags, n_phases, stored
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
@@ -38,6 +38,10 @@ class Outlier(NamedTuple):
     row: int
     column: int
     value: float
+
+
+_Place: TypeAlias = tuple[int, int]  # the number of a series, and that of a column
+_Replaced: TypeAlias = list[tuple[Outlier, float]]  # with what stands in for each
 
 
 class _Course(NamedTuple):
@@ -99,17 +103,12 @@ class Usual:
                 rows = rows[np.argsort(table.steps[rows], kind="stable")]
                 course = self._course(table, rows, (i, j), history, scaler)
                 found += self._judge_series(table, rows[far[rows]], (i, j), course)
-                last = (course.outliers.get(len(course.values) - k, np.nan) for k in (2, 1))
-                pending[i, j] = (*last,)
+                end = len(course.values)
+                pending[i, j] = [course.outliers.get(end - k, np.nan) for k in (2, 1)]
         return _without(table, found), replace(self, pending=pending), [one for one, _ in found]
 
     def _course(
-        self,
-        table: Table,
-        rows: IntArray,
-        place: tuple[int, int],
-        history: Timeline,
-        scaler: Scaler,
+        self, table: Table, rows: IntArray, place: _Place, history: Timeline, scaler: Scaler
     ) -> _Course:
         """Give a series' values, from a season before its rows on, and its last outliers."""
         first, (i, j) = int(table.steps[rows[0]]) - self.season - 1, place
@@ -127,8 +126,8 @@ class Usual:
         return _Course(values, row_at, np.roll(leaps, -first, axis=0), outliers)
 
     def _judge_series(
-        self, table: Table, suspect: IntArray, place: tuple[int, int], course: _Course
-    ) -> list[tuple[Outlier, float]]:
+        self, table: Table, suspect: IntArray, place: _Place, course: _Course
+    ) -> _Replaced:
         """Judge a column of a series; its outliers are NaN, or stood in for, from then on."""
         (values, row_at, leaps, outliers), j, found = course, place[1], []
         size = np.abs([self.low[place], self.high[place]]).max()
@@ -151,17 +150,14 @@ class Usual:
             outliers[at] = outlier.value
             if j >= table.n_targets:
                 low, high = bounds[:2]
-                mostly_alike = self.low[place] == -self.high[place]  # a flag comes when it comes
-                values[at] = (
-                    np.clip(outlier.value, low, high)
-                    if mostly_alike
-                    else _like(values, at, self.season, low, high)
-                )
+                values[at] = _like(values, at, self.season, low, high)
+                if self.low[place] == -self.high[place]:  # a flag comes when it comes
+                    values[at] = np.clip(outlier.value, low, high)
             found.append((outlier, float(values[at])))
             judged |= {row_at[at + lag] for lag in lags(self.season) if at + lag in row_at}
         return found
 
-    def _bounds(self, place: tuple[int, int], recent: Float64Array) -> tuple[float, float, float]:
+    def _bounds(self, place: _Place, recent: Float64Array) -> tuple[float, float, float]:
         """Give what is usual, recent values among it: after growth, or a step, others are."""
         low, high, reach = self.low[place], self.high[place], self.reach[place]
         recent = recent[~np.isnan(recent)]
@@ -190,8 +186,7 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
         parts = [part.astype(np.float64) for part in np.split(table.columns[j], first_row[1:-1])]
         each = [_usual(values) for values in parts]
         some = [usual.reach for usual in each if usual is not None and not usual.rare]
-        for i, (start, values) in enumerate(zip(first_row[:-1], parts, strict=True)):
-            usual = each[i]
+        for i, (start, values, usual) in enumerate(zip(first_row[:-1], parts, each, strict=True)):
             if some and (usual is None or usual.rare):  # what is rare here may be usual elsewhere
                 usual = _usual(values, _HEAVIEST * float(np.median(some)))
             quiet = j >= table.n_targets and len(np.unique(values[~np.isnan(values)])) < 2
@@ -240,7 +235,7 @@ def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
     return _Found(reach, np.flatnonzero(outlying), rare)
 
 
-def _n_few(values: npt.NDArray[Any]) -> int:
+def _n_few(values: AnyArray) -> int:
     """Give how many values of a series may be outliers: what comes more often may come again."""
     return max(_FEW, len(values) // 1000)
 
@@ -262,9 +257,7 @@ def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, flo
     return float(top[k]), float(reach[k])
 
 
-def _without_levels(
-    values: Float64Array, outlying: BoolArray, low: float, high: float
-) -> BoolArray:
+def _without_levels(values: AnyArray, outlying: BoolArray, low: float, high: float) -> BoolArray:
     """Leave out runs that are a new level: of alike values, to the end or for long."""
     edges = np.flatnonzero(np.diff(np.r_[False, outlying, False]))
     outlying = outlying.copy()
@@ -315,9 +308,7 @@ def _stand_in(values: Float64Array, at: int, season: int, low: float, high: floa
     return float(np.clip(like + level, low, high))
 
 
-def _without(
-    table: Table, found: list[tuple[Outlier, float]], *, of_targets: bool = False
-) -> Table:
+def _without(table: Table, found: _Replaced, *, of_targets: bool = False) -> Table:
     """Put in what stands in for outliers of covariates, and mark those of targets.
 
     Or put in what stands in `of_targets`, too: without weight.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.windows import origins_between
 
@@ -68,9 +68,7 @@ class Scaler:
     scale: Float64Array
     targets: TargetScale | None = None
 
-    def transform(
-        self, columns: list[npt.NDArray[np.generic] | None], series: IntArray
-    ) -> Float32Array:
+    def transform(self, columns: list[AnyArray | None], series: IntArray) -> Float32Array:
         """Standardise columns, None for missing ones: (n, n_columns), float32.
 
         Values are centred in float64 before they are rounded, so that 1e8 ± 1 keeps its digits. It
@@ -87,15 +85,11 @@ class Scaler:
                 out[:, j] = values
         return out
 
-    def forward(
-        self, column: npt.NDArray[np.generic], series: IntArray, j: int
-    ) -> npt.NDArray[np.generic]:
+    def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j as it is before it is standardised."""
         return column if self.targets is None else self.targets.forward(column, series, j)
 
-    def _check_reach(
-        self, column: npt.NDArray[np.generic], values: Float64Array, owner: IntArray, j: int
-    ) -> None:
+    def _check_reach(self, column: AnyArray, values: Float64Array, owner: IntArray, j: int) -> None:
         """Raise if a value lies too far from the mean."""
         far = np.flatnonzero(np.abs(values) > _FARTHEST)
         if len(far):
@@ -152,7 +146,7 @@ class Scaler:
         shaped = self.targets.shaped[series, :k]
         return np.where(shaped, 0.0, mean), np.where(shaped, 1.0, scale)
 
-    def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> Scaler:
+    def after(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
         """Take notice of later rows: a series that has been below zero has no bound any more."""
         if self.targets is None:
             return self
@@ -188,7 +182,7 @@ class Scaler:
 
 
 def fit_scaler(
-    columns: list[npt.NDArray[np.generic]],
+    columns: list[AnyArray],
     start: IntArray,
     stop: IntArray,
     *,
@@ -245,9 +239,8 @@ def _moments(
     np.fmax.at(size, owner, np.abs(values))
     unit = _units(size)
     groups = pd.Series(values / unit[owner]).groupby(owner)
-    mean, deviation = (
-        part.reindex(range(n_series)).to_numpy() for part in (groups.mean(), groups.std(ddof=0))
-    )
+    both = groups.mean(), groups.std(ddof=0)
+    mean, deviation = (part.reindex(range(n_series)).to_numpy() for part in both)
     seen = ~np.isnan(mean)
     return unit * np.where(seen, mean, 0.0), unit * np.where(seen, deviation, 0.0), seen
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 
 #: Share of a series' least value below which logarithms take no notice, so that a zero that comes
 #: later is far below all others, not infinitely far.
@@ -122,9 +121,7 @@ class TargetScale:
         """Take logarithms where told, (n_series, n_targets)."""
         return replace(self, logs=logs)
 
-    def forward(
-        self, values: npt.NDArray[np.generic], series: IntArray, j: int
-    ) -> npt.NDArray[np.generic]:
+    def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
         if j >= self.n_targets or not self.shaped[:, j].any():
             return values
@@ -173,7 +170,7 @@ class TargetScale:
             rise=_with_largest(self.rise, self.logs, logs),
         )
 
-    def after(self, columns: list[npt.NDArray[np.generic]], first_row: IntArray) -> TargetScale:
+    def after(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
         """Take notice of later rows: a series that has been below zero has no bound any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
@@ -191,7 +188,7 @@ class TargetScale:
 
 
 def observe_targets(
-    columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_targets: int
+    columns: list[AnyArray], first_row: IntArray, n_targets: int
 ) -> tuple[TargetScale, Float64Array]:
     """Find the bounds of targets, and the least value of each series, (n_series, n_targets).
 
@@ -216,7 +213,7 @@ def observe_targets(
 
 
 def observe_records(
-    scale: TargetScale, columns: list[npt.NDArray[np.generic]], first_row: IntArray, n_steps: int
+    scale: TargetScale, columns: list[AnyArray], first_row: IntArray, n_steps: int
 ) -> TargetScale:
     """Find how high logarithms came, and by how much they broke their records.
 
@@ -254,12 +251,12 @@ def _with_largest(
     return np.vstack([table, np.where(new, largest, np.inf)])
 
 
-def _least(column: npt.NDArray[np.generic], start: IntArray) -> Float64Array:
+def _least(column: AnyArray, start: IntArray) -> Float64Array:
     """Find the least value of each series, NaN where all are missing."""
     return np.fmin.reduceat(column, start).astype(np.float64)
 
 
-def _largest(column: npt.NDArray[np.generic]) -> float:
+def _largest(column: AnyArray) -> float:
     """Find the largest size of a value, 0 where all are missing."""
     ends = np.fmin.reduce(column), np.fmax.reduce(column)
     return float(np.nan_to_num(np.abs(np.array(ends, dtype=np.float64))).max())

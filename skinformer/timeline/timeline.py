@@ -123,8 +123,7 @@ class Timeline:
     def steps_of(self, rows: IntArray) -> IntArray:
         """Give the steps of some rows, without making those of all."""
         series = self.series_of(rows)
-        steps: IntArray = rows - self.first_row[series] + self.first_step[series]
-        return steps
+        return np.asarray(rows - self.first_row[series] + self.first_step[series])
 
     def series_of(self, rows: IntArray) -> IntArray:
         """Give the series of some rows, without making those of all."""
@@ -162,12 +161,10 @@ class Timeline:
 
     def of_series(self, chosen: IntArray) -> Timeline:
         """Keep a copy of some series, numbered anew."""
-        return self._part(
-            self.first_row[chosen],
-            self.first_row[chosen + 1],
-            first_step=self.first_step[chosen],
-            forecast_from=None if self.forecast_from is None else self.forecast_from[chosen],
-        )
+        first, stop = self.first_row[chosen], self.first_row[chosen + 1]
+        since = None if self.forecast_from is None else self.forecast_from[chosen]
+        first_step = self.first_step[chosen]
+        return self._part(first, stop, first_step=first_step, forecast_from=since)
 
     def _part(self, first: IntArray, stop: IntArray, **changes: Any) -> Timeline:
         """Keep a copy of the rows from first to before stop of each series."""
@@ -184,11 +181,9 @@ class Timeline:
         weight = None
         if self.weight is not None or other.weight is not None:
             n_targets = next(p.weight.shape[1] for p in (self, other) if p.weight is not None)
-            parts = (
-                np.ones((len(p.values), n_targets), np.float32) if p.weight is None else p.weight
-                for p in (self, other)
-            )
-            weight = np.concatenate(list(parts))[order]
+            ones = np.ones((len(values), n_targets), np.float32)
+            parts = (self.weight, len(self.values)), (other.weight, len(other.values))
+            weight = np.concatenate([ones[:n] if w is None else w for w, n in parts])[order]
         first_row = self.first_row + other.first_row
         return replace(self, values=values, weight=weight, first_row=first_row)
 
@@ -205,13 +200,7 @@ def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Ti
     fill_forward(filled, first_row)
     weight = None if table.weight is None else table.weight.astype(np.float32)
     starts = np.minimum(first_row[:-1], len(table.steps) - 1)
-    return Timeline(
-        values=values,
-        weight=weight,
-        first_row=first_row,
-        first_step=table.steps[starts],
-        clock=table.clock,
-    )
+    return Timeline(values, weight, first_row, table.steps[starts], table.clock)
 
 
 def runs(series: IntArray, n_series: int) -> IntArray:

@@ -64,8 +64,7 @@ class Origins:
         ends = np.cumsum(np.maximum(self.high - self.low + 1, 0))
         series = np.searchsorted(ends, places, side="right")
         begun = np.concatenate([[0], ends[:-1]])
-        origins: IntArray = self.low[series] + places - begun[series]
-        return origins
+        return np.asarray(self.low[series] + places - begun[series])
 
     def thinned(self, n_most: int | None) -> IntArray:
         """Give all origins in order, or at most so many that are spread over them."""

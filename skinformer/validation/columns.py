@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_array
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _num_samples,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import check_array, validation
 
 from skinformer.timeline.clock import is_dated
 from skinformer.timeline.roles import Roles
@@ -26,7 +20,7 @@ from skinformer.validation import advice
 def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
     check_unique_columns(X)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
     _check_some_rows(len(X))
 
 
@@ -108,12 +102,12 @@ def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:
     """Check rows without labels; NaN is allowed here and judged by column later."""
     check_rows(X)
     if hasattr(X, "columns"):  # a frame of another library
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         columns = _foreign_columns(X)
         check_some_columns(len(columns), "X")
         _check_some_rows(len(X))
         return np.column_stack([_foreign_numbers(*column) for column in columns.items()])
-    checked = validate_data(
+    checked = validation.validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
     check_kind(checked, "X")
@@ -284,13 +278,13 @@ def check_finite(values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = T
 
 def count_rows(X: Any) -> int:
     """Count the rows of anything array-like."""
-    return int(_num_samples(X))
+    return int(validation._num_samples(X))
 
 
 def feature_names_in(transformer: Any, input_features: Any) -> npt.NDArray[np.object_]:
     """Give the names of a transformer's input columns, made up (x0, x1, …) where X had none."""
-    check_is_fitted(transformer)
-    return np.asarray(_check_feature_names_in(transformer, input_features))
+    validation.check_is_fitted(transformer)
+    return np.asarray(validation._check_feature_names_in(transformer, input_features))
 
 
 def labelled_rows(X: Any, first: int) -> Any:

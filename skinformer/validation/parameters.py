@@ -22,6 +22,7 @@ _FEWEST_ROWS = 2
 
 _COUNT, _LENGTH = Whole(1, 2**31 - 1), Whole(1, MOST)
 _SHARE = Interval(Real, 0, 1, closed="neither")
+_TRANSFORMER = HasMethods(["fit", "transform", "inverse_transform"])
 
 
 #: Of these torch makes matrices (a billion numbers at most), and layers one by one.
@@ -34,11 +35,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "seq_len": [_LENGTH],
     "label_len": [None, Whole(0, MOST)],
     "pred_len": [_LENGTH],
-    "target_transform": [
-        None,
-        StrOptions({"auto", "log"}),
-        HasMethods(["fit", "transform", "inverse_transform"]),
-    ],
+    "target_transform": [None, StrOptions({"auto", "log"}), _TRANSFORMER],
     "members": [StrOptions({"auto"}), list],
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list],
@@ -290,14 +287,13 @@ def _check_names(
         )
 
 
-def check_enough_rows(
-    n_rows: int, *, seq_len: int, pred_len: int, validated: bool, whole: bool
-) -> None:
+def check_enough_rows(n_rows: int, settings: Any) -> None:
     """Raise if the longest series holds no window (and no validation split, if one is asked)."""
-    needed = _FEWEST_ROWS
-    why = "one to forecast from and one to forecast. Pass"
-    why = f"a series has to hold {needed} consecutive rows, {why}"
-    if whole or validated:
+    seq_len, pred_len = settings.seq_len, settings.pred_len
+    validated = settings.early_stopping is True
+    needed, rows = _FEWEST_ROWS, "one to forecast from and one to forecast. Pass"
+    why = f"a series has to hold {needed} consecutive rows, {rows}"
+    if settings.whole_windows or validated:
         needed = seq_len + pred_len * (1 + validated)
         also = f" + pred_len={pred_len} for early_stopping=True" if validated else ""
         why = f"seq_len={seq_len} + pred_len={pred_len}{also} = {needed} consecutive rows are "
@@ -338,11 +334,7 @@ def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
     first = fingerprints[0]
     for rank, other in enumerate(fingerprints):
         # An object may print the place in memory where it lies, which says nothing.
-        differing = [
-            name
-            for name, value in first.items()
-            if other.get(name) != value and " at 0x" not in value
-        ]
+        differing = [n for n, v in first.items() if other.get(n) != v and " at 0x" not in v]
         if differing:
             raise ValueError(
                 f"rank {rank} of torch.distributed fits with another {', '.join(differing)} than "

@@ -237,12 +237,10 @@ def _check_gaps(begin: IntArray, last: IntArray, track: IntArray, table: Table, 
 
 
 def _warn_of_far_rows(n_steps: int, reached: bool) -> None:
-    between = (
-        "the steps between are forecast, and the first forecasts of X build on them"
-        if reached
-        else "too far to forecast the steps between, so X is its own timeline, and its first rows "
-        "are forecast from the training mean"
-    )
+    between = "the steps between are forecast, and the first forecasts of X build on them"
+    if not reached:
+        between = "too far to forecast the steps between, so X is its own timeline, and its first "
+        between += "rows are forecast from the training mean"
     warn_user(
         f"X begins {n_steps:,} steps after the history: {between}. Call update with the rows "
         "between to forecast from what was observed."

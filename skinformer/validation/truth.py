@@ -39,6 +39,10 @@ def numeric_truth(y: Any) -> Float64Array:
 _LEAST_WEIGHT = 1e-12
 
 
+#: What scikit-learn takes for weights.
+_NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
+
+
 def check_truth_given(y: Any) -> None:
     """Raise if y is the name of a column, or another single value."""
     if y is None or isinstance(y, str | Number):
@@ -52,9 +56,7 @@ def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _check_sample_weight(
-        sample_weight, observed, dtype=np.float64, ensure_non_negative=True
-    )
+    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
@@ -73,10 +75,8 @@ def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
             f"sample_weight of shape {shape} does not fit {n_rows} rows: pass one weight a row, "
             f"shape ({n_rows},)."
         )
-    weight = _check_sample_weight(
-        sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
-    )
-    return np.asarray(weight)
+    rows = np.empty((n_rows, 1))
+    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
 
 
 def check_some_truth(y: Float64Array) -> None:
@@ -137,13 +137,7 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
 
 
 def warn_of_outliers(
-    count: int,
-    value: float,
-    column: Hashable,
-    where: str,
-    *,
-    usual: tuple[float, float],
-    missing: bool,
+    count: int, value: float, column: Any, where: str, *, usual: tuple[float, float], missing: bool
 ) -> None:
     """Warn of values that are not believed, because nothing like them was there."""
     more = "" if count == 1 else f" (the first of {count} outliers)"
@@ -345,8 +339,7 @@ def _orthogonal(rows: Float64Array) -> bool:
 def _adds_up(features: Float64Array, y: Float64Array) -> bool:
     """Tell whether a truth that varies is a sum of columns, each times a number, and of one."""
     present = ~np.isnan(y)
-    y, rows = y[present], features[present]
-    rows = np.column_stack([rows, np.ones(len(y))])
+    y, rows = y[present], np.column_stack([features, np.ones(len(y))])[present]
     if len(y) < _ROWS_EACH * rows.shape[1] or np.ptp(y) == 0:
         return False
     weights = np.linalg.lstsq(rows, y, rcond=None)[0]
