@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_seasons
-from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.arrays import Float64Array, Floats
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
@@ -43,7 +42,7 @@ class ClassFeatures:
         """Rows before an origin that any feature may read."""
         return self.maker.look_back
 
-    def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
+    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first = [self.rich[0], *self.other, *self.known]
         columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skinformer.classes.features import ClassFeatures, make_features
@@ -22,7 +21,7 @@ from skinformer.classes.logistic import Logistic, fit_logistic
 from skinformer.tabular.features import Columns, Pairs
 from skinformer.tabular.fit import MOST_PAIRS, draw_pairs, first_known
 from skinformer.tabular.regressors import ready
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
@@ -68,7 +67,7 @@ class TargetFit:
     features: ClassFeatures
 
     def probabilities(
-        self, values: npt.NDArray[np.floating], series: IntArray, pairs: Pairs, clock: Clock
+        self, values: Floats, series: IntArray, pairs: Pairs, clock: Clock
     ) -> list[Float64Array]:
         """Forecast pairs by each forecaster; frequencies stand in for one not fitted."""
         simple = self.simple(values, series, pairs, clock)
@@ -84,7 +83,7 @@ class TargetFit:
 
     def simple(
         self,
-        values: npt.NDArray[np.floating],
+        values: Floats,
         series: IntArray,
         pairs: Pairs,
         clock: Clock,
@@ -119,7 +118,7 @@ class ClassFit:
 
     def forecast(
         self,
-        values: npt.NDArray[np.floating],
+        values: Floats,
         begin: IntArray,
         series: IntArray,
         origins: IntArray,

@@ -10,7 +10,7 @@ import numpy as np
 from skinformer.tabular.features import LEVEL, Columns, FeatureMaker, Pairs, find_seasons
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, Floats, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
@@ -56,12 +56,7 @@ class TabularFit:
         return self.maker.look_back
 
     def forecast(
-        self,
-        values: Float32Array,
-        begin: IntArray,
-        origins: IntArray,
-        steps: IntArray,
-        clock: Clock,
+        self, values: Floats, begin: IntArray, origins: IntArray, steps: IntArray, clock: Clock
     ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); one does not depend on others.
 
