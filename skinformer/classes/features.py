@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_seasons
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, Floats
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
@@ -20,8 +19,6 @@ from skinformer.timeline.timeline import Timeline
 #: Columns, classes first, of which phases, means and neighbours are seen; of others the last
 #: values.
 _MOST_RICH = 8
-#: Pairs to learn from at most, and of each truth, with different steps ahead, where they are fewer.
-_MOST_PAIRS, _PAIRS_PER_ROW = 60_000, 2
 _CHUNK = 8192  # pairs whose features are made at a time
 
 
@@ -45,7 +42,7 @@ class ClassFeatures:
         """Rows before an origin that any feature may read."""
         return self.maker.look_back
 
-    def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
+    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first = [self.rich[0], *self.other, *self.known]
         columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])
@@ -81,32 +78,3 @@ def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFe
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     maker = FeatureMaker(sizes, seasons, low, high)
     return ClassFeatures(tuple(rich), tuple(other), tuple(known), maker)
-
-
-def draw_pairs(
-    timeline: Timeline,
-    begin: IntArray,
-    usable: BoolArray,
-    *,
-    pred_len: int,
-    n_most: int | None,
-    seed: int,
-) -> Pairs:
-    """Draw truths, spread over all, and how far ahead of its origin each of them is.
-
-    Two pairs of each truth, or ``n_most`` (None is 60,000) where that is fewer.
-
-    begin: the first row of each series with a known class.
-    usable: rows whose class may be learnt.
-    """
-    rows = np.flatnonzero(usable)
-    rows = rows[rows > begin[timeline.series_of(rows)]]
-    generator = np.random.default_rng(seed)
-    n_pairs = min(n_most or _MOST_PAIRS, _PAIRS_PER_ROW * len(rows))
-    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(rows) / max(n_pairs, 1))
-    row = rows[spread.astype(np.int64)]
-    start = begin[timeline.series_of(row)]
-    ahead = (generator.random(n_pairs) * np.minimum(pred_len, row - start)).astype(np.int64)
-    origin = row - ahead
-    target = np.zeros(n_pairs, dtype=np.int64)
-    return Pairs(origin, ahead, target, start, timeline.steps_of(origin))

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from skinformer.classes.features import ClassFeatures, draw_pairs, make_features
+from skinformer.classes.features import ClassFeatures, make_features
 from skinformer.classes.frequencies import (
     Frequencies,
     Transitions,
@@ -20,9 +19,9 @@ from skinformer.classes.frequencies import (
 )
 from skinformer.classes.logistic import Logistic, fit_logistic
 from skinformer.tabular.features import Columns, Pairs
-from skinformer.tabular.fit import first_known
+from skinformer.tabular.fit import MOST_PAIRS, draw_pairs, first_known
 from skinformer.tabular.regressors import ready
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 
@@ -68,7 +67,7 @@ class TargetFit:
     features: ClassFeatures
 
     def probabilities(
-        self, values: npt.NDArray[np.floating], series: IntArray, pairs: Pairs, clock: Clock
+        self, values: Floats, series: IntArray, pairs: Pairs, clock: Clock
     ) -> list[Float64Array]:
         """Forecast pairs by each forecaster; frequencies stand in for one not fitted."""
         simple = self.simple(values, series, pairs, clock)
@@ -84,7 +83,7 @@ class TargetFit:
 
     def simple(
         self,
-        values: npt.NDArray[np.floating],
+        values: Floats,
         series: IntArray,
         pairs: Pairs,
         clock: Clock,
@@ -119,7 +118,7 @@ class ClassFit:
 
     def forecast(
         self,
-        values: npt.NDArray[np.floating],
+        values: Floats,
         begin: IntArray,
         series: IntArray,
         origins: IntArray,
@@ -171,8 +170,8 @@ def fit_classes(
     classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
     fits = [
-        _fit_target(timeline, columns, group, missing, stop, classifier, random_state)
-        for group in groups
+        _fit_target(timeline, columns, truths, classifier, random_state)
+        for truths in (_truths(timeline, group, missing, stop) for group in groups)
     ]
     names = ["season", "transitions", "logistic"]
     if classifier is not None:
@@ -184,16 +183,20 @@ def fit_classes(
 class _Truths(NamedTuple):
     """What is to be learnt of one target, of each row.
 
+    group: its columns, of all.
     columns: of its classes, (n_rows, n_classes).
     known, usable: whether its class is known, and may be learnt.
     number: of its class.
+    begin: the first row of each series where something is known.
     """
 
+    group: slice
     columns: Float64Array
     known: BoolArray
     usable: BoolArray
     weight: Float64Array
     number: IntArray
+    begin: IntArray
 
 
 def _truths(
@@ -206,44 +209,27 @@ def _truths(
         weight = timeline.weight[:, group.start].astype(np.float64)
     end = timeline.first_row[1:] if stop is None else stop
     usable = known & (np.arange(len(own)) < end[timeline.series]) & (weight > 0)
-    return _Truths(own, known, usable, weight, own.argmax(axis=1))
+    begin = first_known(timeline, missing)
+    return _Truths(group, own, known, usable, weight, own.argmax(axis=1), begin)
 
 
 def _fit_target(
-    timeline: Timeline,
-    columns: Columns,
-    group: slice,
-    missing: BoolArray | None,
-    stop: IntArray | None,
-    classifier: Any,
-    random_state: int,
+    timeline: Timeline, columns: Columns, truths: _Truths, classifier: Any, seed: int
 ) -> TargetFit:
     """Fit frequencies and transitions, then logistic map and classifier on them and on features."""
-    truths, begin = _truths(timeline, group, missing, stop), first_known(timeline, missing)
-    series, rows = timeline.series, np.flatnonzero(truths.usable)
-    features = make_features(timeline, columns, group)
-    season = fit_frequencies(
-        truths.number[rows],
-        truths.weight[rows],
-        timeline.steps_of(rows),
-        series[rows],
-        timeline.clock,
-        features.maker.seasons,
-        n_classes=truths.columns.shape[1],
-        n_series=timeline.n_series,
-    )
-    transitions = fit_transitions(
-        truths.columns,
-        np.where(truths.usable, truths.weight, 0.0),
-        truths.known,
-        begin[series],
-        columns.pred_len,
-    )
-    fit = TargetFit(group, season, transitions, None, None, np.arange(0), features)
-    n_most = _LOGISTIC_PAIRS if classifier is None else None
-    pairs = draw_pairs(
-        timeline, begin, truths.usable, pred_len=columns.pred_len, n_most=n_most, seed=random_state
-    )
+    series, begin, rows = timeline.series, truths.begin, np.flatnonzero(truths.usable)
+    features = make_features(timeline, columns, truths.group)
+    number, weight, steps = truths.number[rows], truths.weight[rows], timeline.steps_of(rows)
+    sizes = {"n_classes": truths.columns.shape[1], "n_series": timeline.n_series}
+    when = steps, series[rows], timeline.clock, features.maker.seasons
+    season = fit_frequencies(number, weight, *when, **sizes)
+    weight, each = np.where(truths.usable, truths.weight, 0.0), begin[series]
+    found = fit_transitions(truths.columns, weight, truths.known, each, columns.pred_len)
+    fit = TargetFit(truths.group, season, found, None, None, np.arange(0), features)
+    rows = rows[rows > each[rows]]
+    n_most = _LOGISTIC_PAIRS if classifier is None else MOST_PAIRS
+    one = columns._replace(n_targets=1)
+    pairs = draw_pairs(timeline, one, begin, rows, seed, n_most)
     if not len(pairs.origin):
         return fit
     made = features.make(timeline.values, pairs, timeline.clock)
@@ -252,7 +238,7 @@ def _fit_target(
     seen = np.unique(truths.number[at])
     if classifier is None or len(seen) < 2:
         return fit
-    fitted = ready(classifier, random_state).fit(made, truths.number[at], truths.weight[at])
+    fitted = ready(classifier, seed).fit(made, truths.number[at], truths.weight[at])
     return replace(fit, classifier=fitted, seen=seen)
 
 
@@ -265,15 +251,9 @@ def _fit_logistic(
     steps = pairs.step + pairs.ahead
     block = time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at)]
     simple = fit.simple(timeline.values, timeline.series_of(at), pairs, timeline.clock, block)
-    n_classes = truths.columns.shape[1]
-    return fit_logistic(
-        _stacked(made[some], simple),
-        truths.number[at],
-        truths.weight[at],
-        n_classes=n_classes,
-        n_free=2 * n_classes,
-        late=steps >= np.quantile(steps, 1 - _LATE),
-    )
+    n_classes, late = truths.columns.shape[1], steps >= np.quantile(steps, 1 - _LATE)
+    truth, features = np.eye(n_classes)[truths.number[at]], _stacked(made[some], simple)
+    return fit_logistic(features, truth, truths.weight[at], 2 * n_classes, late)
 
 
 def _stacked(features: Float64Array, simple: list[Float64Array]) -> Float64Array:

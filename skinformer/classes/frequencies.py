@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.tabular.features import Pairs
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock, wall_times
 
 #: Blocks of time, each of which is forecast by the others.
@@ -205,7 +204,7 @@ def fit_transitions(
     return Transitions(table)
 
 
-def last_rows(columns: npt.NDArray[np.floating], pairs: Pairs) -> Float64Array:
+def last_rows(columns: Floats, pairs: Pairs) -> Float64Array:
     """Read the row before each origin, (n, n_classes); NaN where the series has none."""
     rows = pairs.origin - 1
     read = columns[np.maximum(rows, 0)].astype(np.float64)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product, solution
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array
 
 _MOST_STEPS = 200
 #: Weights of half the squared slopes, against the sum of log losses, that compete.
@@ -42,13 +42,7 @@ class Logistic:
 
 
 def fit_logistic(
-    features: Float64Array,
-    truth: IntArray,
-    weight: Float64Array,
-    *,
-    n_classes: int,
-    n_free: int,
-    late: BoolArray,
+    features: Float64Array, truth: Float64Array, weight: Float64Array, n_free: int, late: BoolArray
 ) -> Logistic:
     """Fit a multinomial logistic map; NaN counts as the mean.
 
@@ -57,6 +51,7 @@ def fit_logistic(
     regression algorithm, Annals of the Institute of Statistical Mathematics 44). Cost: one product
     of the features with themselves, two with K columns a step.
 
+    truth: 1 in the column of its class, 0 elsewhere, (n, n_classes).
     n_free: how many of the features, the last ones, are forecasts by themselves: their slopes are
     held back a hundred times less, so that what is left without the others is a blend of them.
     late: the truths by which the penalty of slopes is chosen; in the end these are learnt, too.
@@ -67,11 +62,11 @@ def fit_logistic(
     scale = np.sqrt((np.where(known, features - mean, 0.0) ** 2).sum(axis=0) / count)
     scale[scale <= 1e-9 * np.maximum(np.abs(mean), 1e-9)] = np.inf
     ready = np.hstack([_standard(features, mean, scale), np.ones((len(features), 1))])
-    problem = _Problem(ready, np.eye(n_classes)[truth], weight, n_free)
+    problem = _Problem(ready, truth, weight, n_free)
     penalty = _PENALTIES[-1]
     if late.any() and not late.all():
         penalty = _best_penalty(problem, late)
-    slopes = problem.solve(penalty, np.zeros((ready.shape[1], n_classes)))
+    slopes = problem.solve(penalty, np.zeros((ready.shape[1], truth.shape[1])))
     return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
 
 

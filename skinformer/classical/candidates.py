@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
-from skinformer.classical.smoothing import Grid, continue_states, line, smooth
+from skinformer.classical.smoothing import Grid, States, continue_states, line, smooth
 from skinformer.classical.windows import on_both_scales
 from skinformer.timeline.arrays import Float64Array, IntArray
 
@@ -126,15 +126,15 @@ def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
 
 def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:
     names = [f"{prefix}smooth {a:g} {b:g} {p:g}" for a, b, p, _ in _SIMPLE + _HOLT]
-    states = smooth(past, length, _PLAIN_GRID, start=_start(past, length, _PLAIN_GRID))
+    states = smooth(past, length, _PLAIN_GRID, _start(past, length, _PLAIN_GRID))
     return names, continue_states(states, _PLAIN_GRID, horizon)
 
 
-def _start(past: Float64Array, length: IntArray, grid: Grid) -> tuple[Float64Array, Float64Array]:
+def _start(past: Float64Array, length: IntArray, grid: Grid) -> States:
     """Start at the line through the first rows; without a trend, at its middle."""
     level, trend = line(past, length, _FIRST_ROWS)
     middle = (np.minimum(length, _FIRST_ROWS) + 1) / 2 * trend
-    return level[:, None] + middle[:, None] * (1 - grid.trending), trend
+    return States(level[:, None] + middle[:, None] * (1 - grid.trending), trend, None)
 
 
 def _theta(
@@ -142,7 +142,7 @@ def _theta(
 ) -> Named:
     """Give simple smoothing and half the slope of the line through all rows, as Theta does."""
     grid = Grid.of(*[(a, 0.0, 0.0, 0.0) for a in _THETA])
-    level = smooth(past, length, grid, start=_start(past, length, grid)).level
+    level = smooth(past, length, grid, _start(past, length, grid)).level
     behind = (1 - (1 - grid.alpha) ** length[:, None]) / grid.alpha
     steps = behind[:, :, None] + np.arange(horizon)
     half = level[:, :, None] + slope[:, None, None] / 2 * steps
@@ -156,8 +156,8 @@ def _seasonal_smoothing(
     past: Float64Array, calm: Float64Array, season: Float64Array, length: IntArray, horizon: int
 ) -> Named:
     names = [f"seasonal {a:g} {b:g} {p:g} {g:g}" for a, b, p, g in _SEASONAL]
-    start = _start(calm, length, _SEASONAL_GRID)
-    states = smooth(past, length, _SEASONAL_GRID, start=start, season=season)
+    start = _start(calm, length, _SEASONAL_GRID)._replace(season=season)
+    states = smooth(past, length, _SEASONAL_GRID, start)
     return names, continue_states(states, _SEASONAL_GRID, horizon)
 
 

@@ -125,8 +125,8 @@ def fit_own(
             n_windows = np.diff(first_row) - rows - pred_len + 1
             some = (n_windows >= max(rows // 2, _BLOCKS)) & (positive | (not logs))
             if some.any():
-                sizes = _Sizes(rows, pred_len, n_directions, n_taken)
-                parts.append(_Part(there, first_row, np.flatnonzero(some), sizes, logs=logs))
+                sizes = _Sizes(rows, pred_len, n_directions, n_taken, logs)
+                parts.append(_Part(there, first_row, np.flatnonzero(some), sizes))
     errors = [(part.series, part.errors()) for part in parts]
     weights = _weights(errors, n_series) if errors else np.empty(0)
     ridges = [part.fitted(weight) for part, weight in zip(parts, weights, strict=True)]
@@ -134,12 +134,13 @@ def fit_own(
 
 
 class _Sizes(NamedTuple):
-    """Numbers of rows that are seen and forecast, of directions, and of windows of a series."""
+    """Numbers of rows seen and forecast, of directions, and of windows of a series; the scale."""
 
     rows: int
     pred_len: int
     n_directions: int
     n_taken: int
+    logs: bool
 
 
 class _Windows(NamedTuple):
@@ -170,16 +171,10 @@ class _Part:
     """
 
     def __init__(
-        self,
-        values: Float64Array,
-        first_row: IntArray,
-        series: IntArray,
-        sizes: _Sizes,
-        *,
-        logs: bool,
+        self, values: Float64Array, first_row: IntArray, series: IntArray, sizes: _Sizes
     ) -> None:
-        self.values, self.series, self.logs = values, series, logs
-        self.rows, self.pred_len, self.n_directions, self.n_taken = sizes
+        self.values, self.series = values, series
+        self.rows, self.pred_len, self.n_directions, self.n_taken, self.logs = sizes
         self.begin, end = first_row[series], first_row[series + 1]
         self.n_windows = end - self.begin - self.rows - self.pred_len + 1
         self.unit = np.array(

@@ -41,14 +41,10 @@ def _find(
     for period in candidates:
         n_joined = period // n_parts if n_parts > 1 else 1
         able = np.flatnonzero(length > 2 * period)
-        parts = _parts(able, period)
+        size = max(1, _VALUES_PER_BATCH // (_MOST_SEASONS * period))  # windows fit in memory
+        parts = [able[i : i + size] for i in range(0, len(able), size)]
         if parts:
-            gain = np.concatenate(
-                [
-                    _gains(values, first_row[part], first_row[part + 1], period, n_joined)
-                    for part in parts
-                ]
-            )
+            gain = np.concatenate([_gains(values, first_row, p, period, n_joined) for p in parts])
             if np.maximum(gain, 0).sum() > _LEAST_GAIN * len(length):
                 # Losses count, too: what chance gives to a period of few seasons it takes
                 # elsewhere. So do series that are too short.
@@ -56,19 +52,14 @@ def _find(
     return max(sorted(scores), key=lambda period: scores[period])
 
 
-def _parts(series: IntArray, period: int) -> list[IntArray]:
-    """Cut series so that their windows fit in memory."""
-    size = max(1, _VALUES_PER_BATCH // (_MOST_SEASONS * period))
-    return [series[i : i + size] for i in range(0, len(series), size)]
-
-
 def _gains(
-    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
+    values: Float64Array, first_row: IntArray, series: IntArray, period: int, n_joined: int
 ) -> Float64Array:
-    """Give the share of each series' absolute changes that its other seasons explain.
+    """Give the share of some series' absolute changes that their other seasons explain.
 
     n_joined: rows whose mean changes to the next ones'.
     """
+    begin, end = first_row[series], first_row[series + 1]
     n_seasons = int(np.minimum((end - begin - 1) // period, _MOST_SEASONS).max())
     n_rows = n_seasons * period + 1
     rows = end[:, None] + np.arange(-n_rows, 0)
@@ -78,9 +69,8 @@ def _gains(
     change = np.diff(parts, axis=1, prepend=window[:, :1]).reshape(len(begin), n_seasons, -1)
     whole = (end - begin - 1) // period
     real = (np.arange(n_seasons)[::-1] < whole[:, None])[:, :, None]
-    trend = (change * real).sum(axis=(1, 2)) / np.maximum(
-        real.sum(axis=(1, 2)) * change.shape[2], 1
-    )
+    n_changes = np.maximum(real.sum(axis=(1, 2)) * change.shape[2], 1)
+    trend = (change * real).sum(axis=(1, 2)) / n_changes
     change = (change - trend[:, None, None]) * real
     count = real.sum(axis=1, keepdims=True)
     others = (change.sum(axis=1, keepdims=True) - change) / np.maximum(count - 1, 1)

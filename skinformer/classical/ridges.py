@@ -116,26 +116,20 @@ class SharedRidges:
         return np.concatenate(out, axis=1)
 
 
-def fit_ridges(
-    values: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-    *,
-    seq_len: int,
-    pred_len: int,
-    period: int,
-) -> SharedRidges:
+def fit_ridges(values: Float64Array, begin: IntArray, end: IntArray, **sizes: int) -> SharedRidges:
     """Fit ridges on windows whose futures end before given rows.
+
+    sizes: ``seq_len``, ``pred_len`` and ``period``.
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared = SharedRidges(seq_len, pred_len, period, {})
-    for rows in look_backs(seq_len, period):
+    shared, pred_len = SharedRidges(**sizes, maps={}), sizes["pred_len"]
+    for rows in look_backs(shared.seq_len, shared.period):
         origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
         if len(origin) < _FEWEST_WINDOWS:
             break
         series = np.searchsorted(begin, origin, side="right") - 1
-        past, length = pasts(values, begin[series], origin, seq_len)
+        past, length = pasts(values, begin[series], origin, shared.seq_len)
         future = futures(values, origin, origin + pred_len, pred_len).values
         for scale in _SCALES:
             least = np.minimum(past.min(axis=1), future.min(axis=1))
@@ -166,13 +160,10 @@ def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
 
 
 def _learn(
-    shared: SharedRidges,
-    scale: str,
-    rows: int,
-    windows: tuple[Float64Array, IntArray, Float64Array],
+    shared: SharedRidges, scale: str, rows: int, seen: tuple[Float64Array, IntArray, Float64Array]
 ) -> None:
     """Enter the maps of both anchors, nearly those of least absolute errors."""
-    past, length, future = windows
+    past, length, future = seen
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
     real = scaled.unit >= _LEAST_UNIT * np.ptp(past, axis=1)

@@ -63,28 +63,20 @@ def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Arr
     return mean - slope * middle, slope
 
 
-def smooth(
-    past: Float64Array,
-    length: IntArray,
-    grid: Grid,
-    *,
-    start: tuple[Float64Array, Float64Array],
-    season: Float64Array | None = None,
-) -> States:
+def smooth(past: Float64Array, length: IntArray, grid: Grid, start: States) -> States:
     """Run the recursion over windows, the longest first: some ten operations a row and constant.
 
-    start: level a row before the first real one, (n, n_grid), and trend, (n,), which is 0 where
-    none is smoothed.
-    season: first seasonal effects, those of the next rows, (n, period); None for no season.
+    start: level a row before the first real one, (n, n_grid), trend, (n,), which is 0 where none is
+    smoothed, and first seasonal effects, those of the next rows, (n, period); None for no season.
     """
     n, seq_len = past.shape
-    level = start[0] + np.zeros((n, len(grid.alpha)))
-    trend = start[1][:, None] * grid.trending
+    level = start.level + np.zeros((n, len(grid.alpha)))
+    trend = start.trend[:, None] * grid.trending
     alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
     gamma = grid.gamma * (1 - alpha)
     seasons = None
-    if season is not None:
-        seasons = season.T[:, :, None] + np.zeros(len(alpha))
+    if start.season is not None:
+        seasons = start.season.T[:, :, None] + np.zeros(len(alpha))
     # Windows are sorted, so those that have begun are the first ones.
     begun = np.searchsorted(-length, -(seq_len - np.arange(seq_len)), side="right")
     for row in range(seq_len):

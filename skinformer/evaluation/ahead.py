@@ -41,16 +41,11 @@ class PredictingModel:
         """Tell how many rows of each series forecasts hold in memory: all from first to stop."""
         return stop - first
 
-    def forecast(
-        self,
-        shown: pd.DataFrame,
-        rows: IntArray,  # noqa: ARG002 – for models that count steps
-        ahead: BoolArray,
-    ) -> Float64Array:
+    def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:  # noqa: ARG002
         """Forecast the rows ahead: (n_ahead, n_targets, 1 + n_levels).
 
         shown: rows of X, hidden where nothing is known.
-        rows: not used.
+        rows: for models that count steps; not used.
         """
         if not hasattr(self.estimator, "predict"):
             called = np.asarray(self.estimator(shown[~ahead], shown[ahead]), dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -240,6 +240,7 @@ def _horizon(last: Any, horizon: int | None) -> int:
 
 #: Rows that one call holds at most, unless a series has more: bounds the memory of panels.
 _ROWS_AT_ONCE = 1 << 19
+_Forecaster: TypeAlias = ForecastingModel | PredictingModel
 
 
 @dataclass(frozen=True)
@@ -353,7 +354,7 @@ def _forecast_all(
     """Forecast from the origins that `rows.origins` lists."""
     origins, lengths, turn = at
     transformers, last = take_apart(estimator)
-    forecaster: ForecastingModel | PredictingModel
+    forecaster: _Forecaster
     parts = []
     if hasattr(last, "forecast"):
         forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
@@ -379,10 +380,7 @@ def _forecast_all(
 
 
 def _forecast_origins(
-    forecaster: ForecastingModel | PredictingModel,
-    rows: _SortedRows,
-    origins: IntArray,
-    lengths: IntArray,
+    forecaster: _Forecaster, rows: _SortedRows, origins: IntArray, lengths: IntArray
 ) -> list[tuple[IntArray, IntArray, Float64Array]]:
     """Forecast from one origin of each of some series: rows ahead, their origins and forecasts."""
     first, stop = rows.ends[rows.series[origins]], origins + lengths

@@ -16,7 +16,7 @@ from skinformer.ensemble.network import Network
 from skinformer.ensemble.predicting import PREDICTION_CHUNK
 from skinformer.ensemble.windows import Forecaster, Rows, Windows
 from skinformer.estimators.base import BaseInformer
-from skinformer.evaluation.ahead import take_apart
+from skinformer.evaluation.ahead import rows_for_last, take_apart
 from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.rolling.blocks import RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
@@ -88,13 +88,9 @@ def as_tracks(
     """
     n, length = steps.shape
     first = np.arange(n) * length
-    rows = Rows(
-        np.ascontiguousarray(values.reshape(n * length, -1)),
-        np.repeat(np.arange(n), length),
-        steps.ravel(),
-        first + begin,
-    )
-    return rows, first + look_back
+    flat = np.ascontiguousarray(values.reshape(n * length, -1))
+    track = np.repeat(np.arange(n), length)
+    return Rows(flat, track, steps.ravel(), first + begin), first + look_back
 
 
 @dataclass(frozen=True)
@@ -215,14 +211,10 @@ def requested_forecasts(estimator: Any, X: Any) -> RequestedForecasts:
 
     estimator: an Informer, or a Pipeline or search that ends in one.
     """
-    transformers, model = take_apart(estimator)
+    model = take_apart(estimator)[1]
     check_fitted(model)
-    if X is None:
-        steps = model._requested_ahead(None, None)
-    else:
-        for transformer in transformers:
-            X = transformer.transform(X)
-        steps = model._requested_rows(X)
+    X = None if X is None else rows_for_last(estimator, X)[0]
+    steps = model._requested_ahead(None, None) if X is None else model._requested_rows(X)
     recorder = WindowRecorder.of(model._forecaster)
     points = model.head_.point(recorder.forecast(steps))
     start = block_starts(steps.place, steps.track, steps.steps, recorder.sizes.pred_len)

@@ -33,16 +33,11 @@ class DenseAttention(nn.Module):
     def draw_keys(self, length: int, device: torch.device) -> None:
         """Draw nothing: all keys are used."""
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        *,
-        keys: Tensor | None,  # noqa: ARG002  (both kernels are called alike)
-        n_last: int,
-    ) -> Tensor:
-        """Give the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head)."""
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, *, keys: None, n_last: int) -> Tensor:  # noqa: ARG002
+        """Give the context of the last ``n_last`` queries, (batch, n_heads, n_last, d_head).
+
+        ``keys`` are those of the other kernel, which is called alike.
+        """
         skipped = q.shape[-2] - n_last
         if not skipped:
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
@@ -52,14 +47,7 @@ class DenseAttention(nn.Module):
         mask = self._visible(q, k, n_last)
         return F.scaled_dot_product_attention(q[:, :, skipped:], k, v, attn_mask=mask)
 
-    def weights(
-        self,
-        q: Tensor,
-        k: Tensor,
-        *,
-        keys: Tensor | None,  # noqa: ARG002  (both kernels are called alike)
-        n_last: int,
-    ) -> AttentionWeights:
+    def weights(self, q: Tensor, k: Tensor, *, keys: None, n_last: int) -> AttentionWeights:  # noqa: ARG002
         """Write out the weights of the last ``n_last`` queries, in memory of length²."""
         visible = self._visible(q, k, n_last)
         weights = softmax_weights(q[:, :, q.shape[-2] - n_last :], k, visible)

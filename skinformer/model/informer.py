@@ -177,9 +177,8 @@ class Informer(nn.Module):
         block: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "bias": bias}
         block |= {"dropout": dropout, "activation": activation, "norm": norm, "factor": factor}
         block |= {"norm_first": norm_first, "qk_norm": qk_norm, "output_gate": output_gate}
-        normed: dict[str, Any] = {"n_targets": n_targets, "n_past": n_past}
-        normed |= {"may_miss": null_embedding}
-        self.window_norm = WindowNorm(**normed) if window_norm else None
+        normed = WindowNorm(n_targets=n_targets, n_past=n_past, may_miss=null_embedding)
+        self.window_norm = normed if window_norm else None
         n_seen, n_guiding = n_patches(seq_len, patch_len), n_patches(label_len, decoder_patch_len)
         self.n_ahead = n_patches(pred_len, decoder_patch_len)
         self.encoder_embedding = embedding(
@@ -191,17 +190,14 @@ class Informer(nn.Module):
             origin=n_guiding,
             n_masked=self.n_ahead if mask_embedding else 0,
         )
-        stack: dict[str, Any] = {"d_model": d_model, "norm": norm}
-        stack |= {"gradient_checkpointing": gradient_checkpointing}
+        stack = partial(Stack, d_model=d_model, norm=norm, recompute=gradient_checkpointing)
         block |= {"in_decoder": False, "attention": attention}
         layers = [Layer(seed=seed + i, **block) for i in range(n_encoder_layers)]
-        self.encoder = Stack(layers=layers, distil=distil, **stack)
+        self.encoder = stack(layers, distil=distil)
         block |= {"in_decoder": True, "attention": decoder_attention}
-        seed_of_decoder = (
-            seed + n_encoder_layers
-        )  # layers sample their keys from seeds of their own
-        layers = [Layer(seed=seed_of_decoder + i, **block) for i in range(n_decoder_layers)]
-        self.decoder = Stack(layers=layers, distil=False, **stack)
+        first = seed + n_encoder_layers  # layers sample their keys from seeds of their own
+        layers = [Layer(seed=first + i, **block) for i in range(n_decoder_layers)]
+        self.decoder = stack(layers, distil=False)
         n_tokens = max(n_seen, n_guiding + self.n_ahead)
         #: Products of two numbers in a layer's largest product of matrices, for one window.
         self.largest_product = self.n_apart * n_tokens * d_model * max(d_ff, 3 * d_model)
@@ -247,16 +243,9 @@ class Informer(nn.Module):
             forecast = forecast + match_axes(effect, forecast)
         return forecast
 
-    def _forecast(
-        self,
-        past: Tensor,
-        future: Tensor,
-        past_calendar: Tensor | None,
-        future_calendar: Tensor | None,
-        past_time: Tensor | None,
-        future_time: Tensor | None,
-    ) -> Tensor:
+    def _forecast(self, past: Tensor, future: Tensor, *times: Tensor | None) -> Tensor:
         """Forecast windows without what columns known ahead do by themselves."""
+        past_calendar, future_calendar, past_time, future_time = times
         statistics: WindowStatistics | None = None
         if self.window_norm is not None:
             past, statistics = self.window_norm(past)

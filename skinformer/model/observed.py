@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from skinformer.model.attention import MultiHeadAttention
-from skinformer.model.dense import DenseAttention
 from skinformer.model.distil import Distil, halved_ends
 from skinformer.model.informer import Informer
 from skinformer.model.layer import Layer
 from skinformer.model.patches import patch_ends
-from skinformer.model.probsparse import ProbSparseAttention
 
 
 class LayerAttention(NamedTuple):
@@ -96,11 +94,7 @@ class AttentionRecorder:
         attention.kernel.register_forward_pre_hook(hook, with_kwargs=True)
 
     def _keep(
-        self,
-        place: tuple[str, int],
-        kernel: DenseAttention | ProbSparseAttention,
-        args: tuple[Tensor, ...],
-        options: dict[str, Any],
+        self, place: tuple[str, int], kernel: Any, args: tuple[Tensor, ...], options: dict[str, Any]
     ) -> None:
         n_apart = self.network.n_apart
         q, k = (each[: self._n_lacking * n_apart] for each in args[:2])

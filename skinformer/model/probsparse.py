@@ -108,12 +108,8 @@ class ProbSparseAttention(nn.Module):
         """Give the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys)  # (batch, n_heads, n_top)
         index = top.unsqueeze(-1).expand(-1, -1, -1, q.shape[-1])
-        attended = F.scaled_dot_product_attention(
-            q.gather(-2, index),  # (batch, n_heads, n_top, d_head)
-            k,
-            v,
-            attn_mask=self._visible(top, k.shape[-2]),
-        )
+        queries, mask = q.gather(-2, index), self._visible(top, k.shape[-2])
+        attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask)
         # Autocast may return another type than v's.
         mean = _mean_values(v, causal=self.causal)
         context = mean.scatter_(-2, index, attended.to(v.dtype))

@@ -21,7 +21,7 @@ class Stack(nn.Module):
     d_model: width of the states.
     distil: whether the length is halved after every layer but the last.
     norm: norm of the output.
-    gradient_checkpointing: whether the layers are run again in the backward pass, see `run_layer`.
+    recompute: whether the layers are run again in the backward pass, see `run_layer`.
 
     With distilling layer l sees ``⌈L/2^l⌉`` steps, so the whole costs less than two full
     layers.
@@ -45,26 +45,20 @@ class Stack(nn.Module):
     ...     output_gate=False, bias=True,
     ... )
     >>> layers = [Layer(seed=i, **layer) for i in range(2)]
-    >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "gradient_checkpointing": False}
-    >>> Stack(layers=layers, **stack)(torch.randn(2, 96, 8)).shape
+    >>> stack = {"d_model": 8, "distil": True, "norm": "layer", "recompute": False}
+    >>> Stack(layers, **stack)(torch.randn(2, 96, 8)).shape
     torch.Size([2, 48, 8])
     """
 
     def __init__(
-        self,
-        *,
-        layers: Sequence[Layer],
-        d_model: int,
-        distil: bool,
-        norm: str,
-        gradient_checkpointing: bool,
+        self, layers: Sequence[Layer], *, d_model: int, distil: bool, norm: str, recompute: bool
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
         gaps = [Distil(d_model=d_model) if distil else nn.Identity() for _ in layers[1:]]
         self.gaps = nn.ModuleList([*gaps, nn.Identity()])
         self.norm = make_norm(norm, d_model=d_model)
-        self.gradient_checkpointing = gradient_checkpointing
+        self.recompute = recompute
 
     def forward(self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None) -> Tensor:
         """Give the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
@@ -73,6 +67,6 @@ class Stack(nn.Module):
         for layer, gap, n in zip(layers, self.gaps, n_wanted, strict=True):
             # Keys are drawn here, once, so that a second run of the layer sees the same.
             keys = layer.draw_keys(x)
-            x = gap(run_layer(layer, x, keys, memory, n, recompute=self.gradient_checkpointing))
+            x = gap(run_layer(layer, x, keys, memory, n, recompute=self.recompute))
         normalised: Tensor = self.norm(x)
         return normalised

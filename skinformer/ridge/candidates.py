@@ -9,8 +9,8 @@ import numpy as np
 
 from skinformer.algebra import product, solution
 from skinformer.ridge.lagged import add_runs
-from skinformer.ridge.sums import Floats, Problem, Sums, Windows, gather, mixed_features
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.ridge.sums import Problem, Sums, Windows, gather, mixed_features
+from skinformer.timeline.arrays import Float64Array, Floats, IntArray
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
 STRENGTHS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)

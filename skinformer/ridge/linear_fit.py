@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from skinformer.algebra import product
 from skinformer.ridge.sums import Windows, mixed_features
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, Floats, IntArray
 from skinformer.timeline.cycle import CalendarEffect
-
-Floats = npt.NDArray[np.floating]
 
 
 class PhaseMaps(NamedTuple):

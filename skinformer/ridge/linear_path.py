@@ -51,33 +51,23 @@ class LinearPath(nn.Module):
         """
         with torch.autocast(past.device.type, enabled=False):
             past, future = (self.seen(x.float().nan_to_num()) for x in (past, future))
-            return self._mapped(past, future, past_calendar, future_calendar, 1.0)
+            return self._mapped(past, future, 1.0, past_calendar, future_calendar)
 
     def seen(self, values: Tensor) -> Tensor:
         """Clip columns known ahead to what a `calendar` has seen."""
         return values if self.calendar is None else self.calendar.within(values)
 
-    def response(
-        self,
-        past: Tensor,
-        future: Tensor,
-        past_calendar: Tensor | None = None,
-        future_calendar: Tensor | None = None,
-    ) -> Tensor:
+    def response(self, past: Tensor, future: Tensor, *calendars: Tensor | None) -> Tensor:
         """Give changes of forecasts for changes of windows: the map without its constant.
 
         (batch, pred_len, n_targets), float64; the calendar does not change.
         """
-        return self._mapped(past.double(), future.double(), past_calendar, future_calendar, 0.0)
+        return self._mapped(past.double(), future.double(), 0.0, *calendars)
 
     def _mapped(
-        self,
-        past: Tensor,
-        future: Tensor,
-        past_calendar: Tensor | None,
-        future_calendar: Tensor | None,
-        one: float,
+        self, past: Tensor, future: Tensor, one: float, *calendars: Tensor | None
     ) -> Tensor:
+        past_calendar, future_calendar = calendars or (None, None)
         targets = slice(self.n_targets)
         own = self.own.to(past.dtype).transpose(1, 2)
         taken_off = self._effect(past, past_calendar, one)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from skinformer.algebra import product
 from skinformer.ridge.candidates import STRENGTHS, Equations, affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
-from skinformer.ridge.sums import Floats, Problem, Sums, Windows, gather
+from skinformer.ridge.sums import Problem, Sums, Windows, gather
 from skinformer.selection import MOST_STRETCHES, SHARES, cut_stretches, surest_share
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, Floats, IntArray
 from skinformer.timeline.windows import spread_places
 
 #: Last rows of a target's window that its maps read one by one, and parts of the window of which
@@ -25,6 +25,10 @@ _N_WAVES, _MOST_COLUMNS = 4, 16
 _LEARNT, _JUDGED, _MOST_VALUES = 10_000, 600, 2_000_000
 #: Stretches of each time that a fit has not seen.
 _N_STRETCHES_OF_FOLD = 4
+
+
+#: Origins of windows, and their steps.
+_Drawn: TypeAlias = tuple[IntArray, IntArray]
 
 
 class _Times(NamedTuple):
@@ -40,11 +44,7 @@ class _Times(NamedTuple):
 
 
 def find_phases(
-    problem: Problem,
-    fits: LinearFits,
-    training: tuple[IntArray, IntArray],
-    split: tuple[IntArray, IntArray],
-    late: IntArray,
+    problem: Problem, fits: LinearFits, training: _Drawn, split: _Drawn, late: IntArray
 ) -> LinearFits:
     """Regress what a blend leaves of windows that it has not learnt, by the time of the day.
 

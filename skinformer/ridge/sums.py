@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skinformer.algebra import product
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.cycle import CalendarEffect, RowCells
 from skinformer.timeline.windows import window_rows
 
-Floats = npt.NDArray[np.floating]
 _CHUNK_BYTES = 16_000_000  # of windows at a time
 
 
@@ -47,8 +45,8 @@ class Problem(NamedTuple):
     calendar: what is taken off in place of `effect`.
     """
 
-    values: npt.NDArray[np.floating]
-    weight: npt.NDArray[np.floating] | None
+    values: Floats
+    weight: Floats | None
     missing: BoolArray | None
     n_targets: int
     seq_len: int
@@ -73,15 +71,11 @@ def gather(problem: Problem, origins: IntArray) -> Iterator[Windows]:
             rows = remaining(problem, places)
         past, future = rows[:, : problem.seq_len], rows[:, problem.seq_len :]
         future, last = future[..., : problem.n_targets], past[:, -1]
-        ahead = window_rows(chunk, problem.pred_len)
-        yield Windows(
-            past=past - last[:, None],
-            future=future - last[:, None, : problem.n_targets],
-            last=last,
-            weight=np.ones_like(future)
-            if problem.weight is None
-            else problem.weight[ahead].astype(np.float64),
-        )
+        weight = np.ones_like(future)
+        if problem.weight is not None:
+            weight = problem.weight[window_rows(chunk, problem.pred_len)].astype(np.float64)
+        future = future - last[:, None, : problem.n_targets]
+        yield Windows(past - last[:, None], future, last, weight)
 
 
 def remaining(problem: Problem, places: IntArray) -> Float64Array:

@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.seasons import likely_seasons
@@ -146,7 +145,7 @@ class FeatureMaker:
         looked_at = set(rich[:_MOST_COLUMNS])
         return [(1 + all_features) if i in looked_at else 0 for i in range(n_varying)]
 
-    def make(self, values: npt.NDArray[np.floating], pairs: Pairs, clock: Clock) -> Float64Array:
+    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of as many pairs as fit in memory: (n, n_features).
 
         NaN where nothing is known. The first ones are the anchors: the last value, the mean of the

@@ -10,7 +10,7 @@ import numpy as np
 from skinformer.tabular.features import LEVEL, Columns, FeatureMaker, Pairs, find_seasons
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, Floats, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
@@ -56,12 +56,7 @@ class TabularFit:
         return self.maker.look_back
 
     def forecast(
-        self,
-        values: Float32Array,
-        begin: IntArray,
-        origins: IntArray,
-        steps: IntArray,
-        clock: Clock,
+        self, values: Floats, begin: IntArray, origins: IntArray, steps: IntArray, clock: Clock
     ) -> Float32Array:
         """Forecast windows, standardised, (n, pred_len, n_targets); one does not depend on others.
 
@@ -123,7 +118,7 @@ def fit_tabular(
     usable = _usable(timeline, maker, begin, missing, stop)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
-    pairs = _draw(timeline, columns, begin, usable, random_state)
+    pairs = draw_pairs(timeline, columns, begin, usable, random_state, MOST_PAIRS)
     features = _make_all(maker, timeline, pairs)
     rows = pairs.origin + pairs.ahead
     truth = timeline.values[rows, pairs.target].astype(np.float64)
@@ -138,9 +133,8 @@ def fit_tabular(
     # Columns that are known ahead take trees longer to learn, and so do many series.
     simple = columns.n_known == 0 and timeline.n_series == 1
     members = []
-    for anchor, model, unseen in _plan(
-        maker, features, truth, pairs.step, regressor, simple=simple, quick=quick
-    ):
+    models = default_regressors(simple=simple, quick=quick) if regressor is None else (regressor,)
+    for anchor, model, unseen in _plan(maker, features, truth, pairs.step, models):
         distance = truth - _level(features, anchor)
         fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
         members.append(Anchored(anchor, fitted))
@@ -181,20 +175,24 @@ def first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
     return np.minimum(first, timeline.first_row[1:])
 
 
-def _draw(
-    timeline: Timeline, columns: Columns, first_known: IntArray, usable: IntArray, random_state: int
+def draw_pairs(
+    timeline: Timeline, sizes: Columns, begin: IntArray, usable: IntArray, seed: int, n_most: int
 ) -> Pairs:
-    """Draw truths, spread over all, and how far ahead of its origin each of them is."""
-    generator = np.random.default_rng(random_state)
-    n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * len(usable))
-    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / n_pairs)
-    row, target = np.divmod(usable[spread.astype(np.int64)], columns.n_targets)
-    series = np.searchsorted(timeline.first_row[1:], row, side="right")
-    begin = first_known[series]
-    longest = np.minimum(columns.pred_len, row - begin)
-    ahead = (generator.random(n_pairs) * longest).astype(np.int64)
+    """Draw truths, spread over all, and how far ahead of its origin each of them is.
+
+    Two pairs of each truth, or ``n_most`` where that is fewer.
+
+    begin: the first row of each series where something is known.
+    usable: numbers of the truths that may be learnt, of all targets row by row.
+    """
+    generator = np.random.default_rng(seed)
+    n_pairs = min(n_most, PAIRS_PER_ROW * len(usable))
+    spread = (np.arange(n_pairs) + generator.random(n_pairs)) * (len(usable) / max(n_pairs, 1))
+    row, target = np.divmod(usable[spread.astype(np.int64)], sizes.n_targets)
+    start = begin[timeline.series_of(row)]
+    ahead = (generator.random(n_pairs) * np.minimum(sizes.pred_len, row - start)).astype(np.int64)
     origin = row - ahead
-    return Pairs(origin, ahead, target, begin, timeline.steps_of(origin))
+    return Pairs(origin, ahead, target, start, timeline.steps_of(origin))
 
 
 def _level(features: Float64Array, anchor: int | None) -> Float64Array:
@@ -218,21 +216,14 @@ def _closest_anchor(maker: FeatureMaker, features: Float64Array, truth: Float64A
 
 
 def _plan(
-    maker: FeatureMaker,
-    features: Float64Array,
-    truth: Float64Array,
-    steps: IntArray,
-    regressor: Any,
-    *,
-    simple: bool,
-    quick: bool,
+    maker: FeatureMaker, features: Float64Array, truth: Float64Array, steps: IntArray, models: Any
 ) -> list[tuple[int | None, Any, slice]]:
     """Choose the level that each regressor learns distances from, and what it does not see."""
     closest, nothing = _closest_anchor(maker, features, truth), slice(0)
-    if regressor is not None:
-        return [(closest, regressor, nothing)]
+    if len(models) == 1:
+        return [(closest, models[0], nothing)]
     steady = None if _stays(_level(features, LEVEL), steps) else LEVEL
-    medians, means = default_regressors(simple=simple, quick=quick)
+    medians, means = models
     # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
     return [(steady, medians, nothing), (closest, means, maker.of_effect)]
 

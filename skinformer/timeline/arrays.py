@@ -15,5 +15,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 #: Values in the user's units, and whatever sums of them need all digits.
 Float64Array: TypeAlias = npt.NDArray[np.float64]
+#: Values of either type.
+Floats: TypeAlias = npt.NDArray[np.floating]
 #: Numbers of rows, steps, series and windows.
 IntArray: TypeAlias = npt.NDArray[np.int64]

@@ -57,15 +57,9 @@ def make_optimizers(groups: ParameterGroups, settings: TrainerSettings) -> list[
     if settings.optimizer == "adamw":
         decayed = matrix + decayed
     elif matrix:
-        made.append(
-            BareMuon(
-                matrix,
-                lr=settings.muon_learning_rate,
-                weight_decay=decay * rate / settings.muon_learning_rate,
-                momentum=MUON_MOMENTUM,
-                ns_steps=NEWTON_SCHULZ_STEPS,
-            )
-        )
+        fast: dict[str, Any] = {"momentum": MUON_MOMENTUM, "ns_steps": NEWTON_SCHULZ_STEPS}
+        fast |= {"lr": settings.muon_learning_rate}
+        made.append(BareMuon(matrix, weight_decay=decay * rate / fast["lr"], **fast))
     rest = {"params": decayed, "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}
     param_groups = [group for group in rest if group["params"]]
     if param_groups:

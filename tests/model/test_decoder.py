@@ -6,8 +6,8 @@ from skinformer.model.stack import Stack
 
 
 def make_decoder(*layers):
-    options = {"distil": False, "norm": "layer", "gradient_checkpointing": False}
-    return Stack(layers=layers, d_model=16, **options)
+    options = {"distil": False, "norm": "layer", "recompute": False}
+    return Stack(layers, d_model=16, **options)
 
 
 def copy_attention(ours, prefix):

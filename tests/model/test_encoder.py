@@ -61,8 +61,8 @@ def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, act
 
 def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options):
     layers = [encoder_layer(seed=i, **options) for i in range(n_layers)]
-    settings = {"distil": distil, "norm": norm, "gradient_checkpointing": False}
-    return Stack(layers=layers, d_model=16, **settings)
+    settings = {"distil": distil, "norm": norm, "recompute": False}
+    return Stack(layers, d_model=16, **settings)
 
 
 @pytest.mark.parametrize(("distil", "lengths"), [(True, [96, 48, 24]), (False, [96, 96, 96])])
