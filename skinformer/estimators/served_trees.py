@@ -31,6 +31,16 @@ class ServedTrees(nn.Module):
     **Shape**: standardised values ``(batch, look_back + pred_len, n_columns)``; the first row with
     a known target ``(batch,)``; time ``(batch, look_back + pred_len)``, see `ServedForecast`; the
     forecast ``(batch, pred_len, n_targets)``.
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.tabular.features import Columns
+    >>> from skinformer.tabular.fit import fit_tabular
+    >>> wave = np.sin(np.arange(200.0) / 4)[:, None]
+    >>> timeline = InformerRegressor(seq_len=24, members=["ridges"]).fit(wave).timeline_
+    >>> fit = fit_tabular(timeline, Columns(1, 0, 0, 0, pred_len=2), quick=True)
+    >>> served = ServedTrees(fit, timeline.clock)
+    >>> window = torch.zeros(3, fit.look_back + 2, 1)
+    >>> served(window, torch.zeros(3, dtype=torch.int64), None).shape
+    torch.Size([3, 2, 1])
     """
 
     def __init__(self, fit: TabularFit, clock: Clock) -> None:
