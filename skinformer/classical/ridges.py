@@ -93,27 +93,20 @@ class SharedRidges:
         """
 
         def on_one_scale(scale: str, some: IntArray, there: Float64Array) -> Float64Array:
-            start = fallback[some]
-            start = np.log(np.maximum(start, 1e-300)) if scale else start
-            return self._on_one_scale(scale, there, length[some], start)
+            start = np.log(np.maximum(fallback[some], 1e-300)) if scale else fallback[some]
+            scaled = scaled_as(self, there, length[some])
+            out = [np.empty((len(there), 0, self.pred_len))]
+            for anchor in _ANCHORS:
+                best = np.repeat(start[:, None], len(RIDGE_STRENGTHS), axis=1)
+                for rows in look_backs(self.seq_len, self.period):
+                    maps = self.maps.get((scale, anchor, rows))
+                    if maps is not None:
+                        forecast = scaled.anchors[anchor][:, None] + _moved(scaled, rows, maps)
+                        best = np.where((length[some] >= rows)[:, None, None], forecast, best)
+                    out.append(best)
+            return np.concatenate(out, axis=1)
 
         return on_both_scales(on_one_scale, past)
-
-    def _on_one_scale(
-        self, scale: str, past: Float64Array, length: IntArray, fallback: Float64Array
-    ) -> Float64Array:
-        scaled = scaled_as(self, past, length)
-        out = [np.empty((len(past), 0, self.pred_len))]
-        for anchor in _ANCHORS:
-            best = np.repeat(fallback[:, None], len(RIDGE_STRENGTHS), axis=1)
-            for rows in look_backs(self.seq_len, self.period):
-                maps = self.maps.get((scale, anchor, rows))
-                if maps is not None:
-                    moved = _moved(scaled, rows, maps)
-                    forecast = scaled.anchors[anchor][:, None] + moved
-                    best = np.where((length >= rows)[:, None, None], forecast, best)
-                out.append(best)
-        return np.concatenate(out, axis=1)
 
 
 def fit_ridges(values: Float64Array, begin: IntArray, end: IntArray, **sizes: int) -> SharedRidges:
@@ -155,8 +148,7 @@ def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
     """Give by how much ridges leave their anchor, shape (n, n_strengths, pred_len)."""
     distance = scaled.over(rows)
     flat = row_products(distance, maps.transpose(1, 0, 2).reshape(rows - 1, -1))
-    moved: Float64Array = flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None]
-    return moved
+    return np.asarray(flat.reshape(len(distance), *maps.shape[::2]) * scaled.unit[:, None, None])
 
 
 def _learn(

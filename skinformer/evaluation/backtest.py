@@ -300,19 +300,13 @@ def _read_rows(
     check_some_columns(X.shape[1], "X")
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
-    rows = sort_rows(time, labels, len(X))
-    frame = X.copy()
+    rows, frame = sort_rows(time, labels, len(X)), X.copy()
     for j in hidden:
         frame.isetitem(j, numeric_column(X.iloc[:, j], names[j]).astype(np.float64))
-    return _SortedRows(
-        frame.iloc[rows.order],
-        hidden,
-        truth.iloc[rows.order],
-        time[rows.order],
-        None if labels is None else labels[rows.order],
-        rows.series,
-        runs(rows.series, 1 if rows.names is None else len(rows.names)),
-    )
+    frame, truth, time = frame.iloc[rows.order], truth.iloc[rows.order], time[rows.order]
+    labels = None if labels is None else labels[rows.order]
+    ends = runs(rows.series, 1 if rows.names is None else len(rows.names))
+    return _SortedRows(frame, hidden, truth, time, labels, rows.series, ends)
 
 
 def _known_targets(roles: Roles | None, estimator: Any, X: pd.DataFrame) -> list[Any]:

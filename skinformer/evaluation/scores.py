@@ -516,12 +516,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 
     def __call__(
-        self,
-        y_true: npt.ArrayLike,
-        y_pred: npt.ArrayLike,
-        *,
-        sample_weight: npt.ArrayLike | None = None,
-        **options: object,
+        self, y_true: Any, y_pred: Any, *, sample_weight: Any = None, **options: Any
     ) -> float:
         """
         Measure the rows whose truth is known.

@@ -80,11 +80,7 @@ class Layer(nn.Module):
         return self.attention.kernel.draw_keys(x.shape[1], x.device)
 
     def forward(
-        self,
-        x: Tensor,
-        keys: Tensor | None,
-        memory: Tensor | None = None,
-        n_last: int | None = None,
+        self, x: Tensor, keys: Tensor | None, memory: Tensor | None, n_last: int | None = None
     ) -> Tensor:
         """Give the new states of the last ``n_last`` steps; ``keys`` are those of `draw_keys`."""
         # PERF: steps meet in self-attention only, so the queries that nobody reads are dropped

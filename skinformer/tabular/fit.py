@@ -76,12 +76,8 @@ class TabularFit:
         return out
 
     def _forecast(self, features: Float64Array) -> Float64Array:
-        each = [
-            _level(features, member.anchor) + member.regressor.predict(features)
-            for member in self.members
-        ]
-        mean: Float64Array = np.mean(each, axis=0)
-        return mean
+        each = [_level(features, m.anchor) + m.regressor.predict(features) for m in self.members]
+        return np.asarray(np.mean(each, axis=0))
 
 
 def fit_tabular(
@@ -115,7 +111,8 @@ def fit_tabular(
     bounds = find_bounds(timeline.values, columns.n_targets)
     maker = FeatureMaker(columns, seasons, *bounds, plain=plain or (), calendar=calendar)
     begin = first_known(timeline, missing)
-    usable = _usable(timeline, maker, begin, missing, stop)
+    end = timeline.first_row[1:] if stop is None else np.minimum(stop, timeline.first_row[1:])
+    usable = _usable(timeline, maker, begin, end, missing)
     if not len(usable):
         raise ValueError("no truth is left to learn from: give more rows, or a later stop.")
     pairs = draw_pairs(timeline, columns, begin, usable, random_state, MOST_PAIRS)
@@ -142,21 +139,16 @@ def fit_tabular(
 
 
 def _usable(
-    timeline: Timeline,
-    maker: FeatureMaker,
-    begin: IntArray,
-    missing: BoolArray | None,
-    stop: IntArray | None,
+    timeline: Timeline, maker: FeatureMaker, low: IntArray, end: IntArray, missing: BoolArray | None
 ) -> IntArray:
     """List the truths to learn, as numbers of row and target: row * n_targets + target."""
-    columns, end = maker.columns, timeline.first_row[1:]
-    longest = max(maker.seasons, default=0)
+    columns, longest = maker.columns, max(maker.seasons, default=0)
     # Truths at the very beginning, where no season is known yet, say little of later ones.
-    context = np.clip((end - begin) // 4, 1, longest + columns.pred_len)
-    low, high = begin + context, end if stop is None else np.minimum(stop, end)
+    context = (timeline.first_row[1:] - low) // 4
+    low = low + np.clip(context, 1, longest + columns.pred_len)
     rows = np.arange(len(timeline.values))
     series = timeline.series
-    fit = (rows >= low[series]) & (rows < high[series])
+    fit = (rows >= low[series]) & (rows < end[series])
     truths = np.repeat(fit[:, None], columns.n_targets, axis=1)
     if missing is not None:
         truths &= ~missing

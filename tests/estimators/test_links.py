@@ -194,7 +194,7 @@ def describe_network(model, network):
         "known path": bool(of(network, "known_future_path", name="KnownFuturePath")),
         "layers": tuple(len(stack.layers) for stack in stacks),
         "distilling": len(of(network, "distil")),
-        "checkpointing": tuple(stack.gradient_checkpointing for stack in stacks),
+        "checkpointing": tuple(stack.recompute for stack in stacks),
         "outputs": network.projection.out_features,
     }
 

@@ -29,7 +29,7 @@ def test_layer_equals_the_formula_step_by_step(encoder_layer, norm_first):
     else:
         h = each(norms[0], x + layer.attention(x))
         expected = each(norms[1], h + layer.feed_forward(h))
-    torch.testing.assert_close(layer(x, None), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(layer(x, None, None), expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -56,7 +56,7 @@ def test_layer_equals_torch_with_the_same_weights(encoder_layer, norm_first, act
         }
     )
     x = torch.randn(2, 20, 16)
-    torch.testing.assert_close(ours(x, None), theirs(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours(x, None, None), theirs(x), atol=1e-5, rtol=1e-5)
 
 
 def make_encoder(encoder_layer, n_layers=3, distil=True, norm="layer", **options):
@@ -100,8 +100,8 @@ def test_rerun_layer_repeats_with_the_same_keys(encoder_layer):
     layer = encoder_layer(factor=1)
     x = torch.randn(2, 96, 16, requires_grad=True)
     keys = layer.draw_keys(x)
-    (plain,) = torch.autograd.grad(layer(x, keys).square().sum(), x)
-    saved = checkpoint(layer, x, keys, use_reentrant=False)
+    (plain,) = torch.autograd.grad(layer(x, keys, None).square().sum(), x)
+    saved = checkpoint(layer, x, keys, None, use_reentrant=False)
     (rerun,) = torch.autograd.grad(saved.square().sum(), x)
     assert torch.equal(plain, rerun)
 
