@@ -18,7 +18,7 @@ from PIL import Image
 from skinformer import InformerRegressor
 from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.batches import needs_steps, window_source
-from skinformer.ensemble.predicting import predict_windows
+from skinformer.ensemble.predicting import WindowPredictor
 from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
@@ -100,7 +100,7 @@ def measure(name, horizon, seed, folder):
         origins = np.unique(np.linspace(low, high - horizon, WINDOWS[part]).astype(int))
         here = final if part == "later" else path
         ahead = window_rows(origins, horizon)
-        base = predict_windows(here, source, origins)
+        base = WindowPredictor(here, source)(origins)
         out[f"{part}_residual"] = rows.values[ahead, : sizes.n_targets] - base
         weight = np.ones(1) if rows.weight is None else rows.weight[ahead]
         out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
@@ -117,7 +117,7 @@ def correction(network, weights, source, origins, base):
     """Correct forecasts of windows, which the network reads, with some weights."""
     for parameter, value in zip(network.parameters(), weights, strict=True):
         parameter.data.copy_(value)
-    return (predict_windows(network, source, origins, base) - base).astype(np.float16)
+    return (WindowPredictor(network, source)(origins, base) - base).astype(np.float16)
 
 
 # --- draw -------------------------------------------------------------------------------------
