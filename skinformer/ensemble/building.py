@@ -100,6 +100,21 @@ def _mean_step(timeline: Timeline) -> float:
     return float(elapsed[1] - elapsed[0]) / max(1, int(ends[1] - ends[0]))
 
 
+def n_apart(settings: FitSettings, sizes: ModelSizes) -> int:
+    """Count the targets that the network forecasts one by one; 1 where it sees all together."""
+    few = sizes.n_targets <= _MOST_APART
+    return sizes.n_targets if few and _by_itself(settings) else 1
+
+
+def _by_itself(settings: FitSettings) -> bool:
+    """Tell whether the network corrects no ridges, and is none of the documents'.
+
+    Those, whose windows stay as they are, see all columns together, and zeros.
+    """
+    alone = not settings.linear_path
+    return alone and settings.network.window_norm and settings.head.in_units
+
+
 def build_module(
     settings: FitSettings, sizes: ModelSizes, *, path: LinearPath | None, seed: int
 ) -> Informer | Corrected:
@@ -114,14 +129,12 @@ def build_module(
     fields = [FIELDS[name].size for name in sizes.calendar_fields[: sizes.n_network_fields]]
     if sizes.n_series:  # a series is one more category of each step; the last stands for others
         fields.append(sizes.n_series + 1)
-    # The documents' networks, whose windows stay as they are, see all columns together, and zeros.
-    by_itself = path is None and settings.network.window_norm and settings.head.in_units
     built_from = {
         "n_targets": sizes.n_targets,
         "n_past": sizes.n_past,
         "n_known": sizes.n_known,
-        "apart": by_itself and 1 < sizes.n_targets <= _MOST_APART,
-        "season": sizes.season if by_itself else 0,
+        "apart": n_apart(settings, sizes) > 1,
+        "season": sizes.season if _by_itself(settings) else 0,
         "calendar_sizes": tuple(fields),
         "seq_len": sizes.seq_len,
         "label_len": label_len,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from skinformer.ensemble.building import ModelSizes
+from skinformer.ensemble.building import ModelSizes, n_apart
 from skinformer.ensemble.members import TRIAL, WORTH_A_TRIAL
 from skinformer.ensemble.settings import FitSettings
 from skinformer.tabular.fit import MOST_PAIRS, PAIRS_PER_ROW
 
 #: Seconds of one core of 2024, from the times of fits (docs/performance.md): of ridges by what
 #: their sums add, and by the cube of the features of mixed maps; of trees by feature of a pair, of
-#: classes by pair, of a network by token of a window, of classical forecasters by row; of what a
-#: column known ahead does.
-_SUM, _CUBE, _FEATURE, _CLASS, _TOKEN, _CLASSICAL = 4e-8, 1.2e-8, 2e-6, 1.2e-4, 8e-6, 7e-5
-_EFFECT = 0.3
+#: classes by pair, of a network by token of a window; of classical forecasters and of ridges of
+#: each series by row; of what a column known ahead does.
+_SUM, _CUBE, _FEATURE, _CLASS, _TOKEN = 4e-8, 1.2e-8, 2e-6, 1.2e-4, 8e-6
+_CLASSICAL, _OWN, _EFFECT = 7e-5, 1e-4, 0.3
 #: Rows of mixed maps; features of a target, of a past and of a known column; the width of a
 #: network from which on a token costs more.
 _MIXED_ROWS, _FEATURES, _WIDE = 48, (50, 10, 8), 32
@@ -40,10 +40,11 @@ def expected_seconds(
     if lone and not settings.classical and n_trained >= WORTH_A_TRIAL * TRIAL:
         n_trained = TRIAL
     n_tokens = sizes.seq_len / sizes.patch_len + 1.5 * sizes.pred_len / sizes.decoder_patch_len
-    token = _TOKEN * max(settings.network.d_model / _WIDE, 1)
+    token = _TOKEN * max(settings.network.d_model / _WIDE, 1) * n_apart(settings, sizes)
+    of_series = n_rows * (_CLASSICAL * settings.classical + _OWN * settings.own_ridges)
     return {
         "linear path": 0.3 + ridges * settings.linear_path,
         "classes" if settings.classifies else "trees": _BEFORE * rivals,
         "network": token * n_tokens * n_trained * settings.train_network,
-        "weights": 0.2 + (1 - _BEFORE) * rivals + _CLASSICAL * n_rows * settings.classical,
+        "weights": 0.2 + (1 - _BEFORE) * rivals + of_series,
     }
