@@ -219,7 +219,7 @@ def test_runtime_dependencies_have_no_upper_pins():
 
 
 def undeclared_imports(path, source):
-    optional = {"matplotlib", "rich"}
+    optional = {"holidays", "matplotlib", "rich"}
     optional |= {"scipy", "threadpoolctl"}  # what scikit-learn requires
     optional |= {path.stem} if path.parent.name == "beside" else set()  # an adapter to it
     declared = RUNTIME - {"scikit-learn"} | {"sklearn", "skinformer"} | optional

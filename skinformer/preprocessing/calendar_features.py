@@ -1,4 +1,4 @@
-"""CalendarFeatures: the time of day, of the week and of the year as columns."""
+"""CalendarFeatures: the time of day, of the week and of the year, and holidays, as columns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ import numpy.typing as npt
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
-from skinformer.timeline.calendar import FIELDS, calendar_columns, calendar_values, choose_fields
+from skinformer.timeline.calendar import (
+    FIELDS,
+    calendar_columns,
+    calendar_values,
+    choose_fields,
+    holiday_columns,
+)
 from skinformer.timeline.clock import is_dated
+from skinformer.timeline.holidays import check_days, check_places, holiday_values
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
 from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
@@ -19,23 +26,31 @@ from skinformer.validation.warning import warn_user
 
 class CalendarFeatures(RowTransformer):
     """
-    Append the calendar of dated rows as columns on the unit circle.
+    Append the calendar of dated rows as columns on the unit circle, and public holidays.
 
     For each field, ``calendar__<field>_sin`` and ``calendar__<field>_cos`` of its angle, so that
-    23:00 lies beside 00:00. Made for regressors other than `InformerRegressor`, which embeds the
-    calendar by itself; it takes these columns as known ahead. Rows without dates pass unchanged,
-    with a warning.
+    23:00 lies beside 00:00. `InformerRegressor` embeds these by itself, so that with it holidays
+    are what is left to append; it takes all these columns as known ahead. Rows without dates pass
+    unchanged, with a warning.
 
     Parameters
     ----------
     fields : "auto" or list of str, default="auto"
         Of "minute", "hour", "weekday", "day" (of the month), "week", "month". "auto" takes those
-        that the step of the index calls for and that vary in training.
+        that the step of the index calls for and that vary in training. ``[]`` takes none.
+    holidays : str, list of str or None, default=None
+        Countries by their ISO codes, such as "NZ", or parts of them, such as "DE-BY". For each,
+        ``calendar__<place>_holiday`` is 1 on its public holidays (of weeks and months as periods
+        their number), ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day
+        before or after is a holiday or weekend. Days are those of the index's own time zone. Needs
+        the package ``holidays``, which computes them offline: ``skinformer[holidays]``.
 
     Attributes
     ----------
     fields_ : tuple of str
         The fields that are appended; empty without dates.
+    holidays_ : tuple of str
+        The places whose holidays are appended; empty without dates.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -53,16 +68,21 @@ class CalendarFeatures(RowTransformer):
     >>> df = pd.DataFrame({"load": range(48)}, index=hours)
     >>> CalendarFeatures(["hour"]).fit_transform(df).iloc[6].round(2).to_list()
     [6.0, 1.0, 0.0]
+    >>> days = pd.date_range("2024-12-24", periods=3)
+    >>> df = pd.DataFrame({"load": range(3)}, index=days)
+    >>> CalendarFeatures([], holidays="NZ").fit_transform(df)["calendar__NZ_holiday"].to_list()
+    [0.0, 1.0, 1.0]
     """
 
     _parameter_constraints = CALENDAR_FEATURES_CONSTRAINTS
 
-    def __init__(self, fields: Any = "auto") -> None:
+    def __init__(self, fields: Any = "auto", holidays: Any = None) -> None:
         self.fields = fields
+        self.holidays = holidays
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """
-        Choose the fields.
+        Choose the fields, and look the places up.
 
         Parameters
         ----------
@@ -76,6 +96,14 @@ class CalendarFeatures(RowTransformer):
         self
             Fitted.
 
+        Raises
+        ------
+        ImportError
+            If holidays are asked for and the package is not installed.
+        ValueError
+            If it does not know a place, or if rows are further apart than a day and no periods, so
+            that nothing says which days they stand for.
+
         Warns
         -----
         UserWarning
@@ -83,6 +111,9 @@ class CalendarFeatures(RowTransformer):
         """
         self._validate_params()
         check_calendar("fields", self.fields, list(FIELDS))
+        given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
+        self.holidays_: tuple[str, ...] = tuple(given)
+        check_places(self.holidays_)
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
             warn_user(
@@ -91,10 +122,12 @@ class CalendarFeatures(RowTransformer):
                 "set_output(transform='pandas')."
             )
             self.fields_: tuple[str, ...] = ()
-        elif self.fields == "auto":
-            self.fields_ = choose_fields(time.unique().sort_values())
-        else:
-            self.fields_ = tuple(self.fields)
+            self.holidays_ = ()
+            return self
+        if self.holidays_:
+            check_days(time)
+        auto = self.fields == "auto"
+        self.fields_ = choose_fields(time.unique().sort_values()) if auto else tuple(self.fields)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -108,8 +141,8 @@ class CalendarFeatures(RowTransformer):
 
         Returns
         -------
-        DataFrame or ndarray of shape (n_samples, n_features + 2 * n_fields)
-            X, then sine and cosine of each field, in [-1, 1].
+        DataFrame or ndarray of shape (n_samples, n_features + n_appended)
+            X, then sine and cosine of each field, in [-1, 1], then the three columns of each place.
 
         Raises
         ------
@@ -119,7 +152,7 @@ class CalendarFeatures(RowTransformer):
         check_fitted(self)
         rows = read_rows(self, X, reset=False)
         values = rows.values
-        if not self.fields_:
+        if not self.fields_ and not self.holidays_:
             return self._wrap(values, X)
         if rows.time is None or not is_dated(rows.time):
             raise TypeError(
@@ -129,7 +162,7 @@ class CalendarFeatures(RowTransformer):
         sizes = np.array([FIELDS[field].size for field in self.fields_])
         angle = 2 * np.pi * calendar_values(rows.time, self.fields_) / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
-        return self._wrap(np.hstack([values, circle]), X)
+        return self._wrap(np.hstack([values, circle, holiday_values(rows.time, self.holidays_)]), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """
@@ -143,7 +176,9 @@ class CalendarFeatures(RowTransformer):
         Returns
         -------
         ndarray of str
-            X's columns, then ``calendar__<field>_sin`` and ``calendar__<field>_cos``.
+            X's columns, then ``calendar__<field>_sin`` and ``calendar__<field>_cos``, then
+            holidays.
         """
         names = feature_names_in(self, input_features)
-        return np.array([*names, *calendar_columns(self.fields_)], dtype=object)
+        made = [*calendar_columns(self.fields_), *holiday_columns(self.holidays_)]
+        return np.array([*names, *made], dtype=object)

@@ -19,6 +19,8 @@ _HOUR = 1 / 24
 _YEARS = 3
 #: The same for ridges, whose waves of the year are judged by whether they help on later rows.
 _YEARS_OF_RIDGES = 2
+#: What is told of holidays: of the day, and whether the days beside it are free (weekends, too).
+_HOLIDAYS = ("holiday", "free_yesterday", "free_tomorrow")
 
 
 class Field(NamedTuple):
@@ -59,18 +61,28 @@ def calendar_columns(fields: Sequence[str]) -> list[str]:
     return [f"calendar__{field}_{part}" for field in fields for part in ("sin", "cos")]
 
 
+def holiday_columns(places: Sequence[str]) -> list[str]:
+    """Name the columns that tell holidays, three for each country or part of one.
+
+    >>> holiday_columns(["DE-BY"])
+    ['calendar__DE-BY_holiday', 'calendar__DE-BY_free_yesterday', 'calendar__DE-BY_free_tomorrow']
+    """
+    return [f"calendar__{place}_{kind}" for place in places for kind in _HOLIDAYS]
+
+
 def is_calendar_column(name: Hashable) -> bool:
     """Tell whether a column was made from the calendar, and so is known in the future.
 
-    True for the names of `calendar_columns`, whatever prefixes a ColumnTransformer or a
-    FeatureUnion put before them. A measurement that one called "calendar" passed through has the
-    prefix alone.
+    True for the names of `calendar_columns` and `holiday_columns`, whatever prefixes a
+    ColumnTransformer or a FeatureUnion put before them. A measurement that one called "calendar"
+    passed through has the prefix alone.
 
     >>> is_calendar_column("union__cal__calendar__hour_sin"), is_calendar_column("calendar__load")
     (True, False)
     """
     own = "__".join(str(name).split("__")[-2:])
-    return own in calendar_columns(tuple(FIELDS))
+    place = own.removeprefix("calendar__").partition("_")[0]
+    return own in calendar_columns(tuple(FIELDS)) or own in holiday_columns([place])
 
 
 def choose_fields(index: pd.Index) -> tuple[str, ...]:

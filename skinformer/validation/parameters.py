@@ -125,7 +125,10 @@ _DROPOUT_STEP = 2**-16
 EMBEDDINGS = ("series", "missing", "mask")
 
 
-CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {"fields": [StrOptions({"auto"}), list]}
+CALENDAR_FEATURES_CONSTRAINTS: dict[str, list[Any]] = {
+    "fields": [StrOptions({"auto"}), list],
+    "holidays": [str, list, None],
+}
 
 
 SEASONAL_NAIVE_CONSTRAINTS: dict[str, list[Any]] = {

@@ -1,0 +1,81 @@
+"""Public holidays of countries as columns known ahead; the package holidays knows the days."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skinformer.timeline.arrays import Float64Array
+from skinformer.timeline.clock import wall_times
+
+_DAY = np.timedelta64(1, "D")
+
+
+def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
+    """Tell holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
+
+    Of periods longer than a day how many holidays they hold; other rows are of one day.
+    """
+    first = last = wall_times(index)
+    if _is_periods(index):
+        last = index.to_timestamp(how="end")
+    start, stop = (each.to_numpy().astype("datetime64[D]") for each in (first, last))
+    values = np.empty((len(index), len(places), 3))
+    years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
+    for j, place in enumerate(places):
+        days, weekmask = _days_off(place, years)
+        values[:, j, 0] = np.searchsorted(days, stop, side="right") - np.searchsorted(days, start)
+        values[:, j, 1] = ~np.is_busday(start - _DAY, weekmask, days)
+        values[:, j, 2] = ~np.is_busday(stop + _DAY, weekmask, days)
+    return values.reshape(len(index), -1)
+
+
+def check_days(index: pd.Index) -> None:
+    """Raise if rows, in any order, stand for several days without saying for which."""
+    apart = np.diff(np.unique(wall_times(index).to_numpy()))
+    if not _is_periods(index) and len(apart) and np.median(apart) > _DAY:
+        raise ValueError(
+            f"holidays are those of days, but rows are {pd.Timedelta(np.median(apart))} apart, and "
+            "nothing says which days a row stands for. Make them periods, for example by "
+            "X.index = X.index.to_period('W')."
+        )
+
+
+def _is_periods(index: Any) -> bool:
+    return isinstance(index.dtype, pd.PeriodDtype)
+
+
+def check_places(places: tuple[str, ...]) -> None:
+    """Raise if the package is not there, or does not know a place."""
+    for place in places:
+        if not isinstance(place, str):
+            raise TypeError(f"holidays holds {place!r}: pass ISO codes of countries, such as 'NZ'.")
+        _days_off(place, range(2024, 2025))
+
+
+def _days_off(place: str, years: range) -> tuple[Any, str]:
+    """Give the holidays of some years, sorted, and the days of the week on which people work."""
+    try:
+        import holidays
+    except ImportError as error:
+        raise ImportError(
+            f"holidays={place!r} needs the package holidays, which is not installed: "
+            "pip install 'skinformer[holidays]'. Without it pass a column of your own by "
+            "known_future."
+        ) from error
+    country, _, subdivision = place.partition("-")
+    try:
+        found = holidays.country_holidays(country, subdivision or None, years=years)
+    except NotImplementedError as error:
+        known = holidays.list_supported_countries()
+        listed = [f"{country}-{each}" for each in known[country]] if country in known else [*known]
+        near = get_close_matches(place, listed, 3, 0.3) or sorted(listed)[:10]
+        raise ValueError(
+            f"holidays holds {place!r}, which the package holidays does not know: choose an ISO "
+            f"code such as {', '.join(near)}."
+        ) from error
+    mask = "".join("01"[day not in found.weekend] for day in range(7))
+    return np.array(sorted(found), dtype="datetime64[D]"), mask
