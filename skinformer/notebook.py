@@ -25,6 +25,7 @@ _LONGEST, _LEAST_BEFORE = 400, 48
 #: Of the picture, and of the room of its lines.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 560, 150, 62, 24, 128
 _TWO_LABELS = 170  # room for both labels of time
+_LEVELS = (0.1, 0.9)  # of the band
 #: By network, as every fit has its own; with the end of the history, which `update` moves.
 _DRAWN: WeakKeyDictionary[nn.Module, tuple[bytes, str]] = WeakKeyDictionary()
 
@@ -33,18 +34,23 @@ def forecast_picture(model: Any) -> str:
     """Draw the forecast after the history, of the first series and target, as HTML.
 
     It is empty where there is nothing to draw at once: before `fit`, if columns known ahead are
-    needed, beyond 400 steps, or if ranges have to be found first. It is drawn once for each state
-    of the history. The estimator stays as it is.
+    needed, beyond 400 steps, or if quantiles have to be found first. Once intervals were, a band
+    shows where four truths of five should lie. It is drawn once for each state of the history. The
+    estimator stays as it is.
     """
     try:
-        end = model.timeline_.end_step.tobytes()
+        state = model.timeline_.end_step.tobytes() + bytes([_with_band(model)])
         network = network_of(model.module_)
         drawn = _DRAWN.get(network)
-        if drawn is None or drawn[0] != end:
-            drawn = _DRAWN[network] = (end, _draw(model))
+        if drawn is None or drawn[0] != state:
+            drawn = _DRAWN[network] = (state, _draw(model))
         return drawn[1]
     except Exception:  # a notebook shows the parameters, whatever may be wrong with the rest
         return ""
+
+
+def _with_band(model: Any) -> bool:
+    return vars(model).get("_intervals_") is not None
 
 
 def _draw(model: Any) -> str:
@@ -54,8 +60,9 @@ def _draw(model: Any) -> str:
     requested = model._requested_ahead(None, None)
     first = requested.track == 0
     requested = requested._replace(track=requested.track[first], steps=requested.steps[first])
-    forecast = model._points(requested)[:, 0]
-    steps, history = _last_steps(model, max(3 * pred_len, _LEAST_BEFORE))
+    levels = np.array(_LEVELS if _with_band(model) else ())
+    forecast = model._with_quantiles(requested, levels)[:, 0]
+    steps, history = last_steps(model, max(3 * pred_len, _LEAST_BEFORE))
     times = requested.clock.labels(np.array([steps[0], requested.steps[0]]))
     name = str(model.roles_.target_labels[0])
     if model.series_ is not None:
@@ -64,23 +71,27 @@ def _draw(model: Any) -> str:
     return _write(history, forecast, times, said)
 
 
-def _last_steps(model: Any, n: int) -> tuple[IntArray, Float64Array]:
-    """Give the last steps of the first series, and its first target there; NaN was missing."""
+def last_steps(
+    model: Any, n: int, series: int = 0, target: int = 0
+) -> tuple[IntArray, Float64Array]:
+    """Give the last steps of a series, and a target there in its units; NaN was missing."""
     timeline = model.timeline_
-    stop = int(timeline.first_row[1])
-    rows = np.arange(max(stop - n, 0), stop)
+    first, stop = timeline.first_row[series : series + 2].tolist()
+    rows = np.arange(max(stop - n, first), stop)
     k = model.sizes_.n_targets
-    values = model.scaler_.restored(timeline.values[rows, :k], np.zeros_like(rows))[:, 0]
+    values = model.scaler_.restored(timeline.values[rows, :k], np.full_like(rows, series))
     if timeline.weight is not None:
-        values[timeline.weight[rows, 0] == 0] = np.nan
-    return timeline.steps_of(rows), values
+        values[timeline.weight[rows] == 0] = np.nan
+    return timeline.steps_of(rows), values[:, target]
 
 
 def _write(history: Float64Array, forecast: Float64Array, times: pd.Index, said: str) -> str:
-    values = np.concatenate([history, forecast])
+    # forecast: (pred_len, 1 or 3), points and the bounds of a band.
+    values = np.concatenate([np.repeat(history[:, None], forecast.shape[1], 1), forecast])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     x = np.linspace(_LEFT, _WIDTH - 8, len(values))
     y = _BOTTOM - (values - low) / (high - low or 1.0) * (_BOTTOM - _TOP)
+    y, *bounds = y.T
     n = len(history)
     texts = [
         _text(_LEFT, 14, said, "start"),
@@ -90,12 +101,18 @@ def _write(history: Float64Array, forecast: Float64Array, times: pd.Index, said:
     ]
     if x[n] - _LEFT > _TWO_LABELS:
         texts.append(_text(_LEFT, _HEIGHT - 5, short_label(times[0]), "start"))
+    band = ""
+    if bounds:
+        around = _path(
+            np.append(x[n:], x[: n - 1 : -1]), np.append(bounds[0][n:], bounds[1][: n - 1 : -1])
+        )
+        band = f'<path fill="#ff7f0e" opacity="0.3" stroke="none" d="{around}Z"/>'
     border = f'<path d="M{x[n]:.1f},{_TOP}V{_BOTTOM + 6}" stroke-dasharray="3" opacity="0.5"/>'
     return (
         f'<svg class="skinformer-forecast" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'aria-label="{escape(said)}" style="display:block;width:100%;max-width:{_WIDTH}px;'
         'color:var(--jp-ui-font-color1,currentColor)" fill="none" stroke="currentColor">'
-        f'{border}<path d="{_path(x[:n], y[:n])}"/>'
+        f'{band}{border}<path d="{_path(x[:n], y[:n])}"/>'
         f'<path d="{_path(x[n - 1 :], y[n - 1 :])}" stroke="#ff7f0e" stroke-width="2"/>'
         f'<g stroke="none" fill="currentColor" font-family="sans-serif" font-size="11">'
         f"{''.join(texts)}</g></svg>"

@@ -14,6 +14,7 @@ from skinformer.display.over_time import draw_bands, draw_line, time_axis
 from skinformer.display.style import ink, legend_above
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import quantile_columns
+from skinformer.notebook import last_steps
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.arguments import check_coverage, check_levels, check_range_levels
 from skinformer.validation.columns import numeric_column
@@ -209,6 +210,73 @@ class ForecastDisplay(Display):
         display = cls(table["actual"].rename(target), table["forecast"], quantiles, unit=unit)
         return display.plot(ax=ax, name=name or type(estimator).__name__)
 
+    @classmethod
+    def from_history(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        horizon: int | None = None,
+        *,
+        series: Any = None,
+        target: Any = None,
+        coverage: float | Sequence[float] | None = 0.8,
+        history: int | None = None,
+        unit: str | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """
+        Draw the end of the history, and the forecast that follows.
+
+        Parameters
+        ----------
+        estimator : InformerRegressor
+            Fitted.
+        X : DataFrame, Series or array-like, default=None
+            What is known of the future, as `forecast` takes it.
+        horizon : int, default=None
+            Steps to forecast; None as in `forecast`.
+        series : label, default=None
+            Which series of a panel; None is the first.
+        target : label, default=None
+            Which target; None is the first.
+        coverage : float, sequence of float or None, default=0.8
+            Share of the truth that is to lie in a band; of several one band each. None draws none,
+            and so do fits of too few rows to tell.
+        history : int, default=None
+            Rows of the history; None is three times as many as are forecast.
+        unit : str, default=None
+            Of the target, for the label of the axis.
+        name : str, default=None
+            Label of the forecast; None is "forecast".
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        ForecastDisplay
+            Drawn.
+        """
+        labels, fitted = list(estimator.roles_.target_labels), estimator.series_
+        target = _chosen("target", target, labels)
+        place, levels = labels.index(target), None
+        if coverage is not None and estimator.intervals_ is not None:
+            levels = _drawn_levels(coverage, None)
+        forecast = estimator.forecast(X, horizon, levels=levels)
+        number = 0
+        if fitted is not None:
+            named = [each for each in forecast.index.unique(0) if each in fitted]
+            series = _chosen("series", series, named)
+            forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
+        first = place * (1 + len(levels or ()))
+        steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
+        actual = pd.Series(values, index=estimator.timeline_.clock.labels(steps), name=target)
+        quantiles = (
+            None if levels is None else forecast.iloc[:, first + 1 : first + 1 + len(levels)]
+        )
+        display = cls(actual, forecast.iloc[:, first], quantiles, unit=unit)
+        return display.plot(ax=ax, name=name)
+
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
         """
         Draw the two lines, and the bands behind them.
@@ -239,6 +307,17 @@ class ForecastDisplay(Display):
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
+
+
+def _chosen(what: str, wanted: Any, labels: list[Any]) -> Any:
+    """Give the wanted one of some labels, the first for None; raise if it is not there."""
+    found = labels[0] if wanted is None and labels else wanted
+    if found not in labels:
+        raise ValueError(
+            f"{what}={wanted!r} is not forecast; choose from {labels[:10]}"
+            f"{' and others' if len(labels) > 10 else ''}."
+        )
+    return found
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:

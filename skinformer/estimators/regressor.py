@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import estimator_html_repr
 
 from skinformer.ensemble.head import Head, PointHead, QuantileHead
@@ -280,6 +283,80 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+    def plot(
+        self,
+        X: Any = None,
+        horizon: int | None = None,
+        *,
+        series: Any = None,
+        target: Any = None,
+        coverage: float | Sequence[float] | None = 0.8,
+        **options: Any,
+    ) -> Any:
+        """
+        Draw the end of the history, and the forecast that follows with its band.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like, default=None
+            What is known of the future, as `forecast` takes it.
+        horizon : int, default=None
+            Steps to forecast; None as in `forecast`.
+        series : label, default=None
+            Which series of a panel; None is the first.
+        target : label, default=None
+            Which target; None is the first.
+        coverage : float, sequence of float or None, default=0.8
+            Share of the truth that is to lie in a band; of several one band each. None draws none.
+        **options : Any
+            Of `ForecastDisplay.from_history`: history, unit, name, ax.
+
+        Returns
+        -------
+        ForecastDisplay
+            Drawn, with `ax_` and `figure_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            As in `forecast`, or if no such series or target was fitted.
+
+        See Also
+        --------
+        skinformer.display.ForecastDisplay : Forecasts beside the truth.
+        """
+        # By name, and when asked: what draws is built on estimators, not below them.
+        draw = import_module("skinformer.display").ForecastDisplay.from_history
+        chosen = {"series": series, "target": target, "coverage": coverage}
+        return draw(self, X, horizon, **chosen, **options)
+
+    def importance(self, X: Any = None, **options: Any) -> pd.Series:
+        """
+        Tell how much each column moves the forecasts.
+
+        Parameters
+        ----------
+        X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
+            Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
+        **options : Any
+            Of `skinformer.evaluation.explain`: method, blocks, n_evaluations, random_state.
+
+        Returns
+        -------
+        Series of shape (n_columns,)
+            Mean absolute contribution of each column, as shares of 1, the largest first:
+            ``importance().plot.barh()`` draws it.
+
+        See Also
+        --------
+        skinformer.evaluation.explain : Contributions to each forecast.
+        skinformer.display.WeightsDisplay : How much each member of the ensemble counts.
+        """
+        found: pd.Series = import_module("skinformer.evaluation").importance(self, X, **options)
+        return found
 
     def _html_repr(self) -> str:
         """Show parameters as scikit-learn does, and after `fit` what is forecast."""

@@ -4,7 +4,7 @@ from skinformer.evaluation.attention import AttentionMap, attention_maps, attent
 from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.comparison import compare, summary
-from skinformer.evaluation.explain import explain, forecast_parts
+from skinformer.evaluation.explain import explain, forecast_parts, importance
 from skinformer.evaluation.scorers import ForecastScorer, predict_interval, predict_quantiles
 from skinformer.evaluation.scores import (
     crps_of_quantiles,
@@ -33,6 +33,7 @@ __all__ = [
     "crps_of_samples",
     "explain",
     "forecast_parts",
+    "importance",
     "interval_coverage",
     "interval_width",
     "mase",

@@ -133,6 +133,54 @@ def explain(
     return _as_table(forecasts, players, np.stack(given))
 
 
+def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
+    """
+    Tell how much each column moves the forecasts.
+
+    Parameters
+    ----------
+    estimator : InformerRegressor, or a Pipeline or search that ends in one
+        Fitted.
+    X : DataFrame, Series or array-like of shape (n_samples, n_features), default=None
+        Rows whose forecasts are explained, as `predict` takes them; None is `forecast()`.
+    **options : Any
+        Of `explain`: method, blocks, n_evaluations, random_state.
+
+    Returns
+    -------
+    Series of shape (n_columns,)
+        Mean absolute contribution of each column, over forecasts and targets in units of each
+        target's own, as shares of 1, the largest first.
+
+    See Also
+    --------
+    explain : The contributions, with lags and signs.
+    skinformer.display.ContributionDisplay : A picture of them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer import InformerRegressor
+    >>> from skinformer.evaluation import importance
+    >>> hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    >>> df = pd.DataFrame({"load": np.sin(np.arange(200) * 2 * np.pi / 24)}, index=hours)
+    >>> model = InformerRegressor(
+    ...     seq_len=24, pred_len=6, d_model=16, n_heads=2, max_iter=2, random_state=0
+    ... )
+    >>> importance(model.fit(df)).to_dict()
+    {'load': 1.0}
+    """
+    reasons = explain(estimator, X, **options)
+    reasons = reasons[~reasons["source"].isin(["baseline", "calibration", "interactions"])]
+    forecast = [name for name in ("series", "time", "ahead") if name in reasons]
+    by = ["target", "source"]
+    each = reasons.groupby([*by, *forecast], sort=False)["contribution"].sum().abs()
+    of_target = each.groupby(by, sort=False).mean()
+    shares = of_target / of_target.groupby("target").transform("sum")
+    found = shares.groupby("source", sort=False).mean().sort_values(ascending=False)
+    return found.rename("importance").rename_axis(None)
+
+
 def _as_table(
     forecasts: RequestedForecasts, players: list[Player], given: Float64Array
 ) -> pd.DataFrame:

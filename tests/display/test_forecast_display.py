@@ -221,3 +221,75 @@ def test_overlapping_forecasts_are_refused(actual):
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ForecastDisplay.from_estimator(model, actual.to_frame(), actual, horizon=4, step=1)
+
+
+@pytest.fixture(scope="module")
+def two_by_two():
+    """Two series of two targets, each at a level of its own."""
+    days = pd.date_range("2024-01-01", periods=90, freq="D", name="day")
+    wave = np.sin(np.arange(90) * 2 * np.pi / 7) + np.random.default_rng(0).normal(0, 0.1, 90)
+    south = pd.DataFrame({"sold": 10 + wave, "returned": 100 + wave}, index=days)
+    panel = pd.concat({"south": south, "north": 1000 + south}, names=["shop", "day"])
+    sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
+    return panel, InformerRegressor(["sold", "returned"], **sizes).fit(panel)
+
+
+@pytest.mark.parametrize("shop", [None, "north", "south"])
+@pytest.mark.parametrize("target", [None, "sold", "returned"])
+def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(two_by_two, shop, target):
+    panel, model = two_by_two
+    display = model.plot(series=shop, target=target, history=20)
+    shop, target = shop or model.series_[0], target or "sold"
+    np.testing.assert_allclose(display.actual, panel.loc[shop, target].iloc[-20:])
+    expected = model.forecast(coverage=0.8).loc[shop]
+    np.testing.assert_allclose(display.forecast, expected[target])
+    bounds = expected[[f"{target}_0.1", f"{target}_0.9"]]
+    np.testing.assert_allclose(display.quantiles, bounds)
+    assert display.actual.index[-1] + pd.Timedelta(days=1) == display.forecast.index[0]
+    assert display.ax_.get_ylabel() == target
+    assert len(display.bands_) == 1
+
+
+def test_the_history_is_three_times_as_long_as_the_forecast(two_by_two):
+    model = two_by_two[1]
+    assert len(model.plot().actual) == 21
+    longer = model.plot(horizon=10, coverage=[0.5, 0.9], unit="pieces")
+    assert (len(longer.actual), len(longer.forecast)) == (30, 10)
+    assert [round(level, 2) for level in longer.quantiles] == [0.05, 0.25, 0.75, 0.95]
+    assert longer.ax_.get_ylabel() == "sold (pieces)"
+    assert model.plot(coverage=None).bands_ == []
+
+
+def test_what_is_known_of_the_future_is_passed_on(two_by_two):
+    panel, _ = two_by_two
+    one = panel.loc["south"].assign(price=np.arange(90) % 5.0)
+    settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "known_future": ["price"]}
+    model = InformerRegressor("sold", **settings).fit(one)
+    ahead = model.make_future_frame(3).assign(price=2.0)
+    drawn = model.plot(ahead, coverage=None)
+    np.testing.assert_allclose(drawn.forecast, model.forecast(ahead)["sold"])
+
+
+def test_without_ranges_there_is_no_band():
+    """Rows too few to tell how far forecasts are off."""
+    days = pd.date_range("2024-01-01", periods=24, freq="D")
+    df = pd.DataFrame({"load": np.arange(24) % 7.0}, index=days)
+    settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
+    model = InformerRegressor(**settings).fit(df)
+    model._intervals_ = None  # as of windows without a truth
+    assert model.plot().bands_ == []
+
+
+@pytest.mark.parametrize("what", ["series", "target"])
+def test_what_was_not_fitted_cannot_be_drawn(two_by_two, what):
+    with pytest.raises(ValueError, match=f"{what}='west' is not forecast; choose from"):
+        two_by_two[1].plot(**{what: "west"})
+
+
+def test_a_missing_truth_leaves_a_gap_in_the_history(two_by_two):
+    """What was filled was not measured."""
+    one = two_by_two[0].loc["south", ["sold"]]
+    one.iloc[-5:-3] = np.nan
+    settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
+    drawn = InformerRegressor("sold", **settings).fit(one).plot(coverage=None)
+    np.testing.assert_array_equal(drawn.actual.isna(), one["sold"].iloc[-21:].isna())

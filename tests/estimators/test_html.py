@@ -92,6 +92,21 @@ def test_ranges_are_shown_once_they_are_found(fitted):
     assert "intervals_" in fitted._repr_html_()
 
 
+def test_the_band_is_drawn_once_ranges_are_found(fitted, hours):
+    """Around the forecast, in the same units, and up and down the whole way."""
+    assert 'opacity="0.3"' not in drawn(fitted)[0]
+    ahead = fitted.forecast(coverage=0.8)
+    svg, _, line = drawn(fitted)
+    around = re.search(r'opacity="0.3" stroke="none" d="([^"]*)Z"', svg)[1]
+    band = np.array(re.findall(r"[ML]([\d.]+),([\d.]+)", around), dtype=float)
+    shown = np.concatenate([hours["a<b"].to_numpy()[-48:], ahead.to_numpy().ravel()])
+    bounds = np.concatenate([ahead.iloc[:, 1], ahead.iloc[::-1, 2]])
+    expected = 128 - (bounds - shown.min()) / np.ptp(shown) * 104
+    np.testing.assert_allclose(band[:, 1], expected, atol=0.06)
+    np.testing.assert_array_equal(band[:6, 0], line[1:, 0])
+    np.testing.assert_array_equal(band[6:, 0], line[:0:-1, 0])
+
+
 def test_it_is_drawn_once_and_anew_after_update(fitted, hours, monkeypatch):
     """A notebook asks for it more than once; a stale one would lie."""
     first = drawn(fitted)[0]

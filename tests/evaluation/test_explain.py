@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.ensemble import weighing
-from skinformer.evaluation import explain, forecast_parts
+from skinformer.evaluation import explain, forecast_parts, importance
 from skinformer.evaluation.players import UsualValues, default_blocks
 from skinformer.timeline.clock import clock_for
 
@@ -474,3 +474,29 @@ def test_a_day_of_eight_columns_and_two_weeks_takes_two_seconds():
     assert explain(model, later)["ahead"].max() == 24
     # 1.5 s where nothing watches; coverage and a busy neighbour double it.
     assert time.process_time() - start < 4
+
+
+def test_importance_is_the_mean_absolute_contribution_of_a_column():
+    """Lags of a column count together, of both targets alike, whatever their units are."""
+    df = make_frame()
+    df["load2"] = 1000 * df["load"]
+    model = fit(df[:TRAIN], target=["load", "load2"], members=["ridges"])
+    X = df[TRAIN - 24 : TRAIN + 12]
+    reasons = explain(model, X)
+    table = reasons.pivot_table("contribution", ["target", "time"], "source", "sum")
+    size = table.drop(columns="baseline").abs().groupby("target").mean()
+    expected = size.div(size.sum(axis=1), axis=0).mean().sort_values(ascending=False)
+    found = importance(model, X)
+    pd.testing.assert_series_equal(found, expected, check_names=False)
+    pd.testing.assert_series_equal(model.importance(X), found)
+    assert found.sum() == pytest.approx(1)
+    assert found.name == "importance"
+
+
+def test_importance_leaves_out_what_is_no_column():
+    """Interactions and calibration are nobody's."""
+    df = make_frame()
+    model = fit(df[:TRAIN], loss=[0.1, 0.5, 0.9])
+    found = importance(model, method="occlusion")
+    assert set(found.index) == {"load", "temp", "wind", "price"}
+    assert found.is_monotonic_decreasing
