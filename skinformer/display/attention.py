@@ -113,17 +113,7 @@ class AttentionDisplay(Display):
         return cls(_choose(list_maps(maps), where, layer, origin)).plot(head=head, ax=ax)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        *,
-        where: str = "encoder",
-        layer: int = 1,
-        origin: Any = None,
-        head: int | None = None,
-        ax: Axes | Sequence[Axes] | None = None,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
         """
         Forecast and draw what a layer looked at.
 
@@ -133,24 +123,15 @@ class AttentionDisplay(Display):
             Fitted.
         X : DataFrame, default=None
             Rows that are forecast; None takes the steps after the history.
-        where : {"encoder", "decoder", "cross"}, default="encoder"
-            Which attention.
-        layer : int, default=1
-            Which layer of it.
-        origin : label of time, default=None
-            First forecast step; None is the first origin of X.
-        head : int, default=None
-            Which head, from 1; None draws all.
-        ax : matplotlib Axes or sequence of n_heads of them, default=None
-            Where to draw; None makes a figure.
+        **options : Any
+            Of `from_maps`: where, layer, origin, head, ax.
 
         Returns
         -------
         AttentionDisplay
             Drawn.
         """
-        maps = attention_maps(estimator, X)
-        return cls.from_maps(maps, where=where, layer=layer, origin=origin, head=head, ax=ax)
+        return cls.from_maps(attention_maps(estimator, X), **options)
 
     def plot(self, *, head: int | None = None, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """

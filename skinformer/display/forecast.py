@@ -16,7 +16,12 @@ from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import quantile_columns
 from skinformer.notebook import last_steps
 from skinformer.timeline.clock import is_dated
-from skinformer.validation.arguments import check_coverage, check_levels, check_range_levels
+from skinformer.validation.arguments import (
+    check_choice,
+    check_coverage,
+    check_levels,
+    check_range_levels,
+)
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
 
@@ -258,15 +263,16 @@ class ForecastDisplay(Display):
             Drawn.
         """
         labels, fitted = list(estimator.roles_.target_labels), estimator.series_
-        target = _chosen("target", target, labels)
+        target = labels[0] if target is None else target
+        check_choice("target", target, labels)
         place, levels = labels.index(target), None
         if coverage is not None and estimator.intervals_ is not None:
             levels = _drawn_levels(coverage, None)
         forecast = estimator.forecast(X, horizon, levels=levels)
         number = 0
         if fitted is not None:
-            named = [each for each in forecast.index.unique(0) if each in fitted]
-            series = _chosen("series", series, named)
+            series = forecast.index[0][0] if series is None else series
+            check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
         first = place * (1 + len(levels or ()))
         steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
@@ -307,17 +313,6 @@ class ForecastDisplay(Display):
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
-
-
-def _chosen(what: str, wanted: Any, labels: list[Any]) -> Any:
-    """Give the wanted one of some labels, the first for None; raise if it is not there."""
-    found = labels[0] if wanted is None and labels else wanted
-    if found not in labels:
-        raise ValueError(
-            f"{what}={wanted!r} is not forecast; choose from {labels[:10]}"
-            f"{' and others' if len(labels) > 10 else ''}."
-        )
-    return found
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, label_side, with_unit
+from skinformer.display.axes import label_side, with_unit
+from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.style import ink, legend_above, mark, show_percent
-from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import group_key, named_results, quantile_columns, summary
 from skinformer.validation.arguments import check_choice
 
@@ -129,7 +129,7 @@ _LEVELS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95]
 _SHARES = {"coverage": "of the truth inside", "levels": "of the truth at or below"}
 
 
-class CoverageDisplay(Display):
+class CoverageDisplay(BacktestDisplay):
     """
     Draw the share of truths in intervals, or below quantiles, against what was requested.
 
@@ -168,6 +168,7 @@ class CoverageDisplay(Display):
     """
 
     lines_: list[Line2D]
+    _levels = _LEVELS
 
     def __init__(
         self, reached: pd.DataFrame, *, kind: str = "coverage", by: str | None = None
@@ -211,47 +212,6 @@ class CoverageDisplay(Display):
         reached = pd.concat(counted, ignore_index=True)
         groups = None if by is None else getattr(by, "__name__", "group") if callable(by) else by
         return cls(reached, kind=kind, by=groups).plot(ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: pd.DataFrame,
-        y: pd.Series | pd.DataFrame | None = None,
-        *,
-        kind: str = "coverage",
-        by: str | Callable[[Any], Any] | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Forecast X from rolling origins and draw the coverage.
-
-        Parameters
-        ----------
-        estimator : InformerRegressor, Pipeline or any with `predict_quantiles`
-            Fitted on the rows before X.
-        X : DataFrame of shape (n_samples, n_features)
-            Rows that follow the training rows.
-        y : Series or DataFrame, default=None
-            The truth, as in `backtest`.
-        kind : {"coverage", "levels"}, default="coverage"
-            Intervals between two levels as far from 0.5, or each level.
-        by : str or callable, default=None
-            Groups, as in `summary`.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **options : Any
-            Of `backtest`. Without levels and coverage, intervals of 50, 80 and 90 % are asked for.
-
-        Returns
-        -------
-        CoverageDisplay
-            Drawn.
-        """
-        if options.get("coverage") is None:
-            options = {"levels": _LEVELS} | options
-        return cls.from_predictions(backtest(estimator, X, y, **options), kind=kind, by=by, ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """
@@ -357,7 +317,7 @@ _ERRORS = {
 }
 
 
-class ErrorDisplay(Display):
+class ErrorDisplay(BacktestDisplay):
     """
     Draw errors of one backtest or several by step ahead, hour of day, series, or any group.
 
@@ -445,49 +405,6 @@ class ErrorDisplay(Display):
         targets = pd.concat([table["target"] for table in tables.values()]).unique()
         of = f" of {targets[0]}" if len(targets) == 1 else ""
         return cls(errors, label=with_unit(_ERRORS[score] + of, unit)).plot(ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: pd.DataFrame,
-        y: pd.Series | pd.DataFrame | None = None,
-        *,
-        by: str | Callable[[Any], Any] = "ahead",
-        score: str = "mae",
-        unit: str | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Forecast X from rolling origins and draw the errors.
-
-        Parameters
-        ----------
-        estimator : InformerRegressor, Pipeline or any regressor
-            Fitted on the rows before X.
-        X : DataFrame of shape (n_samples, n_features)
-            Rows that follow the training rows.
-        y : Series or DataFrame, default=None
-            The truth, as in `backtest`.
-        by : str or callable, default="ahead"
-            Groups, as in `summary`.
-        score : {"mae", "rmse", "bias", "pinball", "width"}, default="mae"
-            Which of its columns; the last two need levels.
-        unit : str, default=None
-            Of the truth, for the label of the axis.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **options : Any
-            Of `backtest`: start, horizon, step, known_future, refit, levels, coverage.
-
-        Returns
-        -------
-        ErrorDisplay
-            Drawn.
-        """
-        result = backtest(estimator, X, y, **options)
-        return cls.from_predictions(result, by=by, score=score, unit=unit, ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
-from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import check_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LAGS = 48
 
 
-class ResidualDisplay(Display):
+class ResidualDisplay(BacktestDisplay):
     """
     Draw actual less forecast: over time, as a histogram, and how far it tells of later ones.
 
@@ -114,47 +114,6 @@ class ResidualDisplay(Display):
         table = result.assign(residual=rest, series=result.get("series", ""))
         residuals = table.pivot_table("residual", "time", "series", dropna=False)
         return cls(residuals, target=target, unit=unit).plot(ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: pd.DataFrame,
-        y: pd.Series | pd.DataFrame | None = None,
-        *,
-        target: Any = None,
-        unit: str | None = None,
-        ax: Sequence[Axes] | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Forecast X from rolling origins and draw the residuals.
-
-        Parameters
-        ----------
-        estimator : InformerRegressor, Pipeline or any regressor
-            Fitted on the rows before X.
-        X : DataFrame of shape (n_samples, n_features)
-            Rows that follow the training rows.
-        y : Series or DataFrame, default=None
-            The truth, as in `backtest`.
-        target : str, default=None
-            Which target to draw; None is the first.
-        unit : str, default=None
-            Of the target, for the labels.
-        ax : sequence of three matplotlib Axes, default=None
-            Where to draw; None makes a figure.
-        **options : Any
-            Of `backtest`: start, horizon, step, known_future. No time may be forecast twice;
-            ``horizon=1`` gives residuals of one step.
-
-        Returns
-        -------
-        ResidualDisplay
-            Drawn.
-        """
-        result = backtest(estimator, X, y, **options)
-        return cls.from_predictions(result, target=target, unit=unit, ax=ax)
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Self:
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Real
@@ -284,16 +283,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         tags.target_tags.single_output = True
         return tags
 
-    def plot(
-        self,
-        X: Any = None,
-        horizon: int | None = None,
-        *,
-        series: Any = None,
-        target: Any = None,
-        coverage: float | Sequence[float] | None = 0.8,
-        **options: Any,
-    ) -> Any:
+    def plot(self, X: Any = None, horizon: int | None = None, **options: Any) -> Any:
         """
         Draw the end of the history, and the forecast that follows with its band.
 
@@ -303,14 +293,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
             What is known of the future, as `forecast` takes it.
         horizon : int, default=None
             Steps to forecast; None as in `forecast`.
-        series : label, default=None
-            Which series of a panel; None is the first.
-        target : label, default=None
-            Which target; None is the first.
-        coverage : float, sequence of float or None, default=0.8
-            Share of the truth that is to lie in a band; of several one band each. None draws none.
         **options : Any
-            Of `ForecastDisplay.from_history`: history, unit, name, ax.
+            Of `ForecastDisplay.from_history`: series and target (the first of each by default),
+            coverage (.8, several, or None for no band), history (rows before), unit, name, ax.
 
         Returns
         -------
@@ -329,9 +314,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         skinformer.display.ForecastDisplay : Forecasts beside the truth.
         """
         # By name, and when asked: what draws is built on estimators, not below them.
-        draw = import_module("skinformer.display").ForecastDisplay.from_history
-        chosen = {"series": series, "target": target, "coverage": coverage}
-        return draw(self, X, horizon, **chosen, **options)
+        display = import_module("skinformer.display").ForecastDisplay
+        return display.from_history(self, X, horizon, **options)
 
     def importance(self, X: Any = None, **options: Any) -> pd.Series:
         """

@@ -71,11 +71,11 @@ def _days_off(place: str, years: range) -> tuple[Any, str]:
         found = holidays.country_holidays(country, subdivision or None, years=years)
     except NotImplementedError as error:
         known = holidays.list_supported_countries()
-        listed = [f"{country}-{each}" for each in known[country]] if country in known else [*known]
-        near = get_close_matches(place, listed, 3, 0.3) or sorted(listed)[:10]
+        listed = [f"{country}-{each}" for each in known[country]] if country in known else known
+        near = get_close_matches(place, listed)
         raise ValueError(
             f"holidays holds {place!r}, which the package holidays does not know: choose an ISO "
-            f"code such as {', '.join(near)}."
+            f"code such as {', '.join(near or ('NZ', 'DE-BY'))}."
         ) from error
     mask = "".join("01"[day not in found.weekend] for day in range(7))
     return np.array(sorted(found), dtype="datetime64[D]"), mask

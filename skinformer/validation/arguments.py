@@ -78,10 +78,10 @@ def with_horizon(method: Method) -> Method:
     return cast("Method", call)
 
 
-def check_choice(name: str, value: Any, known: Collection[str]) -> None:
+def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
     """Raise if a value is none of those that there are."""
     if value not in [*known]:  # which asks for no hash
-        raise ValueError(f"{name}={value!r} must be one of {sorted(known)}.")
+        raise ValueError(f"{name}={value!r} must be one of {sorted(known, key=str)}.")
 
 
 def check_blocks(blocks: Any) -> list[int]:

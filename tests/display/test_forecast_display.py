@@ -282,7 +282,7 @@ def test_without_ranges_there_is_no_band():
 
 @pytest.mark.parametrize("what", ["series", "target"])
 def test_what_was_not_fitted_cannot_be_drawn(two_by_two, what):
-    with pytest.raises(ValueError, match=f"{what}='west' is not forecast; choose from"):
+    with pytest.raises(ValueError, match=f"{what}='west' must be one of"):
         two_by_two[1].plot(**{what: "west"})
 
 
