@@ -12,7 +12,7 @@ author = "the skinformer developers"
 release = version = skinformer.__version__
 html_title = f"skinformer {release}"
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["files/**"]
 myst_heading_anchors = 4  # as GitHub makes them
 myst_enable_extensions = ["colon_fence"]
@@ -26,6 +26,9 @@ nitpick_ignore_regex = [("py:obj", r"sklearn\..*")]  # no network: links to othe
 
 html_theme = "furo"
 html_static_path = ["static"]
+html_favicon = "static/favicon.svg"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False  # api.md lists the names, with a line each

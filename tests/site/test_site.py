@@ -14,7 +14,7 @@ import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc")
+BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton")
 OF_THE_THEME = {"search.html"}  # reached by the box in the menu
 
 pytestmark = pytest.mark.slow
@@ -79,6 +79,13 @@ def test_it_is_built_without_a_word(built):
     """A warning is a link, a title or a docstring that a reader would stumble over."""
     _, done = built
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_code_has_a_button_that_copies_it_and_tabs_have_an_icon(site, pages):
+    for name in ("index.html", "start.html", "user_guide.html"):
+        assert any("copybutton.js" in file for file in pages[name].loaded)
+        icon = next(file for file in pages[name].loaded if "favicon" in file)
+        assert (site / icon.partition("?")[0]).is_file()
 
 
 def test_no_link_is_dead(site, pages):
