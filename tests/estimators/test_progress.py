@@ -82,6 +82,14 @@ def test_what_is_left_goes_by_what_was_expected(clock, capsys):
     assert written[-1] == "network  after 170.8 s, about 4 s left"
 
 
+def test_all_that_is_to_come_goes_by_the_pace(clock, capsys):
+    """Not the part alone that runs."""
+    watch = Progress("Model")
+    watch.expect({"trees": 30.0, "network": 60.0, "weights": 60.0})
+    fit(clock, watch, {"trees": 60, "network": 1})
+    assert "network  after 60.0 s, about 230 s left" in lines(capsys)
+
+
 def test_a_part_within_a_later_stage_is_no_step_back(clock, capsys):
     """Trees that are fitted again while all are weighed do not make the network come again."""
     watch = Progress("Model")
