@@ -876,7 +876,7 @@ def defaulted():
     for found in re.finditer(rf"\b({'|'.join(known)})\.([a-z_]*[a-z])\b", text):
         line = text.count("\n", 0, found.start()) + 1
         column = found.start() - text.rfind("\n", 0, found.start())
-        if "check_" in text.splitlines()[line - 1]:
+        if re.search("check_|raise_", text.splitlines()[line - 1]):
             continue  # refusals have tests of their own
         yield Mutant(
             f"{found[2]} is its default ({line}:{column})",

@@ -1179,3 +1179,12 @@ def test_sizes_may_be_those_of_numpy(small, df):
     sizes = {name: np.int64(value) for name, value in (("batch_size", 16), ("max_windows", 40))}
     forecasts = [small(members=["network"], **each).fit(df).forecast() for each in (sizes, {})]
     assert forecasts[0].shape == forecasts[1].shape
+
+
+def test_a_quantile_that_the_network_alone_learns_needs_the_network(small, df):
+    sentence = (
+        "members=['ridges'] lacks 'network', which alone learns this loss: add it, or take "
+        "another loss, 'mse', 'mae' or 'huber'."
+    )
+    with raises(ValueError, sentence):
+        small(loss=0.9, members=["ridges"]).fit(df)
