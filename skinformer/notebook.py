@@ -39,28 +39,25 @@ def forecast_picture(model: Any) -> str:
     estimator stays as it is.
     """
     try:
-        state = model.timeline_.end_step.tobytes() + bytes([_with_band(model)])
+        with_band = vars(model).get("_intervals_") is not None
+        state = model.timeline_.end_step.tobytes() + bytes([with_band])
         network = network_of(model.module_)
         drawn = _DRAWN.get(network)
         if drawn is None or drawn[0] != state:
-            drawn = _DRAWN[network] = (state, _draw(model))
+            drawn = _DRAWN[network] = (state, _draw(model, with_band))
         return drawn[1]
     except Exception:  # a notebook shows the parameters, whatever may be wrong with the rest
         return ""
 
 
-def _with_band(model: Any) -> bool:
-    return vars(model).get("_intervals_") is not None
-
-
-def _draw(model: Any) -> str:
+def _draw(model: Any, with_band: bool) -> str:
     pred_len = model.sizes_.pred_len
     if pred_len > _LONGEST or (model.head_.level is not None and "_intervals_" not in vars(model)):
         return ""
     requested = model._requested_ahead(None, None)
     first = requested.track == 0
     requested = requested._replace(track=requested.track[first], steps=requested.steps[first])
-    levels = np.array(_LEVELS if _with_band(model) else ())
+    levels = np.array(_LEVELS if with_band else ())
     forecast = model._with_quantiles(requested, levels)[:, 0]
     steps, history = last_steps(model, max(3 * pred_len, _LEAST_BEFORE))
     times = requested.clock.labels(np.array([steps[0], requested.steps[0]]))

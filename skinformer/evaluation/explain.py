@@ -173,9 +173,8 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration", "interactions"])]
     forecast = [name for name in ("series", "time", "ahead") if name in reasons]
-    by = ["target", "source"]
-    each = reasons.groupby([*by, *forecast], sort=False)["contribution"].sum().abs()
-    of_target = each.groupby(by, sort=False).mean()
+    each = reasons.groupby(["target", "source", *forecast], sort=False)["contribution"].sum()
+    of_target = each.abs().groupby(["target", "source"], sort=False).mean()
     shares = of_target / of_target.groupby("target").transform("sum")
     found = shares.groupby("source", sort=False).mean().sort_values(ascending=False)
     return found.rename("importance").rename_axis(None)

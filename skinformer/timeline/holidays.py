@@ -20,7 +20,7 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     Of periods longer than a day how many holidays they hold; other rows are of one day.
     """
     first = last = wall_times(index)
-    if _is_periods(index):
+    if isinstance(index.dtype, pd.PeriodDtype):
         last = index.to_timestamp(how="end")
     start, stop = (each.to_numpy().astype("datetime64[D]") for each in (first, last))
     values = np.empty((len(index), len(places), 3))
@@ -36,16 +36,13 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
 def check_days(index: pd.Index) -> None:
     """Raise if rows, in any order, stand for several days without saying for which."""
     apart = np.diff(np.unique(wall_times(index).to_numpy()))
-    if not _is_periods(index) and len(apart) and np.median(apart) > _DAY:
+    periods = isinstance(index.dtype, pd.PeriodDtype)
+    if not periods and len(apart) and np.median(apart) > _DAY:
         raise ValueError(
             f"holidays are those of days, but rows are {pd.Timedelta(np.median(apart))} apart, and "
             "nothing says which days a row stands for. Make them periods, for example by "
             "X.index = X.index.to_period('W')."
         )
-
-
-def _is_periods(index: Any) -> bool:
-    return isinstance(index.dtype, pd.PeriodDtype)
 
 
 def check_places(places: tuple[str, ...]) -> None:

@@ -147,6 +147,31 @@ def test_sentences_and_tiles_hold_the_numbers(tmp_path):
         assert said in text
 
 
+@pytest.mark.parametrize(
+    ("held", "verdict"),
+    [
+        ([0.8] * 14, "80 %: it is as promised."),
+        ([1.0, 0.6] * 7, "80 %: it is as promised."),
+        ([1.0, 0.7] * 7, "85 %: it is wider than needed, but by no more than chance may bring."),
+        ([0.9, 0.8] * 7, "85 %: it is wider than needed. It"),
+        ([0.6, 0.7] * 7, "65 %: it is too narrow. It"),
+        ([0.2, 1.0] * 7, "60 %: it is too narrow, but by no more than chance may bring."),
+        ([0.5], "50 %: it is too narrow, but by no more than chance may bring."),
+    ],
+)
+def test_a_verdict_on_coverage_allows_for_chance(tmp_path, held, verdict):
+    """Hours of a day fail together: fourteen days are fourteen tries, not 336."""
+    parts = []
+    for day, share in enumerate(held):
+        inside = np.arange(20) < round(20 * share)
+        time = pd.date_range("2024-01-01", periods=20, freq="h") + pd.Timedelta(days=day)
+        part = {"origin": time[0], "time": time, "ahead": np.arange(1, 21), "target": "load"}
+        parts.append(pd.DataFrame(part | {"actual": np.where(inside, 0.0, 9.0), "forecast": 0.0}))
+    result = pd.concat(parts, ignore_index=True).assign(**{"q0.1": -1.0, "q0.9": 1.0})
+    text = Page(write_report(tmp_path / "r.html", result).read_text("utf-8")).text
+    assert f"is to hold 80 % of the truth held {verdict}" in text
+
+
 def test_series_are_told_apart(hostile, panel):
     """The mean hides the series that is forecast badly."""
     text = Page(hostile).text

@@ -114,9 +114,12 @@ def _say_range(facts: TargetFacts) -> list[Any]:
         return []
     row, requested = facts.row, facts.requested
     off = row["coverage"] - requested
-    verdict = (
-        "as promised" if abs(off) <= _CLOSE else "too narrow" if off < 0 else "wider than needed"
-    )
+    by_origin: Any = facts.by("origin")[facts.name]["coverage"]
+    verdict = "too narrow" if off < 0 else "wider than needed"
+    if abs(off) <= _CLOSE:
+        verdict = "as promised"
+    elif not abs(off) > 2 * by_origin.sem():  # truths of one origin fail together
+        verdict += ", but by no more than chance may bring"
     return [
         f"The range that is to hold {as_percent(requested)} of the truth held "
         f"{as_percent(row['coverage'])}: it is {verdict}. It is {_with_unit(row['width'], facts)} "
