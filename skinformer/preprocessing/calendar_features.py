@@ -43,7 +43,8 @@ class CalendarFeatures(RowTransformer):
         ``calendar__<place>_holiday`` is 1 on its public holidays (of weeks and months as periods
         their number), ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day
         before or after is a holiday or weekend. Days are those of the index's own time zone. Needs
-        the package ``holidays``, which computes them offline: ``skinformer[holidays]``.
+        the package ``holidays``, which computes them offline: ``skinformer[holidays]``; years that
+        it does not know, such as those before 1990 in Germany, have none.
 
     Attributes
     ----------
