@@ -18,7 +18,9 @@ from skinformer.notebook import last_steps
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.arguments import (
     check_choice,
+    check_count,
     check_coverage,
+    check_fitted,
     check_levels,
     check_range_levels,
 )
@@ -262,6 +264,9 @@ class ForecastDisplay(Display):
         ForecastDisplay
             Drawn.
         """
+        check_fitted(estimator)
+        if history is not None:
+            history = check_count("history", history, "rows before the forecast")
         labels, fitted = list(estimator.roles_.target_labels), estimator.series_
         target = labels[0] if target is None else target
         check_choice("target", target, labels)
@@ -269,18 +274,18 @@ class ForecastDisplay(Display):
         if coverage is not None and estimator.intervals_ is not None:
             levels = _drawn_levels(coverage, None)
         forecast = estimator.forecast(X, horizon, levels=levels)
-        number = 0
+        number, name_of = 0, target
         if fitted is not None:
             series = forecast.index[0][0] if series is None else series
             check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
-        first = place * (1 + len(levels or ()))
+            name_of = f"{target} of {series}"
         steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
-        actual = pd.Series(values, index=estimator.timeline_.clock.labels(steps), name=target)
-        quantiles = (
-            None if levels is None else forecast.iloc[:, first + 1 : first + 1 + len(levels)]
-        )
-        display = cls(actual, forecast.iloc[:, first], quantiles, unit=unit)
+        actual = pd.Series(values, index=estimator.timeline_.clock.labels(steps), name=name_of)
+        names = [name_of, *(levels or ())]
+        first = place * len(names)
+        ahead = forecast.iloc[:, first : first + len(names)].set_axis(names, axis=1)
+        display = cls(actual, ahead[name_of], ahead[levels] if levels else None, unit=unit)
         return display.plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:

@@ -331,8 +331,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Returns
         -------
         Series of shape (n_columns,)
-            Mean absolute contribution of each column, as shares of 1, the largest first:
-            ``importance().plot.barh()`` draws it.
+            Mean absolute contribution of each column, as shares of 1, the largest first; series and
+            targets count alike. ``importance().plot.barh()`` draws it.
 
         See Also
         --------

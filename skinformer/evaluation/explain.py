@@ -149,8 +149,9 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     Returns
     -------
     Series of shape (n_columns,)
-        Mean absolute contribution of each column, over forecasts and targets in units of each
-        target's own, as shares of 1, the largest first.
+        Mean absolute contribution of each column, as shares of 1, the largest first: those of each
+        series and target first, whatever its units, and of these the mean. 0 for all where no
+        column moves anything.
 
     See Also
     --------
@@ -172,11 +173,11 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
     """
     reasons = explain(estimator, X, **options)
     reasons = reasons[~reasons["source"].isin(["baseline", "calibration", "interactions"])]
-    forecast = [name for name in ("series", "time", "ahead") if name in reasons]
-    each = reasons.groupby(["target", "source", *forecast], sort=False)["contribution"].sum()
-    of_target = each.abs().groupby(["target", "source"], sort=False).mean()
-    shares = of_target / of_target.groupby("target").transform("sum")
-    found = shares.groupby("source", sort=False).mean().sort_values(ascending=False)
+    of = [name for name in ("target", "series") if name in reasons]
+    each = reasons.groupby([*of, "source", "time", "ahead"], sort=False)["contribution"].sum()
+    mean = each.abs().groupby([*of, "source"], sort=False).mean()
+    shares = mean / mean.groupby(of).transform("sum")
+    found = shares.groupby("source", sort=False).mean().fillna(0.0).sort_values(ascending=False)
     return found.rename("importance").rename_axis(None)
 
 

@@ -17,7 +17,7 @@ from skinformer.timeline.calendar import (
     holiday_columns,
 )
 from skinformer.timeline.clock import is_dated
-from skinformer.timeline.holidays import check_days, check_places, holiday_values
+from skinformer.timeline.holidays import holiday_values
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import feature_names_in
 from skinformer.validation.parameters import CALENDAR_FEATURES_CONSTRAINTS, check_calendar
@@ -39,12 +39,14 @@ class CalendarFeatures(RowTransformer):
         Of "minute", "hour", "weekday", "day" (of the month), "week", "month". "auto" takes those
         that the step of the index calls for and that vary in training. ``[]`` takes none.
     holidays : str, list of str or None, default=None
-        Countries by their ISO codes, such as "NZ", or parts of them, such as "DE-BY". For each,
-        ``calendar__<place>_holiday`` is 1 on its public holidays (of weeks and months as periods
-        their number), ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day
-        before or after is a holiday or weekend. Days are those of the index's own time zone. Needs
-        the package ``holidays``, which computes them offline: ``skinformer[holidays]``; years that
-        it does not know, such as those before 1990 in Germany, have none.
+        Countries by their ISO codes, such as "NZ", with the days that hold in all of their parts,
+        or parts of them, such as "DE-BY". For each, ``calendar__<place>_holiday`` is 1 on its
+        public holidays (of weeks and months as periods their number), and
+        ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day before (a
+        period's first) or after (its last) is a holiday or weekend. Days are those of the index's
+        own time zone. Needs the package ``holidays``, which computes them offline:
+        ``skinformer[holidays]``; years that it does not know, such as those before 1990 in Germany,
+        have none.
 
     Attributes
     ----------
@@ -113,8 +115,8 @@ class CalendarFeatures(RowTransformer):
         self._validate_params()
         check_calendar("fields", self.fields, list(FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
-        self.holidays_: tuple[str, ...] = tuple(given)
-        check_places(self.holidays_)
+        codes = (str(place).upper().replace("_", "-") for place in given)
+        self.holidays_: tuple[str, ...] = tuple(dict.fromkeys(codes))
         time = read_rows(self, X, reset=True).time
         if time is None or not is_dated(time):
             warn_user(
@@ -125,8 +127,7 @@ class CalendarFeatures(RowTransformer):
             self.fields_: tuple[str, ...] = ()
             self.holidays_ = ()
             return self
-        if self.holidays_:
-            check_days(time)
+        holiday_values(time, self.holidays_)  # which refuses what it cannot tell
         auto = self.fields == "auto"
         self.fields_ = choose_fields(time.unique().sort_values()) if auto else tuple(self.fields)
         return self
@@ -149,6 +150,8 @@ class CalendarFeatures(RowTransformer):
         ------
         TypeError
             If the fitted rows had dates and these have none.
+        ValueError
+            If holidays are asked for of rows that are no periods and further apart than a day.
         """
         check_fitted(self)
         rows = read_rows(self, X, reset=False)

@@ -19,6 +19,8 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
 
     Of periods longer than a day how many holidays they hold; other rows are of one day.
     """
+    if places:
+        _check_days(index)
     first = last = wall_times(index)
     if isinstance(index.dtype, pd.PeriodDtype):
         last = index.to_timestamp(how="end")
@@ -33,24 +35,15 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     return values.reshape(len(index), -1)
 
 
-def check_days(index: pd.Index) -> None:
+def _check_days(index: pd.Index) -> None:
     """Raise if rows, in any order, stand for several days without saying for which."""
     apart = np.diff(np.unique(wall_times(index).to_numpy()))
-    periods = isinstance(index.dtype, pd.PeriodDtype)
-    if not periods and len(apart) and np.median(apart) > _DAY:
+    if len(apart) and np.median(apart) > _DAY and not isinstance(index.dtype, pd.PeriodDtype):
         raise ValueError(
             f"holidays are those of days, but rows are {pd.Timedelta(np.median(apart))} apart, and "
-            "nothing says which days a row stands for. Make them periods, for example by "
-            "X.index = X.index.to_period('W')."
+            "nothing says which days a row stands for. Make them periods of their length, such as "
+            "X.index = X.index.to_period('W') of weeks or 'M' of months."
         )
-
-
-def check_places(places: tuple[str, ...]) -> None:
-    """Raise if the package is not there, or does not know a place."""
-    for place in places:
-        if not isinstance(place, str):
-            raise TypeError(f"holidays holds {place!r}: pass ISO codes of countries, such as 'NZ'.")
-        _days_off(place, range(2024, 2025))
 
 
 def _days_off(place: str, years: range) -> tuple[Any, str]:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from skinformer import InformerRegressor
 from skinformer.display import ForecastDisplay
@@ -246,7 +247,7 @@ def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(two_by_t
     bounds = expected[[f"{target}_0.1", f"{target}_0.9"]]
     np.testing.assert_allclose(display.quantiles, bounds)
     assert display.actual.index[-1] + pd.Timedelta(days=1) == display.forecast.index[0]
-    assert display.ax_.get_ylabel() == target
+    assert display.ax_.get_ylabel() == f"{target} of {shop}"
     assert len(display.bands_) == 1
 
 
@@ -256,7 +257,7 @@ def test_the_history_is_three_times_as_long_as_the_forecast(two_by_two):
     longer = model.plot(horizon=10, coverage=[0.5, 0.9], unit="pieces")
     assert (len(longer.actual), len(longer.forecast)) == (30, 10)
     assert [round(level, 2) for level in longer.quantiles] == [0.05, 0.25, 0.75, 0.95]
-    assert longer.ax_.get_ylabel() == "sold (pieces)"
+    assert longer.ax_.get_ylabel() == "sold of north (pieces)"
     assert model.plot(coverage=None).bands_ == []
 
 
@@ -293,3 +294,21 @@ def test_a_missing_truth_leaves_a_gap_in_the_history(two_by_two):
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
     drawn = InformerRegressor("sold", **settings).fit(one).plot(coverage=None)
     np.testing.assert_array_equal(drawn.actual.isna(), one["sold"].iloc[-21:].isna())
+
+
+def test_a_column_of_two_levels_is_drawn():
+    days = pd.date_range("2024-01-01", periods=60, freq="D")
+    df = pd.DataFrame({("shop", "sold"): np.arange(60) % 7.0}, index=days)
+    settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"]}
+    assert len(InformerRegressor(**settings).fit(df).plot().bands_) == 1
+
+
+@pytest.mark.parametrize("history", [0, -5, 2.5, "7D"])
+def test_a_history_is_a_number_of_rows(two_by_two, history):
+    with pytest.raises(ValueError, match=re.escape(f"history={history!r} must be a whole number")):
+        two_by_two[1].plot(history=history)
+
+
+def test_what_is_not_fitted_has_no_picture():
+    with pytest.raises(NotFittedError, match="is not fitted"):
+        InformerRegressor().plot()

@@ -500,3 +500,21 @@ def test_importance_leaves_out_what_is_no_column():
     found = importance(model, method="occlusion")
     assert set(found.index) == {"load", "temp", "wind", "price"}
     assert found.is_monotonic_decreasing
+
+
+def test_series_count_alike_whatever_their_units_are():
+    """A series in thousandths is not a thousandth of the panel."""
+    df = make_frame()[["price", "load"]]
+    other = df.assign(load=df["load"].to_numpy()[::-1])
+    settings = {"members": ["ridges"], "known_future": ["price"]}
+    found = []
+    for scale in (1, 1000):
+        panel = pd.concat({"a": df, "b": other * [1, scale]}, names=["site", "hour"])
+        found.append(fit(panel, **settings).importance(panel.groupby(level=0).tail(30)))
+    pd.testing.assert_series_equal(*found, rtol=1e-3)
+
+
+def test_of_what_never_changes_nothing_is_important():
+    index = pd.date_range("2024-01-01", periods=100, freq="h")
+    model = fit(pd.DataFrame({"load": np.ones(100)}, index=index), members=["ridges"])
+    assert model.importance().to_dict() == {"load": 0.0}

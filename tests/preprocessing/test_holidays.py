@@ -97,7 +97,7 @@ def test_days_a_week_apart_do_not_say_which_days_they_mean():
     [
         ("XX", ValueError, "holidays holds 'XX', which the package holidays does not know"),
         ("DE-XY", ValueError, "such as DE-"),
-        (["NZ", 3], TypeError, "holidays holds 3: pass ISO codes of countries, such as 'NZ'."),
+        (["NZ", 3], ValueError, "holidays holds '3', which the package holidays does not know"),
     ],
 )
 def test_a_place_that_is_none_is_told(places, kind, message):
@@ -118,3 +118,18 @@ def test_rows_without_dates_have_none():
         model = CalendarFeatures(holidays="NZ").fit(np.ones((9, 1)))
     assert model.holidays_ == ()
     assert model.transform(np.ones((9, 1))).shape == (9, 1)
+
+
+def test_codes_may_be_written_otherwise_and_twice():
+    """Columns are known ahead by their names, which are those of the codes."""
+    index = pd.date_range("2024-12-24", periods=3)
+    model = CalendarFeatures([], holidays=["de_by", "NZ", "nz"]).fit(frame(index))
+    assert model.holidays_ == ("DE-BY", "NZ")
+
+
+def test_rows_to_come_may_not_be_weeks_either():
+    """Fitted to days or periods, it would count one day of each week."""
+    weeks = frame(pd.period_range("2024-01-01", periods=9, freq="W"))
+    model = CalendarFeatures([], holidays="NZ").fit(weeks)
+    with pytest.raises(ValueError, match="nothing says which days a row stands for"):
+        model.transform(frame(weeks.index.to_timestamp()))
