@@ -10,6 +10,8 @@ import pytest
 
 from skinformer import InformerRegressor
 from skinformer.display import write_report
+from skinformer.display.report.facts import TargetFacts
+from skinformer.display.report.sentences import say_summary
 from skinformer.display.report.settings import steps_between
 from skinformer.evaluation import SeasonalNaive, backtest
 
@@ -159,7 +161,7 @@ def test_sentences_and_tiles_hold_the_numbers(tmp_path):
         ([0.5], "50 %: it is too narrow, but by no more than chance may bring."),
     ],
 )
-def test_a_verdict_on_coverage_allows_for_chance(tmp_path, held, verdict):
+def test_a_verdict_on_coverage_allows_for_chance(held, verdict):
     """Hours of a day fail together: fourteen days are fourteen tries, not 336."""
     parts = []
     for day, share in enumerate(held):
@@ -168,7 +170,7 @@ def test_a_verdict_on_coverage_allows_for_chance(tmp_path, held, verdict):
         part = {"origin": time[0], "time": time, "ahead": np.arange(1, 21), "target": "load"}
         parts.append(pd.DataFrame(part | {"actual": np.where(inside, 0.0, 9.0), "forecast": 0.0}))
     result = pd.concat(parts, ignore_index=True).assign(**{"q0.1": -1.0, "q0.9": 1.0})
-    text = Page(write_report(tmp_path / "r.html", result).read_text("utf-8")).text
+    text = Page(say_summary(TargetFacts("load", None, {"model": result}, None))).text
     assert f"is to hold 80 % of the truth held {verdict}" in text
 
 
