@@ -40,12 +40,21 @@ class BacktestDisplay(Display):
             The truth, as in `backtest`.
         **options : Any
             Of `from_predictions`, such as unit and ax, and of `backtest`: start, horizon, step,
-            known_future, refit, levels, coverage.
+            known_future, refit, levels, coverage. A `CoverageDisplay` asks for intervals of 50, 80
+            and 90 % where neither of the last two is given; a `ResidualDisplay` forecasts no time
+            twice.
 
         Returns
         -------
         Display
             Drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            As in `backtest` and `from_predictions`.
         """
         own = signature(cls.from_predictions).parameters
         drawn = {name: options.pop(name) for name in [*options] if name in own}

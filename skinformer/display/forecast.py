@@ -263,6 +263,14 @@ class ForecastDisplay(Display):
         -------
         ForecastDisplay
             Drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            As in `forecast`; if no such series or target was fitted; if history is no whole number
+            above 0.
         """
         check_fitted(estimator)
         if history is not None:

@@ -312,6 +312,16 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         See Also
         --------
         skinformer.display.ForecastDisplay : Forecasts beside the truth.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> days = pd.date_range("2024-01-01", periods=90, freq="D")
+        >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(90)}, index=days)
+        >>> model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"]).fit(df)
+        >>> model.plot(unit="MW").ax_.get_ylabel()
+        'load (MW)'
         """
         # By name, and when asked: what draws is built on estimators, not below them.
         display = import_module("skinformer.display").ForecastDisplay
@@ -338,6 +348,20 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         --------
         skinformer.evaluation.explain : Contributions to each forecast.
         skinformer.display.WeightsDisplay : How much each member of the ensemble counts.
+
+        Notes
+        -----
+        Cost: that of `explain`, about a second for each `pred_len` rows.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from skinformer import InformerRegressor
+        >>> days = pd.date_range("2024-01-01", periods=90, freq="D")
+        >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(90)}, index=days)
+        >>> model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"]).fit(df)
+        >>> model.importance().to_dict()
+        {'load': 1.0}
         """
         found: pd.Series = import_module("skinformer.evaluation").importance(self, X, **options)
         return found
