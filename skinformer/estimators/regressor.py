@@ -320,8 +320,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         >>> days = pd.date_range("2024-01-01", periods=90, freq="D")
         >>> df = pd.DataFrame({"load": np.random.default_rng(0).random(90)}, index=days)
         >>> model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"]).fit(df)
-        >>> model.plot(unit="MW").ax_.get_ylabel()
-        'load (MW)'
+        >>> len(model.plot(coverage=[0.5, 0.8]).bands_)
+        2
         """
         # By name, and when asked: what draws is built on estimators, not below them.
         display = import_module("skinformer.display").ForecastDisplay
