@@ -11,16 +11,19 @@ OpenMP and MKL keep a number of threads for each thread of a process: others see
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import sklearn.ensemble  # noqa: F401 - brings an OpenMP library, which has to be there to be found
 import torch
 from threadpoolctl import LibController, ThreadpoolController  # scikit-learn requires it
 
+_Found = TypeVar("_Found")
 #: Products of two numbers in a layer that a second thread repays: at 5e7, a network of width 64 on
 #: 32 windows of 96 steps, it takes a third off a step; the default one is smaller by far.
 _REPAYS = 4e7
@@ -40,6 +43,25 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
     if multiply_adds >= _REPAYS or _within_small.get():
         return nullcontext()
     return _one_thread()
+
+
+def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
+    """Do pieces of work beside each other, each on one thread, on as many as this thread may use.
+
+    They never wait for each other, so that on a machine that others use, too, none takes longer
+    than it would alone (docs/performance.md). What comes back is in the order of the works.
+    """
+
+    def alone(work: Callable[[], _Found]) -> _Found:
+        with threads_for(0):
+            return work()
+
+    n_threads = 1 if _within_small.get() else torch.get_num_threads()
+    if min(n_threads, len(works)) < 2:
+        return [alone(work) for work in works]
+    with ThreadPoolExecutor(min(n_threads, len(works))) as pool:
+        begun = [pool.submit(copy_context().run, alone, work) for work in works]
+        return [each.result() for each in begun]
 
 
 @contextmanager

@@ -4,6 +4,9 @@ import ctypes
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -18,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 from skinformer.algebra import product, solution
 from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
 from skinformer.tabular.regressors import ready
-from skinformer.threads import threads_for
+from skinformer.threads import at_once, threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -268,3 +271,33 @@ def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
             others, again = search(n_jobs=2)
         np.testing.assert_array_equal(others, scores)
         np.testing.assert_array_equal(again, forecast)
+
+
+def test_works_at_once_have_one_thread_each_and_keep_order_and_context():
+    """Two that wait for each other can only end beside each other."""
+    both, asked = threading.Barrier(2), ContextVar("asked", default=0)
+    asked.set(7)
+
+    def work(number):
+        both.wait(timeout=30)
+        return number, set(openmp()), asked.get(), threading.get_ident()
+
+    (one, *here), (two, *there) = at_once([partial(work, 1), partial(work, 2)])
+    assert (one, two) == (1, 2)
+    assert here[:2] == there[:2] == [{1}, 7]
+    assert here[2] != there[2]
+    assert set(openmp()) == {4}
+
+
+@pytest.mark.parametrize("limited", [threads_for(SMALL), nullcontext()])
+def test_works_come_one_after_the_other_where_one_thread_is_allowed(limited):
+    """As in a search of several processes, and within small work."""
+    own = threading.get_ident()
+    with ThreadpoolController().select(user_api="openmp").limit(limits=1), limited:
+        assert at_once([threading.get_ident] * 3) == [own] * 3
+    assert at_once([threading.get_ident]) == [own]
+
+
+def test_an_error_of_a_work_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        at_once([lambda: 1, lambda: 1 // 0])

@@ -58,7 +58,7 @@ _MOST_VALUES = 20_000
 _MARGIN = 1.0
 #: Windows of a network's trial, how many times as many make one worth while, and the part of the
 #: ridges' loss that it has to take off.
-TRIAL, WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.001
+TRIAL, WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.005
 #: Weight in the logits that a network is trained for beside trees that forecast classes.
 _EXPECTED = 0.5
 
@@ -117,21 +117,40 @@ class EnsembleFit:
         """
         trainer, training, held_out = self.settings.trainer, *batches
         planned = trainer.max_iter * training.n_drawn
-        if not self._has_stretches or held_out is None or planned < WORTH_A_TRIAL * TRIAL:
+        if planned < WORTH_A_TRIAL * TRIAL or not self._has_stretches or held_out is None:
             return None
-        steps, pred_len = self.rows.timeline.steps_of(held_out.draw()), self.rows.sizes.pred_len
-        stretches = cut_stretches(steps, pred_len, n_most=MOST_STRETCHES)
-        if stretches is not None and stretches.max() + 1 < MOST_STRETCHES:
+        if not self._tells(held_out, MOST_STRETCHES):
             return None
         before, drawn = copy_state(self.module), training.get_state()
         held_out, trainer = held_out.eased(TRIAL), replace(trainer, max_iter=1)
         record = train(training=training.eased(TRIAL), validation=held_out, settings=trainer)
-        gain = ranks.from_first(lambda: self._judged(network_gain, held_out))
-        if gain < _PROMISING or record.stopped == "interrupted":
+        if self._is_hopeless(held_out) or record.stopped == "interrupted":
             return record
         self.module.load_state_dict(before)
         training.set_state(drawn)
         return None
+
+    def gives_up(self, record: TrainingRecord) -> bool:
+        """Tell whether training ends after its first epoch, for as little as after a trial.
+
+        A whole epoch tells more than a trial: half of the stretches do.
+        """
+        held_out = self.batches.validation
+        if record.n_iter != 1 or not self._has_stretches or held_out is None:
+            return False
+        return self._tells(held_out, MOST_STRETCHES // 2) and self._is_hopeless(
+            held_out.eased(TRIAL)
+        )
+
+    def _tells(self, held_out: WindowBatches, n_least: int) -> bool:
+        """Tell whether the split holds enough forecasts for little gain to mean none."""
+        steps, pred_len = self.rows.timeline.steps_of(held_out.draw()), self.rows.sizes.pred_len
+        stretches = cut_stretches(steps, pred_len, n_most=MOST_STRETCHES)
+        return stretches is None or bool(stretches.max() + 1 >= n_least)
+
+    def _is_hopeless(self, held_out: WindowBatches) -> bool:
+        gain = ranks.from_first(lambda: self._judged(network_gain, held_out))
+        return bool(gain < _PROMISING)
 
     def finish(self, scaler: Scaler) -> Ensemble:
         """Weigh all who were fitted before the validation split by it, and fit them to it, too.

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
+from torch.nn import Module
 
 from skinformer import ranks
 from skinformer.ensemble.building import model_sizes
@@ -491,10 +492,16 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
                 if record is not None:
                     on_epoch(record, module)
                     return record
+
+            def end_epoch(record: TrainingRecord, module: Module) -> bool:
+                if fit.gives_up(record):
+                    record.stopped = record.stopped or "no gain"
+                return on_epoch(record, module) or bool(record.stopped)
+
             return run(
                 **epoch._asdict(),
                 settings=settings.trainer,
-                on_epoch=on_epoch,
+                on_epoch=end_epoch,
                 checkpoint=settings.checkpoint,
                 fingerprint={} if settings.checkpoint is None else fingerprint(self),
             )

@@ -10,6 +10,7 @@ import numpy as np
 from skinformer.algebra import product, solution
 from skinformer.ridge.lagged import add_runs
 from skinformer.ridge.sums import Problem, Sums, Windows, gather, mixed_features
+from skinformer.threads import at_once
 from skinformer.timeline.arrays import Float64Array, Floats, IntArray
 
 #: Strengths of the ridge, per window: standardised columns make them comparable.
@@ -67,7 +68,7 @@ class Equations(NamedTuple):
 
         Cost: ``n_groups · n_features³ / 3`` products each.
         """
-        return [self.solve(strength).astype(np.float32) for strength in STRENGTHS]
+        return at_once([lambda s=s: self.solve(s).astype(np.float32) for s in STRENGTHS])
 
 
 def affordable(n_gram: int, n_map: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from skinformer.tabular.features import LEVEL, Columns, FeatureMaker, Pairs, find_seasons
 from skinformer.tabular.regressors import default_regressors, ready
 from skinformer.tabular.screening import unhelpful_columns
+from skinformer.threads import at_once
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, Floats, IntArray
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
@@ -129,12 +131,14 @@ def fit_tabular(
         weight = timeline.weight[rows, pairs.target].astype(np.float64)
     # Columns that are known ahead take trees longer to learn, and so do many series.
     simple = columns.n_known == 0 and timeline.n_series == 1
-    members = []
     models = default_regressors(simple=simple, quick=quick) if regressor is None else (regressor,)
-    for anchor, model, unseen in _plan(maker, features, truth, pairs.step, models):
-        distance = truth - _level(features, anchor)
-        fitted = ready(model, random_state).fit(features, distance, weight, unseen=unseen)
-        members.append(Anchored(anchor, fitted))
+
+    def fitted(anchor: int | None, model: Any, unseen: slice) -> Anchored:
+        distance, chosen = truth - _level(features, anchor), ready(model, random_state)
+        return Anchored(anchor, chosen.fit(features, distance, weight, unseen=unseen))
+
+    plan = _plan(maker, features, truth, pairs.step, models)
+    members = at_once([partial(fitted, *each) for each in plan])
     return TabularFit(maker, tuple(members), _name(regressor))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skinformer.tabular.features import FeatureMaker
-from skinformer.threads import threads_for
+from skinformer.threads import at_once, threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 _MOST_PAIRS = 15_000
@@ -37,15 +40,13 @@ def unhelpful_columns(
     left = truth - _forecast(features[:, own], truth, ~late, n_trees=40)
     when = own[maker.n_own :]
     shuffled = np.random.default_rng(0).permutation(len(left))
-    unhelpful = []
-    for i, group in enumerate(groups):
-        seen, other = (
-            _error(np.hstack([features[:, when], column]), left, late)
-            for column in (features[:, group], features[shuffled][:, group])
-        )
-        if not seen < (1 - _LEAST_GAIN) * other:
-            unhelpful.append(i)
-    return tuple(unhelpful)
+
+    def error(group: IntArray, order: Any) -> float:
+        return _error(np.hstack([features[:, when], features[order][:, group]]), left, late)
+
+    works = [partial(error, group, order) for order in (slice(None), shuffled) for group in groups]
+    seen, other = np.reshape(at_once(works), (2, -1))
+    return tuple(np.flatnonzero(~(seen < (1 - _LEAST_GAIN) * other)).tolist())
 
 
 def _error(features: Float64Array, truth: Float64Array, late: BoolArray) -> float:

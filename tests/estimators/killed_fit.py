@@ -16,6 +16,7 @@ def model(checkpoint=None, **changes):
         "attention": "probsparse",
         "max_iter": 12,
         "n_iter_no_change": 12,
+        "members": ["network"],  # beside ridges it would give up
         "random_state": 0,
         "device": "cpu",
     }

@@ -342,41 +342,54 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
 
 @pytest.fixture
 def tried(options, frame, monkeypatch):
-    """Fit with a trial of few windows, by a gain that is given; None without a trial."""
+    """Fit with a trial of few windows, and gains of it and of the first epoch that are given."""
 
-    def fit(gain, *, stretches=3, **changes):
-        monkeypatch.setattr(members, "TRIAL", 1e9 if gain is None else 24)
-        monkeypatch.setattr(members, "network_gain", lambda *_, **__: gain)
+    def fit(*gains, stretches=3, trial=True, **changes):
+        monkeypatch.setattr(members, "TRIAL", 24 if trial else 1e9)
+        left = list(gains)
+        monkeypatch.setattr(members, "network_gain", lambda *_, **__: left.pop(0))
         monkeypatch.setattr(members, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 
     return fit
 
 
-def test_a_network_whose_trial_gains_nothing_is_not_trained_on(tried):
+LITTLE, ENOUGH = 0.004, 0.006
+
+
+def test_a_network_whose_trial_gains_little_is_not_trained_on(tried):
     """Most tables have none for it, and it would take three quarters of the fit."""
-    one = tried(0.0005)
+    one = tried(LITTLE)
     assert one.n_iter_ == len(one.loss_curve_) == len(one.validation_scores_) == 1
     # Less than one epoch: its rate went down to the end of one.
-    assert one.history_["learning_rate"].iloc[-1] < tried(None).history_["learning_rate"].iloc[0]
+    untried = tried(ENOUGH, trial=False)
+    assert one.history_["learning_rate"].iloc[-1] < untried.history_["learning_rate"].iloc[0]
 
 
 def test_after_a_trial_that_gains_all_is_as_before(tried):
     """Weights, what they were trained on, and what dropout drew."""
-    one, two = tried(0.002), tried(None)
+    one, two = tried(ENOUGH, ENOUGH), tried(ENOUGH, trial=False)
     assert one.loss_curve_ == two.loss_curve_
     for name, values in one.module_.state_dict().items():
         torch.testing.assert_close(two.module_.state_dict()[name], values, rtol=0, atol=0)
 
 
-def test_few_forecasts_in_the_validation_split_say_nothing_of_a_trial(tried):
-    """Of WTH, 720 steps ahead, it would cost 1.1 % of the error."""
-    assert tried(0.0, stretches=4).n_iter_ > 1
+def test_training_goes_on_after_an_epoch_that_gains_and_no_other_is_asked(tried):
+    """A trial of 1,000 windows sees nothing on bikes, where the first epoch has 1 % of 4."""
+    going, ended = tried(ENOUGH, trial=False), tried(LITTLE, trial=False)
+    assert (going.n_iter_, ended.n_iter_) == (3, 1)
+    assert ended.loss_curve_ == going.loss_curve_[:1]
 
 
-@pytest.mark.parametrize(("scale", "sign"), [(0.002, 1), (0.0005, 0), (-0.5, 0)])
+def test_few_forecasts_in_the_validation_split_say_nothing(tried):
+    """Of WTH, 720 steps ahead, a trial would cost 1.1 % of the error; an epoch needs half."""
+    assert tried(LITTLE, stretches=6).n_iter_ == 1  # by its first epoch, as nothing else was asked
+    assert tried(stretches=8).n_iter_ == 3
+
+
+@pytest.mark.parametrize(("scale", "sign"), [(0.01, 1), (0.0025, 0), (-0.5, 0)])
 def test_a_gain_is_what_the_best_share_takes_off_less_a_standard_error(scale, sign):
-    """A tenth of a percent is worth a training; none is found where stretches differ by more."""
+    """Half a percent is worth a training; none is found where stretches differ by more."""
     stretches = 1 + np.random.default_rng(0).normal(size=12) * 0.001
     losses = stretches[:, None] * (1 - scale * np.array([0.0, 0.5, 1.0]))
     assert (likely_gain(losses) > members._PROMISING) == sign
@@ -387,8 +400,11 @@ def test_a_gain_is_what_the_best_share_takes_off_less_a_standard_error(scale, si
 
 
 def test_a_fit_that_writes_checkpoints_has_no_trial(tried, tmp_path):
-    """Its file would know nothing of it."""
-    assert tried(0.0, checkpoint=tmp_path / "fit", random_state=0).n_iter_ > 1
+    """Its file would know nothing of it; that its first epoch was the last one, it knows."""
+    given = {"checkpoint": tmp_path / "fit", "random_state": 0}
+    assert tried(ENOUGH, **given).n_iter_ == 3
+    (tmp_path / "fit").unlink()
+    assert tried(LITTLE, **given).n_iter_ == tried(**given).n_iter_ == 1
 
 
 def test_weight_0_switches_off_what_the_path_would_learn_of_outliers(small):
