@@ -135,6 +135,7 @@ def build_module(
         "n_known": sizes.n_known,
         "apart": n_apart(settings, sizes) > 1,
         "season": sizes.season if _by_itself(settings) else 0,
+        "window_path": _by_itself(settings),
         "calendar_sizes": tuple(fields),
         "seq_len": sizes.seq_len,
         "label_len": label_len,

@@ -20,11 +20,13 @@ _BOOSTED: dict[str, Any] = {"parameters": dict | None, "trees": Trees | None}
 _LINEAR = {"coef_?": Float64Array, "intercept_?": float | Float64Array, "n_features_in_?": int}
 _REGRESSOR = {"parameters": dict, "learnt": _LINEAR}
 _FILLED = {"mean?": Float64Array, "deviation?": Float64Array}
+_BUILT_FROM = get_type_hints(Informer.__init__)
 #: Kinds that are no records, as they are taken apart.
 ANNOTATIONS: dict[str, Any] = {
     "Informer": {
-        "built_from": {k: v for k, v in get_type_hints(Informer.__init__).items() if k != "return"}
-        | {"calendar_sizes": tuple[int, ...]},
+        # Older files know of no path of the window.
+        "built_from": {k: v for k, v in _BUILT_FROM.items() if k not in ("return", "window_path")}
+        | {"calendar_sizes": tuple[int, ...], "window_path?": bool},
         "weights": dict[str, Float32Array],
     },
     "LinearPath": {"fit": LinearFit},

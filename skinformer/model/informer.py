@@ -16,6 +16,7 @@ from skinformer.model.outputs import match_axes
 from skinformer.model.patches import merge_steps, n_patches, split_steps, starts
 from skinformer.model.stack import Stack
 from skinformer.model.window_norm import WindowNorm, WindowStatistics
+from skinformer.model.window_path import WindowPath
 
 #: Values, calendar and times of steps (or of tokens), the last two where the module takes them.
 _Steps: TypeAlias = tuple[Tensor, Tensor | None, Tensor | None]
@@ -35,6 +36,7 @@ class Informer(nn.Module):
     known columns, and no other target.
     season: steps of a cycle, at most ``seq_len``, whose mean over the window stands in the decoder
     for masked targets; 0 leaves them at 0, the mean of a normalised window.
+    window_path: whether a linear map of each target's window is learnt beside all else.
     calendar_sizes: number of values of each calendar field; empty for no calendar.
     seq_len, pred_len: steps of the encoder window, and steps to forecast, at least 1.
     label_len: steps of the past repeated in the decoder input, from 0 to ``seq_len``.
@@ -164,12 +166,14 @@ class Informer(nn.Module):
         init: str,
         gradient_checkpointing: bool,
         seed: int,
+        window_path: bool = False,
     ) -> None:
         super().__init__()
         self.label_len, self.pred_len, self.n_known = label_len, pred_len, n_known
         self.patch_len, self.decoder_patch_len = patch_len, decoder_patch_len
         known_path = KnownFuturePath(n_known=n_known, n_targets=n_targets) if n_known else None
         self.n_apart, self.season = n_targets if apart else 1, season
+        path = WindowPath(seq_len=seq_len, pred_len=pred_len) if window_path else None
         n_targets = 1 if apart else n_targets
         n_inputs = n_targets + n_past + n_known
         embedding = partial(StepEmbedding, calendar_sizes=calendar_sizes, d_model=d_model)
@@ -205,7 +209,7 @@ class Informer(nn.Module):
         self.projection = nn.Linear(d_model, math.prod(self.shape) * decoder_patch_len)
         self.in_units, self.forecasts_distance = in_units, forecasts_distance
         self.reads_forecast = reads_forecast
-        self.known_path = known_path
+        self.known_path, self.window_path = known_path, path
         initialize(self, init=init, seed=seed)
         if forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -256,6 +260,8 @@ class Informer(nn.Module):
         seen, ahead = (past, past_calendar, past_time), (future, future_calendar, future_time)
         tokens = _tokens(seen, self.patch_len, pad_front=True)
         forecast = self._decode(seen, ahead, self.encoder(self.encoder_embedding(*tokens)))
+        if self.window_path is not None:
+            forecast = forecast + match_axes(self.window_path(past[..., : self.shape[0]]), forecast)
         if self.window_norm is not None and statistics is not None and self.in_units:
             forecast = self.window_norm.undo(
                 forecast, statistics, centre=not self.forecasts_distance

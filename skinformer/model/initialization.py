@@ -15,6 +15,7 @@ from skinformer.model.known_future_path import KnownFuturePath
 from skinformer.model.projection import InputLinear, ResidualOutput
 from skinformer.model.residual import Residual
 from skinformer.model.stack import Stack
+from skinformer.model.window_path import WindowPath
 
 _STD = 0.02
 
@@ -62,7 +63,7 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
 
     It is the rule of linear and convolution weights. Whatever it is: biases are 0, embeddings
     N(0, 0.02²), the maps from data to the model's width (`InputLinear`) Xavier uniform, the linear
-    path of the covariates 0; norms and temperatures keep the values they are built with.
+    paths of covariates and windows 0; norms and temperatures keep the values they are built with.
 
     NOTE[DIFF]: C scales by 1/√(4·n_layers), for four residual sublayers in a layer of another
     architecture; here the sublayers are counted.
@@ -75,8 +76,8 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
     normal: _Draw = partial(nn.init.normal_, std=_STD, generator=generator)
     draws = {"normal": normal, "xavier": xavier, "scaled": xavier}
     for module in model.modules():
-        if isinstance(module, KnownFuturePath):
-            nn.init.zeros_(module.weight)
+        if isinstance(module, KnownFuturePath | WindowPath):
+            module.reset_parameters()
         elif isinstance(module, nn.Embedding):
             normal(module.weight)
         elif isinstance(module, nn.Linear | nn.Conv1d):
