@@ -1,4 +1,4 @@
-"""What a network is built to see, by whether it corrects ridges, forecasts alone or is a paper's."""
+"""What a network is built to see: where it corrects ridges, forecasts alone, or is a paper's."""
 
 import numpy as np
 import pandas as pd
