@@ -26,7 +26,6 @@ from skinformer.validation.parameters import (
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
 #: What both sources prescribe; the trainer has others.
-_SCHEDULE = "cosine"
 #: Share of the steps with a rising rate; the trainer caps it at 2000 steps.
 _WARMUP = 0.05
 #: The training configuration peaks at 0.02 for Muon beside 3e-4 for AdamW.
@@ -176,7 +175,6 @@ def _trainer(
         muon_learning_rate=_MUON_RATIO * estimator.learning_rate,
         weight_decay=estimator.weight_decay,
         optimizer=estimator.optimizer,
-        schedule=_SCHEDULE,
         warmup_fraction=_WARMUP,
         max_grad_norm=_MAX_GRADIENT_NORM,
         accumulate=estimator.batch_size // micro_batch_size,

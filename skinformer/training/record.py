@@ -17,7 +17,6 @@ class TrainerSettings:
     learning_rate, muon_learning_rate: peak rates of AdamW and of Muon.
     weight_decay: see `make_optimizers`.
     optimizer: "adamw" for all parameters, or "muon" for those of the group "matrix".
-    schedule: "cosine", "linear", "constant", "noam", see `learning_rate_multiplier`.
     warmup_fraction: share of the steps with a rising learning rate; 2000 steps at most.
     max_grad_norm: bound of the gradients' global norm; None turns clipping off.
     accumulate: batches that share one optimiser step.
@@ -32,7 +31,6 @@ class TrainerSettings:
     muon_learning_rate: float
     weight_decay: float
     optimizer: str
-    schedule: str
     warmup_fraction: float
     max_grad_norm: float | None
     accumulate: int

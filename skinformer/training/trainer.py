@@ -143,9 +143,7 @@ class _Fit:
         """Return the share of the peak learning rate at a step."""
         total, settings = self.total_steps, self.settings
         warmup = warmup_steps(total_steps=total, warmup_fraction=settings.warmup_fraction)
-        return learning_rate_multiplier(
-            step, schedule=settings.schedule, total_steps=total, warmup=warmup
-        )
+        return learning_rate_multiplier(step, total_steps=total, warmup=warmup)
 
     def finish_epoch(self, row: EpochRow) -> None:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""

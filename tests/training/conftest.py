@@ -19,7 +19,6 @@ SETTINGS = TrainerSettings(
     muon_learning_rate=0.02,
     weight_decay=0.1,
     optimizer="adamw",
-    schedule="cosine",
     warmup_fraction=0.05,
     max_grad_norm=1.0,
     accumulate=1,
