@@ -174,9 +174,9 @@ def _residuals(facts: TargetFacts) -> Picture:
     def draw(figure: Figure) -> None:
         axes = list(figure.subplot_mosaic("tt;ha").values())
         ResidualDisplay.from_predictions(once, unit=facts.unit, ax=axes)
-        axes[1].set_xlabel(with_unit("actual less forecast", facts.unit))  # half as wide
+        axes[1].set_xlabel(with_unit("actual less forecast\n", facts.unit))  # half as wide
 
-    return Picture(draw, "What forecasts left over", text, (5.4, 5.8))
+    return Picture(draw, "What forecasts left over", text, (6.0, 6.0))
 
 
 def _of_series(facts: TargetFacts, name: Any) -> tuple[pd.DataFrame, str]:

@@ -53,17 +53,17 @@ def as_number(value: Any, digits: int = 3) -> str:
 
 
 def as_percent(share: Any, digits: int = 1) -> str:
-    """Write a share in per cent, below 100 % with so many digits behind the point.
+    r"""Write a share in per cent, below 100 % with so many digits behind the point.
 
     >>> as_percent(0.1234), as_percent(2.5), as_percent(0.5)
-    ('12.3 %', '250 %', '50 %')
+    ('12.3\xa0%', '250\xa0%', '50\xa0%')
     """
     value = 100 * float(share)
     if not math.isfinite(value):
         return "–"
     text = f"{value:,.{0 if abs(value) >= 100 else digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{_signed(text)} %"
+    return f"{_signed(text)}\N{NO-BREAK SPACE}%"
 
 
 def _signed(text: str) -> str:

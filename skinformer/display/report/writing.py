@@ -89,7 +89,7 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_report(f"{folder}/report.html", results, estimator=naive)
     ...     page = path.read_text("utf-8")
-    >>> "100 %</strong><span>smaller errors than 1" in page
+    >>> "%</strong><span>smaller errors than 1" in page
     True
     """
     load_pyplot("write_report")
