@@ -51,7 +51,8 @@ def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
         for alt, image, place, heading in pictures_of(text):
             link = f"{page}#{place}" if place else page
             words = f"{title}: {heading}" if place else title
-            lines += ["", f"[![{alt}]({image})]({link}) [{words}]({link})"]
+            seen = re.split(r"[,;:]", alt)[0]
+            lines += ["", f"[![{alt}]({image})]({link}) [{words}]({link}) *{seen}*"]
     return "\n".join([*lines, "::::", ""])
 
 

@@ -63,6 +63,17 @@ def test_a_picture_leads_to_the_heading_above_it(modules):
     assert found == [("images/a.png", ""), ("images/b.png", "the-fit-1")]
 
 
+def test_no_two_pictures_of_the_gallery_are_called_the_same(modules):
+    """A page shows several pictures under one heading, and some on both grounds."""
+    folder = ROOT / "examples"
+    paths = sorted((ROOT / "docs").glob("*.md"))
+    pages = {path.name: path.read_text(encoding="utf-8") for path in paths}
+    text = modules[1].gallery(pages, [], folder)
+    captions = re.findall(r"^\[!\[.+?\]\(images/.+?\)\]\(\S+\) (.+)$", text, re.M)
+    assert len(captions) >= 20
+    assert len(set(captions)) == len(captions)
+
+
 @pytest.mark.parametrize("estimator", [InformerRegressor, InformerClassifier])
 def test_groups_of_parameters_hold_all(modules, estimator):
     """The Notes name the first and the last of each group; one that moves must be told there."""
