@@ -56,10 +56,10 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
         with threads_for(0):
             return work()
 
-    n_threads = 1 if _within_small.get() else torch.get_num_threads()
-    if min(n_threads, len(works)) < 2:
+    n_threads = min(torch.get_num_threads(), len(works))
+    if n_threads < 2:
         return [alone(work) for work in works]
-    with ThreadPoolExecutor(min(n_threads, len(works))) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         begun = [pool.submit(copy_context().run, alone, work) for work in works]
         return [each.result() for each in begun]
 
