@@ -16,12 +16,7 @@ from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
-from skinformer.validation.parameters import (
-    check_each,
-    check_members,
-    check_together,
-    raise_no_network,
-)
+from skinformer.validation import parameters as checks
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -61,16 +56,16 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
     head: what the outputs of the network mean.
     """
-    check_each(estimator, list(FIELDS))
+    checks.check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    check_together(estimator, micro)
+    checks.check_together(estimator, micro)
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
     joins = linear_path and head.on_path
     if not (joins or classifies or "network" in members):
-        raise_no_network(estimator.members)
+        checks.raise_no_network(estimator.members)
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
     return FitSettings(
@@ -119,7 +114,7 @@ def changed_network(model: Parameters) -> list[str]:
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
     """Give members by name; an estimator of the user's, in place of "auto", is that of trees."""
     names = _CLASS_MEMBERS if classifies else _MEMBERS
-    check_members(members, names=names, classifies=classifies)
+    checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
     return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in members)
