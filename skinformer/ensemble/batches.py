@@ -79,8 +79,7 @@ class WindowSource:
         categories = None if calendar is None else self._categories(rows)
         if calendar is None or categories is None:
             return None
-        effect: Float32Array = calendar(self.values[:, :0], categories).numpy()
-        return effect
+        return np.asarray(calendar(self.values[:, :0], categories).numpy())
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""

@@ -147,8 +147,7 @@ class InUnits(Member):
             return 0.0
         rows = np.minimum(rows, len(values) - 1)
         known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
-        effect: Float64Array = known @ self.effect
-        return effect
+        return known @ self.effect
 
 
 def _distinct(past: Float64Array, length: IntArray, series: IntArray) -> tuple[IntArray, IntArray]:

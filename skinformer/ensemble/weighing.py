@@ -81,8 +81,7 @@ def weigh_series(
 def without_negligible(weights: Float64Array) -> Float64Array:
     """Leave out who hardly counts: what it costs is saved."""
     weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
-    kept: Float64Array = weights / weights.sum(axis=-1, keepdims=True)
-    return kept
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def weigh_steps(

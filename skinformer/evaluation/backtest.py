@@ -201,8 +201,7 @@ def _of_fold(
     table = backtest(clone(estimator).fit(*training), *later, **options)
     origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
     place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
-    kept: pd.DataFrame = table[place <= every]
-    return kept
+    return table[place <= every]
 
 
 def _check_forecasts(estimator: Any) -> None:

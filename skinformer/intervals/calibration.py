@@ -198,8 +198,7 @@ def _far_sizes(
         logs[max(step - width, sizes.pred_len) : step + width + 1].mean(axis=0)
         for step in range(sizes.pred_len, horizon)
     ]
-    sizes_far: Float64Array = np.maximum(far, typical.mean(axis=0))
-    return sizes_far
+    return np.asarray(np.maximum(far, typical.mean(axis=0)))
 
 
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
