@@ -177,9 +177,8 @@ class _Part:
         self.rows, self.pred_len, self.n_directions, self.n_taken, self.logs = sizes
         self.begin, end = first_row[series], first_row[series + 1]
         self.n_windows = end - self.begin - self.rows - self.pred_len + 1
-        self.unit = np.array(
-            [_deviation(values[a:b]) for a, b in zip(self.begin, end, strict=True)]
-        )
+        ends = zip(self.begin, end, strict=True)
+        self.unit = np.array([_deviation(values[first:stop]) for first, stop in ends])
         self.shared = self._share()
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
@@ -205,9 +204,8 @@ class _Part:
         some = slice(None, None, -(-n * self.n_taken // step // _SHARED_WINDOWS))
         windows = self._windows(some, step)
         past, future = (np.concatenate(list(part)) for part in windows[:2])
-        block = np.tile(
-            np.arange(0, self.n_taken, step) * _BLOCKS // self.n_taken, len(windows.past)
-        )
+        taken = np.arange(0, self.n_taken, step)
+        block = np.tile(taken * _BLOCKS // self.n_taken, len(windows.past))
         tried, errors = [], np.zeros(len(_SHARED_STRENGTHS))
         gram = np.eye(self.rows)
         for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):

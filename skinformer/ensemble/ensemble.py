@@ -115,10 +115,9 @@ class Ensemble:
     def by_step(self, n_steps: int) -> pd.DataFrame:
         """Give mean weights of members at each step ahead, from 1."""
         means = self.weights[:-1].mean(axis=(0, 2))
+        table = np.broadcast_to(means, (n_steps, means.shape[1]))
         steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
-        return pd.DataFrame(
-            np.broadcast_to(means, (n_steps, means.shape[1])), index=steps, columns=[*self.members]
-        )
+        return pd.DataFrame(table, index=steps, columns=[*self.members])
 
     def without(self, *names: str) -> Ensemble:
         """Take members out: what they count is left to all others."""

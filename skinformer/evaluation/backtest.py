@@ -351,9 +351,8 @@ def _forecast_all(
         if quick is not None and at_once.any():
             start, steps = origins[at_once], lengths[at_once]
             found = quick.forecast(start, steps, levels)
-            parts.append(
-                (origins_between(start, start + steps - 1), np.repeat(start, steps), found)
-            )
+            ahead = origins_between(start, start + steps - 1)
+            parts.append((ahead, np.repeat(start, steps), found))
         origins, lengths, turn = origins[~at_once], lengths[~at_once], turn[~at_once]
     else:
         forecaster = PredictingModel(estimator, levels)

@@ -113,9 +113,8 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     means = [rows[:, -n:].mean(axis=1) for n in (length, seq_len) if n <= seq_len]
     n_columns, k = _n_columns(problem), problem.n_targets
     others = np.stack(means, axis=1) if n_columns <= _MOST_COLUMNS else rows[:, :0]
-    maps = PhaseMaps(
-        cells.places, waves, np.concatenate([near, parts], axis=1), others, np.zeros((k, 0, 0))
-    )
+    own = np.concatenate([near, parts], axis=1)
+    maps = PhaseMaps(cells.places, waves, own, others, np.zeros((k, 0, 0)))
     n = _n_features(problem, maps)
     # The sums of three times and all of them are held beside each other.
     fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)
