@@ -120,10 +120,8 @@ def _path(x: Float64Array, y: Float64Array) -> str:
     """Write a line that breaks where nothing is known."""
     known = ~np.isnan(y)
     begins = known & ~np.append(False, known[:-1])
-    return "".join(
-        f"{'M' if begin else 'L'}{left:.1f},{top:.1f}"
-        for left, top, begin in zip(x[known], y[known], begins[known], strict=True)
-    )
+    points = zip(begins[known], x[known], y[known], strict=True)
+    return "".join(f"{'M' if begin else 'L'}{left:.1f},{top:.1f}" for begin, left, top in points)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -62,12 +62,8 @@ class WindowSource:
     def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
-        ahead = mask_future(
-            self.future(self.values, origins),
-            n_future=self.pred_len,
-            hidden=slice(0, self.n_hidden),
-            fill=0.0,
-        )
+        ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
+        ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
 
     def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
@@ -132,15 +128,14 @@ def window_source(
     are not embedded.
     """
     places, calendar, elapsed = _clock_tensors(steps, clock, sizes=sizes, device=device)
+    owner = None
+    if sizes.n_series and series is not None:
+        owner = torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
         steps=places,
         calendar=calendar,
-        series=(
-            torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
-            if sizes.n_series and series is not None
-            else None
-        ),
+        series=owner,
         elapsed=elapsed,
         mean_step=sizes.mean_step,
         n_hidden=sizes.n_targets + sizes.n_past,

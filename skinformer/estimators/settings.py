@@ -68,17 +68,11 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
         checks.raise_no_network(estimator.members)
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
+    n_tokens = n_patches(estimator.seq_len, patch_len)
     return FitSettings(
         head=head,
-        network=_network(
-            estimator,
-            n_tokens=n_patches(estimator.seq_len, patch_len),
-            gradient_checkpointing=memory.gradient_checkpointing,
-            device=device,
-        ),
-        trainer=_trainer(
-            estimator, head, corrects=linear_path, micro_batch_size=micro, device=device
-        ),
+        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
+        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=device),
         seq_len=int(estimator.seq_len),
         label_len=None if estimator.label_len is None else int(estimator.label_len),
         pred_len=int(estimator.pred_len),
@@ -126,7 +120,7 @@ def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"
 
 
 def _network(
-    estimator: Parameters, *, n_tokens: int, gradient_checkpointing: bool, device: torch.device
+    estimator: Parameters, memory: MemorySaving, *, n_tokens: int, device: torch.device
 ) -> NetworkSettings:
     attention, block = Attention.of(estimator.attention), Block.of(estimator.block)
     return NetworkSettings(
@@ -150,17 +144,12 @@ def _network(
         mask_embedding="mask" in estimator.embeddings,
         window_norm=estimator.window_norm,
         init=block.init,
-        gradient_checkpointing=gradient_checkpointing,
+        gradient_checkpointing=memory.gradient_checkpointing,
     )
 
 
 def _trainer(
-    estimator: Parameters,
-    head: Head,
-    *,
-    corrects: bool,
-    micro_batch_size: int,
-    device: torch.device,
+    estimator: Parameters, head: Head, micro: int, *, corrects: bool, device: torch.device
 ) -> TrainerSettings:
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
@@ -172,7 +161,7 @@ def _trainer(
         optimizer=estimator.optimizer,
         warmup_fraction=_WARMUP,
         max_grad_norm=_MAX_GRADIENT_NORM,
-        accumulate=estimator.batch_size // micro_batch_size,
+        accumulate=estimator.batch_size // micro,
         precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
         loss=head.error,
     )

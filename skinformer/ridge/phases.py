@@ -82,10 +82,8 @@ def find_phases(
         return fits
     strength, share = best
     found = [layout._replace(weights=share * each.solve(strength)) for each in equations]
-    folds = tuple(
-        (end, replace(other, phases=maps))
-        for (end, other), maps in zip(fits.folds, found[:-1], strict=True)
-    )
+    pairs = zip(fits.folds, found[:-1], strict=True)
+    folds = tuple((end, replace(other, phases=maps)) for (end, other), maps in pairs)
     last = found[-1]
     if len(late):
         new = _Times(fits.before, late, steps=late).some(int(thinning * len(late)) + 1)

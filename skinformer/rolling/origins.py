@@ -54,13 +54,10 @@ def _forecast_some(
     values = history.values[held]
     values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
     start = origins + offset
-    return forecaster.rolled(
-        RequestedSteps(
-            Observed(values, track, rows + offset[track]),
-            np.repeat(np.arange(len(origins)), horizon),
-            origins_between(start, start + horizon - 1),
-            Placement(series, start, start, np.zeros(len(origins), dtype=bool)),
-            history.clock,
-            filled=None if history.weight is None else (history.weight[held] == 0).any(axis=1),
-        )
-    )
+    observed = Observed(values, track, rows + offset[track])
+    wanted = np.repeat(np.arange(len(origins)), horizon)
+    steps = origins_between(start, start + horizon - 1)
+    place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
+    filled = None if history.weight is None else (history.weight[held] == 0).any(axis=1)
+    requested = RequestedSteps(observed, wanted, steps, place, history.clock, filled=filled)
+    return forecaster.rolled(requested)
