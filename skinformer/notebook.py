@@ -75,10 +75,7 @@ def last_steps(
     timeline = model.timeline_
     first, stop = timeline.first_row[series : series + 2].tolist()
     rows = np.arange(max(stop - n, first), stop)
-    k = model.sizes_.n_targets
-    values = model.scaler_.restored(timeline.values[rows, :k], np.full_like(rows, series))
-    if timeline.weight is not None:
-        values[timeline.weight[rows] == 0] = np.nan
+    values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
     return timeline.steps_of(rows), values[:, target]
 
 

@@ -162,10 +162,8 @@ def fit_classes(
     stop: the row of each series from which on no truth is read; None for its end.
     classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
-    fits = [
-        _fit_target(timeline, columns, truths, classifier, random_state)
-        for truths in (_truths(timeline, group, missing, stop) for group in groups)
-    ]
+    truths = (_truths(timeline, group, missing, stop) for group in groups)
+    fits = [_fit_target(timeline, columns, own, classifier, random_state) for own in truths]
     names = ["season", "transitions", "logistic"]
     if classifier is not None:
         plain = isinstance(classifier, HistGradientBoostingClassifier)

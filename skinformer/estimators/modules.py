@@ -24,10 +24,8 @@ def _network_apart(network: Informer) -> dict[str, Any]:
     built_from = getattr(network, "built_from", None)
     if built_from is None or any(value.dtype != torch.float32 for value in weights.values()):
         raise NotPlainError("", network)  # as somebody else made it
-    return {
-        "built_from": built_from,
-        "weights": {name: value.numpy() for name, value in weights.items()},
-    }
+    arrays = {name: value.numpy() for name, value in weights.items()}
+    return {"built_from": built_from, "weights": arrays}
 
 
 def _resumable_apart(network: Informer) -> dict[str, Any]:

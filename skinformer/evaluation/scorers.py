@@ -243,12 +243,10 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
     """
-    timeline, k = model.timeline_, model.sizes_.n_targets
-    series = timeline.series
-    values = model.scaler_.restored(timeline.values[:, :k], series)
-    if timeline.weight is not None:
-        values[timeline.weight == 0] = np.nan
-    labels = join_series(model.series_, series, timeline.clock.labels(timeline.steps))
+    timeline = model.timeline_
+    rows = np.arange(len(timeline.values))
+    values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
+    labels = join_series(model.series_, timeline.series, timeline.clock.labels(timeline.steps))
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 

@@ -193,11 +193,9 @@ def _far_sizes(
     logs = np.log(np.maximum(np.nan_to_num(mean), 1e-12))
     near = slice(sizes.pred_len * 3 // 4, sizes.pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
-    width = sizes.pred_len // 2
-    far = [
-        logs[max(step - width, sizes.pred_len) : step + width + 1].mean(axis=0)
-        for step in range(sizes.pred_len, horizon)
-    ]
+    first, width = sizes.pred_len, sizes.pred_len // 2
+    around = (slice(max(at - width, first), at + width + 1) for at in range(first, horizon))
+    far = [logs[steps].mean(axis=0) for steps in around]
     return np.asarray(np.maximum(far, typical.mean(axis=0)))
 
 

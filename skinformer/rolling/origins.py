@@ -28,10 +28,8 @@ def forecast_origins(
     stands how many steps lacked a value that was held at its last one.
     """
     size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
-    parts = [
-        _forecast_some(forecaster, origins[i : i + size], horizon[i : i + size])
-        for i in range(0, len(origins), size)
-    ]
+    chunks = (slice(start, start + size) for start in range(0, len(origins), size))
+    parts = [_forecast_some(forecaster, origins[some], horizon[some]) for some in chunks]
     held = HeldValues(*(sum(counts) for counts in zip(*(part[1] for part in parts), strict=True)))
     return np.concatenate([part[0] for part in parts]), held
 
