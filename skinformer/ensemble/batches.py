@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -172,6 +172,7 @@ class PathOfWindows(Protocol):
         """Forecast some windows, (n, pred_len, n_targets), of which a path sees `inputs`."""
 
 
+@dataclass(eq=False, repr=False)
 class WindowBatches:
     """Batches of windows for the trainer.
 
@@ -184,26 +185,20 @@ class WindowBatches:
     out_of_fold: what forecasts the windows in place of the module's own path, see `OutOfFoldPath`.
     """
 
-    def __init__(
-        self,
-        source: WindowSource,
-        origins: Origins,
-        *,
-        weight: Tensor | None,
-        n_targets: int,
-        batch_size: int,
-        max_windows: int | None,
-        seed: int | None,
-        out_of_fold: PathOfWindows | None = None,
-    ) -> None:
-        self.source, self.out_of_fold = source, out_of_fold
-        self.max_windows = max_windows
-        self.n_drawn = min(origins.count, max_windows or origins.count)
-        self.origins = origins
-        self.weight = weight
-        self.truth = source.values[:, :n_targets]
-        self.batch_size = batch_size
-        self.generator = None if seed is None else torch.Generator().manual_seed(seed)
+    source: WindowSource
+    origins: Origins
+    _: KW_ONLY
+    weight: Tensor | None
+    n_targets: int
+    batch_size: int
+    max_windows: int | None
+    seed: int | None
+    out_of_fold: PathOfWindows | None = None
+
+    def __post_init__(self) -> None:
+        self.n_drawn = min(self.origins.count, self.max_windows or self.origins.count)
+        self.truth = self.source.values[:, : self.n_targets]
+        self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
 
     def eased(self, n_windows: int) -> WindowBatches:
         """Give a copy, sharing the shuffling, that draws at most so many windows in a pass.
