@@ -85,8 +85,7 @@ class StepForecaster:
             self.history,
             has_target=has_target,
             features=self.roles.mode == "features",
-            seq_len=self.sizes.seq_len,
-            pred_len=self.sizes.pred_len,
+            sizes=self.sizes,
             reach=reach,
         )
         return place, observed._replace(track=track)
