@@ -7,18 +7,16 @@ follows the colours of the notebook.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
+from torch import nn
 
 from skinformer.ensemble.members import network_of
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import short_label
-
-if TYPE_CHECKING:
-    from torch import nn
 
 #: Steps of a forecast at most, and of history beside it: what a glance takes in, in 30 kB.
 _LONGEST, _LEAST_BEFORE = 400, 48

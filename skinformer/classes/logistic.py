@@ -62,9 +62,8 @@ def fit_logistic(
     scale[scale <= 1e-9 * np.maximum(np.abs(mean), 1e-9)] = np.inf
     ready = np.hstack([_standard(features, mean, scale), np.ones((len(features), 1))])
     problem = _Problem(ready, truth, weight, n_free)
-    penalty = _PENALTIES[-1]
-    if late.any() and not late.all():
-        penalty = _best_penalty(problem, late)
+    parted = late.any() and not late.all()
+    penalty = _best_penalty(problem, late) if parted else _PENALTIES[-1]
     slopes = problem.solve(penalty, np.zeros((ready.shape[1], truth.shape[1])))
     return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
 

@@ -77,9 +77,7 @@ class FitBatches(NamedTuple):
             return self
         training = self.training.eased(max(int(share * self.training.n_drawn), _LEAST_DRAWN))
         watched = self.validation
-        if watched is not None:
-            watched = watched.eased(training.n_drawn)
-        return FitBatches(training, watched)
+        return FitBatches(training, None if watched is None else watched.eased(training.n_drawn))
 
 
 def window_batches(

@@ -111,11 +111,8 @@ def _repeat(windows: _Windows, season: int) -> tuple[Float32Array, Float64Array]
 
 def _log_ratio(forecast: Float32Array, other: Float32Array, windows: _Windows) -> float:
     """Compare mean absolute errors: the mean over series and targets of the logs of ratios."""
-    n_series = windows.timeline.n_series
-    mine, others = (
-        mean_errors(guess, windows.truth, windows.weight, windows.series, n_series)
-        for guess in (forecast, other)
-    )
+    truths = windows.truth, windows.weight, windows.series, windows.timeline.n_series
+    mine, others = (mean_errors(guess, *truths) for guess in (forecast, other))
     judged = np.isfinite(mine) & (np.maximum(mine, others) > SMALL)
     if not judged.any():
         return 0.0

@@ -253,11 +253,9 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     names: list[Any] = []
     for target in targets:
         names.append(target)
-        for level in levels:
-            if isinstance(target, tuple):
-                names.append((*target[:-1], f"{target[-1]}_{level:g}"))
-            else:
-                names.append(f"{target}_{level:g}")
-    several = targets.nlevels > 1
-    labels: pd.Index = pd.Index(names, tupleize_cols=several)
+        if isinstance(target, tuple):
+            names += [(*target[:-1], f"{target[-1]}_{level:g}") for level in levels]
+        else:
+            names += [f"{target}_{level:g}" for level in levels]
+    labels: pd.Index = pd.Index(names, tupleize_cols=targets.nlevels > 1)
     return labels.set_names(targets.names)

@@ -54,6 +54,15 @@ class Part(SetsAtOnce):
         return part
 
 
+_BF16: dict[str, Any] = {
+    "norm": "zc_rms",
+    "qk_norm": True,
+    "output_gate": True,
+    "activation": "swiglu",
+    "init": "scaled",
+}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Block(Part):
     """
@@ -86,19 +95,7 @@ class Block(Part):
     Block(activation='swiglu', qk_norm=True)
     """
 
-    named = MappingProxyType(
-        {
-            "plain": {},
-            "note": {"init": "normal"},
-            "bf16": {
-                "norm": "zc_rms",
-                "qk_norm": True,
-                "output_gate": True,
-                "activation": "swiglu",
-                "init": "scaled",
-            },
-        }
-    )
+    named = MappingProxyType({"plain": {}, "note": {"init": "normal"}, "bf16": _BF16})
     _parameter_constraints = checks.BLOCK_CONSTRAINTS
 
     norm: str = "layer"

@@ -151,10 +151,8 @@ def _judge_logs(table: Table, settings: FitSettings, n_split: IntArray) -> BoolA
     split = table.first_row[1:] - n_split
     rows = table.first_row[:-1], split
     plain, _ = observe_targets(table.columns, table.first_row, 1)
-    values, logs = (
-        fit_scaler(table.columns, *rows, static=[], targets=plain.with_logs(taken))
-        for taken in (plain.logs, ~plain.logs)
-    )
+    fit = partial(fit_scaler, table.columns, *rows, static=[])
+    values, logs = (fit(targets=plain.with_logs(taken)) for taken in (plain.logs, ~plain.logs))
     judge = partial(_held_out, table, settings=settings, split=split, unit=values.scale)
     return _better(judge(values), judge(logs))
 
