@@ -54,12 +54,16 @@ class Part(SetsAtOnce):
         return part
 
 
-_BF16: dict[str, Any] = {
-    "norm": "zc_rms",
-    "qk_norm": True,
-    "output_gate": True,
-    "activation": "swiglu",
-    "init": "scaled",
+_BLOCKS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "note": {"init": "normal"},
+    "bf16": {
+        "norm": "zc_rms",
+        "qk_norm": True,
+        "output_gate": True,
+        "activation": "swiglu",
+        "init": "scaled",
+    },
 }
 
 
@@ -95,7 +99,7 @@ class Block(Part):
     Block(activation='swiglu', qk_norm=True)
     """
 
-    named = MappingProxyType({"plain": {}, "note": {"init": "normal"}, "bf16": _BF16})
+    named = MappingProxyType(_BLOCKS)
     _parameter_constraints = checks.BLOCK_CONSTRAINTS
 
     norm: str = "layer"
