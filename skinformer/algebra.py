@@ -56,8 +56,7 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     def solved(part: torch.Tensor) -> torch.Tensor:
         return torch.cholesky_solve(given, torch.linalg.cholesky(part))
 
-    out: Float64Array = _robustly(solved, symmetric).numpy()
-    return out
+    return _robustly(solved, symmetric).numpy()
 
 
 def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:

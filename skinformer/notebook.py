@@ -7,18 +7,16 @@ follows the colours of the notebook.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
+from torch import nn
 
 from skinformer.ensemble.members import network_of
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import short_label
-
-if TYPE_CHECKING:
-    from torch import nn
 
 #: Steps of a forecast at most, and of history beside it: what a glance takes in, in 30 kB.
 _LONGEST, _LEAST_BEFORE = 400, 48
@@ -75,10 +73,7 @@ def last_steps(
     timeline = model.timeline_
     first, stop = timeline.first_row[series : series + 2].tolist()
     rows = np.arange(max(stop - n, first), stop)
-    k = model.sizes_.n_targets
-    values = model.scaler_.restored(timeline.values[rows, :k], np.full_like(rows, series))
-    if timeline.weight is not None:
-        values[timeline.weight[rows] == 0] = np.nan
+    values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
     return timeline.steps_of(rows), values[:, target]
 
 
@@ -120,10 +115,8 @@ def _path(x: Float64Array, y: Float64Array) -> str:
     """Write a line that breaks where nothing is known."""
     known = ~np.isnan(y)
     begins = known & ~np.append(False, known[:-1])
-    return "".join(
-        f"{'M' if begin else 'L'}{left:.1f},{top:.1f}"
-        for left, top, begin in zip(x[known], y[known], begins[known], strict=True)
-    )
+    points = zip(begins[known], x[known], y[known], strict=True)
+    return "".join(f"{'M' if begin else 'L'}{left:.1f},{top:.1f}" for begin, left, top in points)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

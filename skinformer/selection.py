@@ -34,8 +34,7 @@ def shrinkage(n: Any, prior: float) -> Any:
 def softmax(scores: Float64Array) -> Float64Array:
     """Turn scores, (…, n), the higher the better, into weights of sum 1."""
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights: Float64Array = raised / raised.sum(axis=-1, keepdims=True)
-    return weights
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
 def standard_error(values: Float64Array) -> Float64Array:
@@ -52,8 +51,7 @@ def sure_gain(gains: Float64Array) -> float:
 def nearby_steps(pred_len: int) -> Float64Array:
     """Weigh steps by how near they are: neighbours far ahead are alike, the first few are not."""
     place = np.log2(np.arange(pred_len) + 1.0)
-    weights: Float64Array = np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2)
-    return weights
+    return np.asarray(np.exp(-0.5 * ((place[:, None] - place) / _WIDTH) ** 2))
 
 
 def mean_errors(
@@ -163,8 +161,7 @@ def _sure_losses(losses: Float64Array, margin: float) -> Float64Array:
     relative = _relative(losses)
     if len(relative) < 2 or np.isinf(relative[:, 1:]).any():
         return np.ones(losses.shape[1])
-    sure: Float64Array = relative.mean(axis=0) + margin * standard_error(relative)
-    return sure
+    return np.asarray(relative.mean(axis=0) + margin * standard_error(relative))
 
 
 def _relative(losses: Float64Array) -> Float64Array:

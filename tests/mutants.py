@@ -112,7 +112,7 @@ LINKS = [
     Mutant("Muon's ratio", SETTINGS, "0.02 / 3e-4", "0.02 / 1e-3"),
     Mutant("constant rate", SETTINGS, '_SCHEDULE = "cosine"', '_SCHEDULE = "constant"'),
     Mutant("tolerance", SETTINGS, "_TOLERANCE = 1e-4", "_TOLERANCE = 1e-3"),
-    Mutant("no accumulation", SETTINGS, "estimator.batch_size // micro_batch_size", "1"),
+    Mutant("no accumulation", SETTINGS, "estimator.batch_size // micro", "1"),
     Mutant(
         "whole batches in memory", SETTINGS, "batch_size=micro,", "batch_size=estimator.batch_size,"
     ),

@@ -46,7 +46,8 @@ class ClassFeatures:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first = [self.rich[0], *self.other, *self.known]
         columns = values[:, first], *(values[:, [j]] for j in self.rich[1:])
-        alone = self._own_maker()
+        own = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
+        alone = FeatureMaker(own, self.maker.seasons, np.array([-np.inf]), np.array([np.inf]))
         parts = []
         for start in range(0, max(len(pairs.origin), 1), _CHUNK):
             some = pairs.take(slice(start, start + _CHUNK))
@@ -54,11 +55,6 @@ class ClassFeatures:
             made += [alone.make(one, some, clock)[:, : alone.n_own] for one in columns[1:]]
             parts.append(np.hstack(made))
         return np.concatenate(parts)
-
-    def _own_maker(self) -> FeatureMaker:
-        own = Columns(1, 0, 0, 0, self.maker.columns.pred_len)
-        bounds = np.array([-np.inf]), np.array([np.inf])
-        return FeatureMaker(own, self.maker.seasons, *bounds)
 
 
 def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:

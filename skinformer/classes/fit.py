@@ -8,15 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from skinformer.classes import frequencies
 from skinformer.classes.features import ClassFeatures, make_features
-from skinformer.classes.frequencies import (
-    Frequencies,
-    Transitions,
-    fit_frequencies,
-    fit_transitions,
-    last_rows,
-    time_blocks,
-)
 from skinformer.classes.logistic import Logistic, fit_logistic
 from skinformer.tabular.features import Columns, Pairs
 from skinformer.tabular.fit import MOST_PAIRS, draw_pairs, first_known
@@ -59,8 +52,8 @@ class TargetFit:
     """
 
     group: slice
-    season: Frequencies
-    transitions: Transitions
+    season: frequencies.Frequencies
+    transitions: frequencies.Transitions
     logistic: Logistic | None
     classifier: Any
     seen: IntArray
@@ -90,7 +83,7 @@ class TargetFit:
         block: IntArray | int = -1,
     ) -> list[Float64Array]:
         """Forecast pairs by frequencies, without a block of time each, and by transitions."""
-        last = last_rows(values[:, self.group], pairs)
+        last = frequencies.last_rows(values[:, self.group], pairs)
         return [
             self.season.probabilities(pairs.step + pairs.ahead, series, clock, block),
             self.transitions.probabilities(last, pairs.ahead),
@@ -169,10 +162,8 @@ def fit_classes(
     stop: the row of each series from which on no truth is read; None for its end.
     classifier: any of scikit-learn that has probabilities, which is cloned; None for none.
     """
-    fits = [
-        _fit_target(timeline, columns, truths, classifier, random_state)
-        for truths in (_truths(timeline, group, missing, stop) for group in groups)
-    ]
+    truths = (_truths(timeline, group, missing, stop) for group in groups)
+    fits = [_fit_target(timeline, columns, own, classifier, random_state) for own in truths]
     names = ["season", "transitions", "logistic"]
     if classifier is not None:
         plain = isinstance(classifier, HistGradientBoostingClassifier)
@@ -222,9 +213,11 @@ def _fit_target(
     number, weight, steps = truths.number[rows], truths.weight[rows], timeline.steps_of(rows)
     sizes = {"n_classes": truths.columns.shape[1], "n_series": timeline.n_series}
     when = steps, series[rows], timeline.clock, features.maker.seasons
-    season = fit_frequencies(number, weight, *when, **sizes)
+    season = frequencies.fit_frequencies(number, weight, *when, **sizes)
     weight, each = np.where(truths.usable, truths.weight, 0.0), begin[series]
-    found = fit_transitions(truths.columns, weight, truths.known, each, columns.pred_len)
+    found = frequencies.fit_transitions(
+        truths.columns, weight, truths.known, each, columns.pred_len
+    )
     fit = TargetFit(truths.group, season, found, None, None, np.arange(0), features)
     rows = rows[rows > each[rows]]
     n_most = _LOGISTIC_PAIRS if classifier is None else MOST_PAIRS
@@ -249,7 +242,7 @@ def _fit_logistic(
     pairs = pairs.take(some)
     at, rows = pairs.origin + pairs.ahead, np.flatnonzero(truths.usable)
     steps = pairs.step + pairs.ahead
-    block = time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at)]
+    block = frequencies.time_blocks(timeline.steps_of(rows))[np.searchsorted(rows, at)]
     simple = fit.simple(timeline.values, timeline.series_of(at), pairs, timeline.clock, block)
     n_classes, late = truths.columns.shape[1], steps >= np.quantile(steps, 1 - _LATE)
     truth, features = np.eye(n_classes)[truths.number[at]], _stacked(made[some], simple)

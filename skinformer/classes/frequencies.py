@@ -153,8 +153,7 @@ def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
         "hour and weekend": (day > 4) * _DAY + minute,
         "hour and month": month * _DAY + minute,
     }[name]
-    numbers: IntArray = cells[place]
-    return numbers
+    return cells[place]
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ class Logistic:
         ready = _standard(features, self.mean, self.scale)
         # Not by a matrix product, which rounds by its shape.
         logits = np.stack([(ready * slope).sum(axis=1) for slope in self.slope], axis=1)
-        out: Float64Array = np.exp(log_softmax(logits + self.intercept))
-        return out
+        return np.exp(log_softmax(logits + self.intercept))
 
 
 def fit_logistic(
@@ -63,9 +62,8 @@ def fit_logistic(
     scale[scale <= 1e-9 * np.maximum(np.abs(mean), 1e-9)] = np.inf
     ready = np.hstack([_standard(features, mean, scale), np.ones((len(features), 1))])
     problem = _Problem(ready, truth, weight, n_free)
-    penalty = _PENALTIES[-1]
-    if late.any() and not late.all():
-        penalty = _best_penalty(problem, late)
+    parted = late.any() and not late.all()
+    penalty = _best_penalty(problem, late) if parted else _PENALTIES[-1]
     slopes = problem.solve(penalty, np.zeros((ready.shape[1], truth.shape[1])))
     return Logistic(mean, scale, np.ascontiguousarray(slopes[:-1].T), slopes[-1])
 
@@ -126,8 +124,7 @@ def _best_penalty(problem: _Problem, late: BoolArray) -> float:
 def log_softmax(logits: Float64Array) -> Float64Array:
     """Give logarithms of probabilities, along the last axis."""
     logits = logits - logits.max(axis=-1, keepdims=True)
-    out: Float64Array = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    return out
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
 
 
 def _standard(features: Float64Array, mean: Float64Array, scale: Float64Array) -> Float64Array:

@@ -73,8 +73,7 @@ class Ledger:
         """Give logs of mean errors over the median candidate's, (n, n_candidates); unjudged: 0."""
         judged = self.counts[rows, None] > 0
         typical = np.where(judged, self.typical[rows, None], 1)
-        logs: Float64Array = np.log(np.where(judged, self.errors[rows] / typical, 1))
-        return logs
+        return np.log(np.where(judged, self.errors[rows] / typical, 1))
 
     def panel(self) -> tuple[Float64Array, float]:
         """Average log errors over the series that were judged, and tell how far that is believed.
@@ -92,8 +91,7 @@ class Ledger:
     def panel_weights(self) -> Float64Array:
         """Weigh the candidates for a series that was never seen."""
         panel, belief = self.panel()
-        weights: Float64Array = softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0]
-        return weights
+        return np.asarray(softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0])
 
     def weights(self) -> Float32Array:
         """Weigh the candidates, (n_series, n_candidates); an unjudged series has the panel's."""

@@ -125,22 +125,12 @@ def fit_own(
             n_windows = np.diff(first_row) - rows - pred_len + 1
             some = (n_windows >= max(rows // 2, _BLOCKS)) & (positive | (not logs))
             if some.any():
-                sizes = _Sizes(rows, pred_len, n_directions, n_taken, logs)
-                parts.append(_Part(there, first_row, np.flatnonzero(some), sizes))
+                sizes = rows, pred_len, n_directions, n_taken, logs
+                parts.append(_Part(there, first_row, np.flatnonzero(some), *sizes))
     errors = [(part.series, part.errors()) for part in parts]
     weights = _weights(errors, n_series) if errors else np.empty(0)
     ridges = [part.fitted(weight) for part, weight in zip(parts, weights, strict=True)]
     return OwnFit(max(look_backs), pred_len, ridges)
-
-
-class _Sizes(NamedTuple):
-    """Numbers of rows seen and forecast, of directions, and of windows of a series; the scale."""
-
-    rows: int
-    pred_len: int
-    n_directions: int
-    n_taken: int
-    logs: bool
 
 
 class _Windows(NamedTuple):
@@ -164,22 +154,30 @@ class _Shared(NamedTuple):
     maps: Float64Array
 
 
+@dataclass(eq=False, repr=False)
 class _Part:
     """Ridges of one look-back on one scale, while they are fitted.
 
-    series: those that have windows enough; begin, n_windows: of each of them.
+    first_row: of each series, and the end; series: those that have windows enough.
+    begin, n_windows: of each of them.
+    rows, pred_len, n_directions, n_taken: numbers of rows seen and forecast, of directions, and of
+    windows of a series.
     """
 
-    def __init__(
-        self, values: Float64Array, first_row: IntArray, series: IntArray, sizes: _Sizes
-    ) -> None:
-        self.values, self.series = values, series
-        self.rows, self.pred_len, self.n_directions, self.n_taken, self.logs = sizes
-        self.begin, end = first_row[series], first_row[series + 1]
+    values: Float64Array
+    first_row: IntArray
+    series: IntArray
+    rows: int
+    pred_len: int
+    n_directions: int
+    n_taken: int
+    logs: bool
+
+    def __post_init__(self) -> None:
+        self.begin, end = self.first_row[self.series], self.first_row[self.series + 1]
         self.n_windows = end - self.begin - self.rows - self.pred_len + 1
-        self.unit = np.array(
-            [_deviation(values[a:b]) for a, b in zip(self.begin, end, strict=True)]
-        )
+        ends = zip(self.begin, end, strict=True)
+        self.unit = np.array([_deviation(self.values[first:stop]) for first, stop in ends])
         self.shared = self._share()
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
@@ -205,9 +203,8 @@ class _Part:
         some = slice(None, None, -(-n * self.n_taken // step // _SHARED_WINDOWS))
         windows = self._windows(some, step)
         past, future = (np.concatenate(list(part)) for part in windows[:2])
-        block = np.tile(
-            np.arange(0, self.n_taken, step) * _BLOCKS // self.n_taken, len(windows.past)
-        )
+        taken = np.arange(0, self.n_taken, step)
+        block = np.tile(taken * _BLOCKS // self.n_taken, len(windows.past))
         tried, errors = [], np.zeros(len(_SHARED_STRENGTHS))
         gram = np.eye(self.rows)
         for b, kept in enumerate(windows.kept.reshape(_BLOCKS + 1, -1)):

@@ -58,8 +58,7 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     >>> row_products(np.array([[1.0, 2.0]]), np.eye(2))
     array([[1., 2.]])
     """
-    products: Float64Array = np.einsum("...p,ph->...h", rows, maps)
-    return products
+    return np.asarray(np.einsum("...p,ph->...h", rows, maps))
 
 
 def on_both_scales(

@@ -19,11 +19,8 @@ from skinformer.validation.arguments import MOST, Whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NAMES = {
-    "encoder": "encoder, layer {}",
-    "decoder": "decoder, layer {}",
-    "cross": "decoder to encoder, layer {}",
-}
+#: What looks at what, where the name of the map does not say it.
+_NAMES = {"cross": "decoder to encoder"}
 #: Heads beside one another at most.
 _MOST_COLUMNS = 4
 #: Share of the weights above which colours are not told apart.
@@ -229,7 +226,7 @@ def _choose(maps: Sequence[AttentionMap], where: str, layer: int, origin: Any) -
 
 def _title(attention: AttentionMap) -> str:
     """Say whose attention it is, and what hatching means where there is any."""
-    name = _NAMES[attention.where].format(attention.layer)
+    name = f"{_NAMES.get(attention.where, attention.where)}, layer {attention.layer}"
     when = say_when(pd.Index([attention.origin]))
     notes = []
     if not attention.selected.all():

@@ -110,9 +110,8 @@ class ContributionDisplay(Display):
         _check_reasons(reasons)
         target, reasons = cls._rows_of_target(reasons, target)
         names = [_name(*pair) for pair in zip(reasons["source"], reasons["lag"], strict=True)]
-        table = reasons.assign(name=names).pivot_table(
-            "contribution", "time", "name", sort=False, observed=True
-        )
+        named = reasons.assign(name=names)
+        table = named.pivot_table("contribution", "time", "name", sort=False, observed=True)
         return cls(table.sort_index(), target=target, unit=unit).plot(kind=kind, time=time, ax=ax)
 
     @classmethod

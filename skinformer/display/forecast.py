@@ -16,14 +16,7 @@ from skinformer.evaluation.backtest import backtest
 from skinformer.evaluation.comparison import quantile_columns
 from skinformer.notebook import last_steps
 from skinformer.timeline.clock import is_dated
-from skinformer.validation.arguments import (
-    check_choice,
-    check_count,
-    check_coverage,
-    check_fitted,
-    check_levels,
-    check_range_levels,
-)
+from skinformer.validation import arguments as checks
 from skinformer.validation.columns import numeric_column
 from skinformer.validation.index import time_labels
 
@@ -272,12 +265,12 @@ class ForecastDisplay(Display):
             As in `forecast`; if no such series or target was fitted; if history is no whole number
             above 0.
         """
-        check_fitted(estimator)
+        checks.check_fitted(estimator)
         if history is not None:
-            history = check_count("history", history, "rows before the forecast")
+            history = checks.check_count("history", history, "rows before the forecast")
         labels, fitted = list(estimator.roles_.target_labels), estimator.series_
         target = labels[0] if target is None else target
-        check_choice("target", target, labels)
+        checks.check_choice("target", target, labels)
         place, levels = labels.index(target), None
         if coverage is not None and estimator.intervals_ is not None:
             levels = _drawn_levels(coverage, None)
@@ -285,7 +278,7 @@ class ForecastDisplay(Display):
         number, name_of = 0, target
         if fitted is not None:
             series = forecast.index[0][0] if series is None else series
-            check_choice("series", series, forecast.index.unique(0).intersection(fitted))
+            checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
             name_of = f"{target} of {series}"
         steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
@@ -394,12 +387,12 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     """Give the levels as they are asked for, of coverages in ascending order; None for none."""
     if coverage is None or levels is not None:
-        requested = check_range_levels(coverage, levels)  # which refuses both
+        requested = checks.check_range_levels(coverage, levels)  # which refuses both
         return None if requested is None else requested.tolist()
     several = isinstance(coverage, list | tuple | np.ndarray)
-    shares = [check_coverage(each) for each in (coverage if several else [coverage])]
+    shares = [checks.check_coverage(each) for each in (coverage if several else [coverage])]
     bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]
-    return sorted(map(float, check_levels(bounds)))
+    return sorted(map(float, checks.check_levels(bounds)))
 
 
 def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:

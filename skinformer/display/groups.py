@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _GROUPS = {
     "ahead": "steps ahead",
     "hour": "hour of the day",
-    "day_of_week": "day of the week",
-    "dayofweek": "day of the week",
-    "weekday": "day of the week",
+    **dict.fromkeys(("day_of_week", "dayofweek", "weekday"), "day of the week"),
     "None": "group",
 }
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -62,12 +62,8 @@ class WindowSource:
     def path_inputs(self, origins: Tensor) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
         past, future = self._rows(origins, -self.seq_len, 0), self._rows(origins, 0, self.pred_len)
-        ahead = mask_future(
-            self.future(self.values, origins),
-            n_future=self.pred_len,
-            hidden=slice(0, self.n_hidden),
-            fill=0.0,
-        )
+        ahead, hidden = self.future(self.values, origins), slice(0, self.n_hidden)
+        ahead = mask_future(ahead, n_future=self.pred_len, hidden=hidden, fill=0.0)
         return _take(self.values, past), ahead, self._categories(past), self._categories(future)
 
     def effect_of(self, calendar: nn.Module | None) -> Float32Array | None:
@@ -79,8 +75,7 @@ class WindowSource:
         categories = None if calendar is None else self._categories(rows)
         if calendar is None or categories is None:
             return None
-        effect: Float32Array = calendar(self.values[:, :0], categories).numpy()
-        return effect
+        return np.asarray(calendar(self.values[:, :0], categories).numpy())
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
@@ -133,15 +128,14 @@ def window_source(
     are not embedded.
     """
     places, calendar, elapsed = _clock_tensors(steps, clock, sizes=sizes, device=device)
+    owner = None
+    if sizes.n_series and series is not None:
+        owner = torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
     return WindowSource(
         values=torch.from_numpy(values).to(device),
         steps=places,
         calendar=calendar,
-        series=(
-            torch.from_numpy(np.minimum(series, sizes.n_series)).to(device)
-            if sizes.n_series and series is not None
-            else None
-        ),
+        series=owner,
         elapsed=elapsed,
         mean_step=sizes.mean_step,
         n_hidden=sizes.n_targets + sizes.n_past,
@@ -178,6 +172,7 @@ class PathOfWindows(Protocol):
         """Forecast some windows, (n, pred_len, n_targets), of which a path sees `inputs`."""
 
 
+@dataclass(eq=False, repr=False)
 class WindowBatches:
     """Batches of windows for the trainer.
 
@@ -190,26 +185,20 @@ class WindowBatches:
     out_of_fold: what forecasts the windows in place of the module's own path, see `OutOfFoldPath`.
     """
 
-    def __init__(
-        self,
-        source: WindowSource,
-        origins: Origins,
-        *,
-        weight: Tensor | None,
-        n_targets: int,
-        batch_size: int,
-        max_windows: int | None,
-        seed: int | None,
-        out_of_fold: PathOfWindows | None = None,
-    ) -> None:
-        self.source, self.out_of_fold = source, out_of_fold
-        self.max_windows = max_windows
-        self.n_drawn = min(origins.count, max_windows or origins.count)
-        self.origins = origins
-        self.weight = weight
-        self.truth = source.values[:, :n_targets]
-        self.batch_size = batch_size
-        self.generator = None if seed is None else torch.Generator().manual_seed(seed)
+    source: WindowSource
+    origins: Origins
+    _: KW_ONLY
+    weight: Tensor | None
+    n_targets: int
+    batch_size: int
+    max_windows: int | None
+    seed: int | None
+    out_of_fold: PathOfWindows | None = None
+
+    def __post_init__(self) -> None:
+        self.n_drawn = min(self.origins.count, self.max_windows or self.origins.count)
+        self.truth = self.source.values[:, : self.n_targets]
+        self.generator = None if self.seed is None else torch.Generator().manual_seed(self.seed)
 
     def eased(self, n_windows: int) -> WindowBatches:
         """Give a copy, sharing the shuffling, that draws at most so many windows in a pass.

@@ -56,8 +56,7 @@ class Ensemble:
         """Give a member's weights, (n_series + 1, 1 or pred_len, n_targets); 0 for others."""
         if name not in self.members:
             return np.zeros(self.weights.shape[:-1])
-        share: Float64Array = self.weights[..., list(self.members).index(name)]
-        return share
+        return self.weights[..., list(self.members).index(name)]
 
     @property
     def trust(self) -> float:
@@ -116,10 +115,9 @@ class Ensemble:
     def by_step(self, n_steps: int) -> pd.DataFrame:
         """Give mean weights of members at each step ahead, from 1."""
         means = self.weights[:-1].mean(axis=(0, 2))
+        table = np.broadcast_to(means, (n_steps, means.shape[1]))
         steps = pd.Index(np.arange(1, n_steps + 1), name="ahead")
-        return pd.DataFrame(
-            np.broadcast_to(means, (n_steps, means.shape[1])), index=steps, columns=[*self.members]
-        )
+        return pd.DataFrame(table, index=steps, columns=[*self.members])
 
     def without(self, *names: str) -> Ensemble:
         """Take members out: what they count is left to all others."""
@@ -206,8 +204,7 @@ class EnsembleForecaster:
             return points
         if outputs is None:
             return np.repeat(points[..., None], self.head.outputs[0], axis=-1)
-        moved: Float32Array = outputs + (points - self.head.point(outputs))[..., None]
-        return moved
+        return outputs + (points - self.head.point(outputs))[..., None]
 
     def windows(self, rows: Rows, origins: IntArray) -> Windows:
         """Lay windows on a canvas, which is kept for the next ones on the same rows."""

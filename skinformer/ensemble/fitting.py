@@ -33,11 +33,9 @@ def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> I
     sizes = {"seq_len": settings.seq_len, "pred_len": settings.pred_len}
     split = None
     if settings.early_stopping is not False:
+        n_forecasts = 2 if settings.classical else 1
         split = split_rows(
-            table,
-            **sizes,
-            fraction=settings.validation_fraction,
-            n_forecasts=2 if settings.classical else 1,
+            table, **sizes, fraction=settings.validation_fraction, n_forecasts=n_forecasts
         )
     trained, watched = series_with_truth(table, split, **sizes)
     if not (split is not None and trained.any() and watched.any()):
@@ -79,9 +77,7 @@ class FitBatches(NamedTuple):
             return self
         training = self.training.eased(max(int(share * self.training.n_drawn), _LEAST_DRAWN))
         watched = self.validation
-        if watched is not None:
-            watched = watched.eased(training.n_drawn)
-        return FitBatches(training, watched)
+        return FitBatches(training, None if watched is None else watched.eased(training.n_drawn))
 
 
 def window_batches(
@@ -97,13 +93,10 @@ def window_batches(
 
     out_of_fold: what the network corrects in training windows, if not the module's own path.
     """
+    steps = timeline.steps if needs_steps(sizes) else None
+    series = timeline.series if sizes.n_series else None
     source = window_source(
-        timeline.values,
-        timeline.steps if needs_steps(sizes) else None,
-        timeline.series if sizes.n_series else None,
-        timeline.clock,
-        sizes=sizes,
-        device=settings.device,
+        timeline.values, steps, series, timeline.clock, sizes=sizes, device=settings.device
     )
     weight = None
     if timeline.weight is not None:

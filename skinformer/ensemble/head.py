@@ -18,13 +18,7 @@ from torch import Tensor
 
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
-from skinformer.training.losses import (
-    LOSSES,
-    absolute_error,
-    cross_entropy,
-    level_error,
-    quantile_error,
-)
+from skinformer.training import losses
 
 #: Standardised or in units.
 Floats = TypeVar("Floats", Float32Array, Float64Array)
@@ -121,7 +115,7 @@ class PointHead(Head):
     def error(self, outputs: Tensor, truth: Tensor) -> Tensor:
         """Give the error of each output, (batch, pred_len, n_targets), in standardised units."""
         loss = self.loss
-        error = LOSSES[loss] if isinstance(loss, str) else level_error(level=loss)
+        error = losses.LOSSES[loss] if isinstance(loss, str) else losses.level_error(level=loss)
         return error(outputs, truth)
 
 
@@ -163,11 +157,11 @@ class QuantileHead(Head):
 
         Outputs, (batch, pred_len, n_targets, n_outputs), are standardised.
         """
-        return quantile_error(levels=self._learnt)(outputs, truth)
+        return losses.quantile_error(levels=self._learnt)(outputs, truth)
 
     def point_error(self, points: Tensor, truth: Tensor) -> Tensor:
         """Give the absolute error of each median, (…, n_targets)."""
-        return absolute_error(points, truth)
+        return losses.absolute_error(points, truth)
 
     def point(self, outputs: Floats) -> Floats:
         """Give the median, (…, n_targets), of quantiles, (…, n_targets, n_outputs)."""
@@ -208,7 +202,7 @@ class ClassHead(Head):
 
         It is such that the mean over columns is the mean over targets.
         """
-        entropy = cross_entropy(label_smoothing=self.label_smoothing, z_weight=self.z_loss)
+        entropy = losses.cross_entropy(label_smoothing=self.label_smoothing, z_weight=self.z_loss)
         share = sum(self.sizes) / len(self.sizes)
         errors = []
         for group in self.groups:

@@ -90,16 +90,13 @@ class InUnits(Member):
     def of_timeline(cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
         """Fit them to the rows of a timeline, standardised by this scaler."""
         k, series = sizes.n_targets, timeline.series
-        effect = np.zeros((sizes.n_known, k))
+        effect, values = np.zeros((sizes.n_known, k)), timeline.values[:, :k].astype(np.float64)
         if sizes.n_known:
             problem = Problem(timeline.values, timeline.weight, None, k, 1, sizes.pred_len, effect)
             ends = timeline.first_row[1:] - sizes.pred_len
             effect = known_effect(problem, origins_between(timeline.first_row[:-1] + 1, ends))
-        values = timeline.values[:, :k].astype(np.float64)
-        if sizes.n_known:
-            values -= (
-                np.nan_to_num(timeline.values[:, -sizes.n_known :].astype(np.float64)) @ effect
-            )
+            known = timeline.values[:, -sizes.n_known :].astype(np.float64)
+            values -= np.nan_to_num(known) @ effect
         start, stop = _known_span(timeline, k)
         rows = origins_between(start, stop - 1)
         units = (_Units.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
@@ -147,8 +144,7 @@ class InUnits(Member):
             return 0.0
         rows = np.minimum(rows, len(values) - 1)
         known = np.nan_to_num(values[rows][..., -len(self.effect) :].astype(np.float64))
-        effect: Float64Array = known @ self.effect
-        return effect
+        return known @ self.effect
 
 
 def _distinct(past: Float64Array, length: IntArray, series: IntArray) -> tuple[IntArray, IntArray]:

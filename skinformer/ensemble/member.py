@@ -37,16 +37,13 @@ class Member:
     fits_again = False
     #: By how much fewer windows ranges are found where it forecasts.
     cost = 1
+    #: The member whose forecast it corrects, if there is one.
+    base: str | None = None
 
     @property
     def name(self) -> str:
         """What it is called in weights, tables and pictures."""
         raise NotImplementedError
-
-    @property
-    def base(self) -> str | None:
-        """Name the member whose forecast it corrects, if there is one."""
-        return None
 
     @property
     def look_back(self) -> int:

@@ -63,10 +63,9 @@ def compare_with_naive(forecast: Float32Array, origins: IntArray, rows: FitRows)
     naive, known = _repeat(tested, season)
     middle = (split + timeline.first_row[1:] - pred_len + 1) // 2
     late = origins >= middle[tested.series]
-    excess = [
-        _log_ratio(forecast, naive, tested._replace(weight=known * half[:, None, None]))
-        for half in (np.ones(len(late), dtype=bool), ~late, late)
-    ]
+    halves = (np.ones(len(late), dtype=bool), ~late, late)
+    weights = (known * half[:, None, None] for half in halves)
+    excess = [_log_ratio(forecast, naive, tested._replace(weight=each)) for each in weights]
     length = (timeline.first_row[1:] - split)[np.unique(tested.series)]
     n_forecasts = (length // pred_len).sum()
     if excess[0] * shrinkage(n_forecasts, _PRIOR) > _MARGIN and min(excess) > 0:
@@ -112,11 +111,8 @@ def _repeat(windows: _Windows, season: int) -> tuple[Float32Array, Float64Array]
 
 def _log_ratio(forecast: Float32Array, other: Float32Array, windows: _Windows) -> float:
     """Compare mean absolute errors: the mean over series and targets of the logs of ratios."""
-    n_series = windows.timeline.n_series
-    mine, others = (
-        mean_errors(guess, windows.truth, windows.weight, windows.series, n_series)
-        for guess in (forecast, other)
-    )
+    truths = windows.truth, windows.weight, windows.series, windows.timeline.n_series
+    mine, others = (mean_errors(guess, *truths) for guess in (forecast, other))
     judged = np.isfinite(mine) & (np.maximum(mine, others) > SMALL)
     if not judged.any():
         return 0.0

@@ -117,9 +117,8 @@ class _OwnMaps:
         self._past[:n] = self._windows[origins - self._seq_len]
         self._unclean.nan_to_num_()
         if self._effect is not None:
-            self._past[:n, :, self._targets] -= self._effect[
-                window_rows(origins - self._seq_len, self._seq_len)
-            ]
+            rows = window_rows(origins - self._seq_len, self._seq_len)
+            self._past[:n, :, self._targets] -= self._effect[rows]
         np.subtract(self._past, self._past[:, -1:], out=self._distance)
         torch.bmm(self._own, self._seen, out=self._ahead)
         forecast: Float32Array = self._last[:n] + self._forecast[:n]
@@ -138,9 +137,8 @@ def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -
             raise
         half = n_windows // 2
         parts = (slice(half), slice(half, None))
-        output = torch.cat(
-            [_forward(module, tuple(x if x is None else x[part] for x in inputs)) for part in parts]
-        )
+        halves = (tuple(x if x is None else x[part] for x in inputs) for part in parts)
+        output = torch.cat([_forward(module, each) for each in halves])
     return output
 
 

@@ -76,15 +76,12 @@ def _cycle(timeline: Timeline, sizes: ModelSizes) -> RowCells | None:
     """Find where in the calendar's cycle rows lie; series of a panel have cycles of their own."""
     if timeline.n_series > 1:
         return None
-    years = sizes.n_network_fields is not None
-    return row_cells(timeline, sizes.calendar_fields, years=years)
+    return row_cells(timeline, sizes.calendar_fields, years=sizes.n_network_fields is not None)
 
 
 def times_of(timeline: Timeline, split: IntArray | None, rows: IntArray) -> IntArray:
     """Tell rows' times: 0 is where their series' split begins; without one, steps on the clock."""
-    if split is None:
-        return timeline.steps_of(rows)
-    return rows - split[timeline.series_of(rows)]
+    return timeline.steps_of(rows) if split is None else rows - split[timeline.series_of(rows)]
 
 
 def start_module(

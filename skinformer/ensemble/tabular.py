@@ -60,19 +60,18 @@ class Tabular(Member):
         earlier: Tabular | None = None,
     ) -> Tabular:
         """Fit the regressor; fewer trees do where they are fitted again with the split."""
-        return cls(
-            fit_tabular(
-                rows.timeline,
-                columns_of(rows.sizes),
-                missing=rows.missing,
-                stop=rows.split if before_split else None,
-                regressor=None if isinstance(settings.regressor, str) else settings.regressor,
-                random_state=rows.seed,
-                plain=None if earlier is None else earlier.plain_columns,
-                quick=before_split and settings.early_stopping is not True,
-                calendar=rows.calendars[0 if before_split else 1],
-            )
+        fit = fit_tabular(
+            rows.timeline,
+            columns_of(rows.sizes),
+            missing=rows.missing,
+            stop=rows.split if before_split else None,
+            regressor=None if isinstance(settings.regressor, str) else settings.regressor,
+            random_state=rows.seed,
+            plain=None if earlier is None else earlier.plain_columns,
+            quick=before_split and settings.early_stopping is not True,
+            calendar=rows.calendars[0 if before_split else 1],
         )
+        return cls(fit)
 
     def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`."""

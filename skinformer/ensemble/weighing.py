@@ -11,23 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from skinformer import selection
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
 from skinformer.model.corrected import Corrected
-from skinformer.selection import (
-    MOST_STRETCHES,
-    SHARES,
-    cut_stretches,
-    likely_gain,
-    log_errors,
-    mean_errors,
-    mean_share,
-    nearby_steps,
-    softmax,
-    stretch_sums,
-    surest_share,
-)
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import Origins, window_rows
@@ -81,20 +69,19 @@ def weigh_series(
     own count for a fifth beside them. So neither the size of a series nor one that went wild
     decides for the others.
     """
-    errors = [mean_errors(f, truth, weight, series, n_series) for f in forecasts]
-    logs, known = log_errors(np.stack(errors, axis=2))
+    errors = [selection.mean_errors(f, truth, weight, series, n_series) for f in forecasts]
+    logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
     own = np.where(known[:, :, None], logs - panel, 0.0)
     scores = -(panel + _OWN * own) / _TEMPERATURE
     everyone = np.broadcast_to(-panel / _TEMPERATURE, (1, *scores.shape[1:]))
-    return softmax(np.concatenate([scores, everyone]))
+    return selection.softmax(np.concatenate([scores, everyone]))
 
 
 def without_negligible(weights: Float64Array) -> Float64Array:
     """Leave out who hardly counts: what it costs is saved."""
     weights = np.where(weights < _NEGLIGIBLE, 0.0, weights)
-    kept: Float64Array = weights / weights.sum(axis=-1, keepdims=True)
-    return kept
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def weigh_steps(
@@ -112,12 +99,12 @@ def weigh_steps(
     """
     one, other, truth, weight = map(torch.from_numpy, (*forecasts, *truths_of(rows, origins)))
     with threads_for(0):
-        mixed = (torch.lerp(one, other, share) for share in SHARES)
+        mixed = (torch.lerp(one, other, share) for share in selection.SHARES)
         losses = [(head.point_error(each, truth) * weight).sum(dim=2) for each in mixed]
-    total = stretch_sums(torch.stack(losses, dim=1).double().numpy(), stretches)
-    total = total @ nearby_steps(rows.sizes.pred_len)
-    best = [mean_share(total[:, :, step], margin=margin) for step in range(total.shape[2])]
-    return np.array(SHARES)[best]
+    total = selection.stretch_sums(torch.stack(losses, dim=1).double().numpy(), stretches)
+    total = total @ selection.nearby_steps(rows.sizes.pred_len)
+    best = [selection.mean_share(each, margin=margin) for each in np.moveaxis(total, 2, 0)]
+    return np.array(selection.SHARES)[best]
 
 
 def network_share(
@@ -131,7 +118,7 @@ def network_share(
     See `surest_share`; 0 if the rows are too few for two stretches that hold a forecast each.
     """
     losses = _network_losses(module, held_out, steps, head)
-    return 0.0 if losses is None else SHARES[surest_share(losses)]
+    return 0.0 if losses is None else selection.SHARES[selection.surest_share(losses)]
 
 
 def network_gain(
@@ -142,14 +129,14 @@ def network_gain(
     See `likely_gain`; 0 where `network_share` is for too few rows.
     """
     losses = _network_losses(module, held_out, steps, head)
-    return 0.0 if losses is None else likely_gain(losses)
+    return 0.0 if losses is None else selection.likely_gain(losses)
 
 
 def _network_losses(
     module: Corrected, held_out: WindowBatches, steps: IntArray, head: Head
 ) -> Float64Array | None:
     """Give the losses of each share of the network on stretches, (n_stretches, n_shares)."""
-    cut = cut_stretches(steps, held_out.source.pred_len, n_most=MOST_STRETCHES)
+    cut = selection.cut_stretches(steps, held_out.source.pred_len, n_most=selection.MOST_STRETCHES)
     if cut is None:
         return None
     losses = []
@@ -158,7 +145,7 @@ def _network_losses(
             alone = module.path(*batch.inputs[:4])
             together = head.point(module(*batch.inputs))
             weight = 1.0 if batch.weight is None else batch.weight
-            mixed = (torch.lerp(alone, together, share) for share in SHARES)
+            mixed = (torch.lerp(alone, together, share) for share in selection.SHARES)
             each = [(head.point_error(m, batch.target) * weight).sum(dim=(1, 2)) for m in mixed]
             losses.append(torch.stack(each, dim=1).cpu().double().numpy())
-    return stretch_sums(np.concatenate(losses), cut)
+    return selection.stretch_sums(np.concatenate(losses), cut)

@@ -60,9 +60,8 @@ class Canvas:
         if self.given is not None:
             return self.given
         values, track, steps, _ = self.rows
-        series = self.series[track]
         return window_source(
-            values, steps, series, self.clock, sizes=self.sizes, device=self.device
+            values, steps, self.series[track], self.clock, sizes=self.sizes, device=self.device
         )
 
     def refreshed(self) -> Canvas:

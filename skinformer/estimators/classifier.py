@@ -384,9 +384,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         if len(names) == 1:
             columns: pd.Index = pd.Index(classes[0], name=names[0], tupleize_cols=False)
         else:
-            columns = pd.Index(
-                [(name, label) for name, own in zip(names, classes, strict=True) for label in own]
-            )
+            pairs = zip(names, classes, strict=True)
+            columns = pd.Index([(name, label) for name, own in pairs for label in own])
         return pd.DataFrame(values, index=index, columns=columns)
 
     def make_future_frame(self, horizon: int | None = None) -> pd.DataFrame:

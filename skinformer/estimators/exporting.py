@@ -99,10 +99,9 @@ class ExportMixin(FittedState):
         module = served_module(self)
         batch, every = torch.export.Dim("batch", min=1), _example(self.sizes_, module.look_back)
         inputs = {name: every[name] for name in self.signature_.inputs}
+        shapes = {name: {0: batch} for name in inputs}
         with torch.no_grad():
-            return torch.export.export(
-                module, (), inputs, dynamic_shapes={name: {0: batch} for name in inputs}
-            )
+            return torch.export.export(module, (), inputs, dynamic_shapes=shapes)
 
     def export_onnx(self: Any, path: str | os.PathLike[str]) -> None:
         """
@@ -241,9 +240,8 @@ def _example(sizes: ModelSizes, look_back: int) -> dict[str, Tensor]:
 
 def _cast_plainly(graph: Any) -> None:
     """Name the types of casts that are like others', of which onnxruntime warns in constants."""
-    types = {
-        each.name: each.type.tensor_type.elem_type for each in (*graph.value_info, *graph.input)
-    }
+    values = (*graph.value_info, *graph.input)
+    types = {each.name: each.type.tensor_type.elem_type for each in values}
     types |= {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":

@@ -13,15 +13,7 @@ from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
-from skinformer.validation.arguments import (
-    check_count,
-    check_coverage,
-    check_fitted,
-    check_range_levels,
-    check_ranges,
-    requested_levels,
-    with_horizon,
-)
+from skinformer.validation import arguments as checks
 
 
 class IntervalsMixin(FittedState):
@@ -30,12 +22,12 @@ class IntervalsMixin(FittedState):
     @property
     def intervals_(self) -> Intervals | None:
         """How far forecasts are off, found when it is first asked for; None for too few rows."""
-        check_fitted(self)
+        checks.check_fitted(self)
         if "_intervals_" not in vars(self):  # the same whoever asks, and whenever
             self._intervals_ = self.calibration_.intervals(self._forecaster)
         return self._intervals_
 
-    @with_horizon
+    @checks.with_horizon
     def forecast(
         self,
         X: Any = None,
@@ -73,8 +65,8 @@ class IntervalsMixin(FittedState):
             If a column known ahead lacks a value at one of the steps, or if the rows of the fit
             were too few for ranges.
         """
-        check_fitted(self)
-        wanted = check_range_levels(coverage, levels)
+        checks.check_fitted(self)
+        wanted = checks.check_range_levels(coverage, levels)
         requested = self._requested_ahead(X, horizon)
         values = self._with_quantiles(requested, np.empty(0) if wanted is None else wanted)
         names = self.roles_.target_labels
@@ -125,7 +117,7 @@ class IntervalsMixin(FittedState):
         >>> low.shape, bool((low < high).all())
         ((20,), True)
         """
-        tail = (1 - check_coverage(coverage)) / 2
+        tail = (1 - checks.check_coverage(coverage)) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
     def predict_quantiles(self, X: Any, levels: Sequence[float] | None = None) -> Float64Array:
@@ -162,8 +154,8 @@ class IntervalsMixin(FittedState):
         >>> model.predict_quantiles(df[180:], levels=[0.1, 0.5, 0.9]).shape
         (20, 3)
         """
-        check_fitted(self)
-        wanted = requested_levels(levels, getattr(self.head_, "levels", None))
+        checks.check_fitted(self)
+        wanted = checks.requested_levels(levels, getattr(self.head_, "levels", None))
         quantiles = self._with_quantiles(self._requested_rows(X), wanted)[..., 1:]
         return quantiles[:, 0] if self.roles_.one_dimensional else quantiles
 
@@ -214,8 +206,8 @@ class IntervalsMixin(FittedState):
         >>> paths.shape, bool(paths.sum().quantile(0.9) < 6 * paths.quantile(0.9, axis=1).max())
         ((6, 100), True)
         """
-        n = check_count("n", n, "it counts the paths that are drawn")
-        check_fitted(self)
+        n = checks.check_count("n", n, "it counts the paths that are drawn")
+        checks.check_fitted(self)
         requested = self._requested_ahead(X, horizon)
         found, outputs = self._sized(requested)
         random = check_random_state(random_state)
@@ -240,7 +232,7 @@ class IntervalsMixin(FittedState):
         return found.forecasts(head, outputs, levels, scaler, series)
 
     def _sized(self, requested: RequestedSteps) -> tuple[Intervals, Float64Array]:
-        found = check_ranges(self.intervals_)
+        found = checks.check_ranges(self.intervals_)
         forecaster = IntervalForecaster.of(self._forecaster, found)
         return found, forecaster.standardised(requested)
 
@@ -261,11 +253,9 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     names: list[Any] = []
     for target in targets:
         names.append(target)
-        for level in levels:
-            if isinstance(target, tuple):
-                names.append((*target[:-1], f"{target[-1]}_{level:g}"))
-            else:
-                names.append(f"{target}_{level:g}")
-    several = targets.nlevels > 1
-    labels: pd.Index = pd.Index(names, tupleize_cols=several)
+        if isinstance(target, tuple):
+            names += [(*target[:-1], f"{target[-1]}_{level:g}") for level in levels]
+        else:
+            names += [f"{target}_{level:g}" for level in levels]
+    labels: pd.Index = pd.Index(names, tupleize_cols=targets.nlevels > 1)
     return labels.set_names(targets.names)

@@ -24,10 +24,8 @@ def _network_apart(network: Informer) -> dict[str, Any]:
     built_from = getattr(network, "built_from", None)
     if built_from is None or any(value.dtype != torch.float32 for value in weights.values()):
         raise NotPlainError("", network)  # as somebody else made it
-    return {
-        "built_from": built_from,
-        "weights": {name: value.numpy() for name, value in weights.items()},
-    }
+    arrays = {name: value.numpy() for name, value in weights.items()}
+    return {"built_from": built_from, "weights": arrays}
 
 
 def _resumable_apart(network: Informer) -> dict[str, Any]:
@@ -67,12 +65,11 @@ def _values(network: Informer) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if not name.endswith(_GENERATOR)}
 
 
-_PATH = Kind(
-    "LinearPath",
-    LinearPath,
-    lambda path: {"fit": path.fit},
-    lambda given: LinearPath(given["fit"]).eval(),
-)
+def _path_together(given: Any) -> LinearPath:
+    return LinearPath(given["fit"]).eval()
+
+
+_PATH = Kind("LinearPath", LinearPath, lambda path: {"fit": path.fit}, _path_together)
 #: In files, and in pickles.
 MODULE_KINDS = [Kind("Informer", Informer, _network_apart, _network_together), _PATH]
 RESUMABLE_KINDS = [Kind("Informer", Informer, _resumable_apart, _resumable_together), _PATH]

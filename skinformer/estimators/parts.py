@@ -12,13 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from skinformer.estimators.bases import SetsAtOnce
-from skinformer.validation.parameters import (
-    ATTENTION_CONSTRAINTS,
-    BLOCK_CONSTRAINTS,
-    MEMORY_SAVING_CONSTRAINTS,
-    check_part_name,
-    part_constraint,
-)
+from skinformer.validation import parameters as checks
 
 
 class Part(SetsAtOnce):
@@ -60,6 +54,19 @@ class Part(SetsAtOnce):
         return part
 
 
+_BLOCKS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "note": {"init": "normal"},
+    "bf16": {
+        "norm": "zc_rms",
+        "qk_norm": True,
+        "output_gate": True,
+        "activation": "swiglu",
+        "init": "scaled",
+    },
+}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Block(Part):
     """
@@ -92,20 +99,8 @@ class Block(Part):
     Block(activation='swiglu', qk_norm=True)
     """
 
-    named = MappingProxyType(
-        {
-            "plain": {},
-            "note": {"init": "normal"},
-            "bf16": {
-                "norm": "zc_rms",
-                "qk_norm": True,
-                "output_gate": True,
-                "activation": "swiglu",
-                "init": "scaled",
-            },
-        }
-    )
-    _parameter_constraints = BLOCK_CONSTRAINTS
+    named = MappingProxyType(_BLOCKS)
+    _parameter_constraints = checks.BLOCK_CONSTRAINTS
 
     norm: str = "layer"
     qk_norm: bool = False
@@ -144,7 +139,7 @@ class Attention(Part):
     """
 
     named = MappingProxyType({kind: {"encoder": kind} for kind in ("auto", "probsparse", "dense")})
-    _parameter_constraints = ATTENTION_CONSTRAINTS
+    _parameter_constraints = checks.ATTENTION_CONSTRAINTS
 
     encoder: str = "auto"
     decoder: str = "dense"
@@ -176,7 +171,7 @@ class MemorySaving(Part):
     """
 
     named = MappingProxyType({None: {}})
-    _parameter_constraints = MEMORY_SAVING_CONSTRAINTS
+    _parameter_constraints = checks.MEMORY_SAVING_CONSTRAINTS
 
     micro_batch_size: int | None = None
     gradient_checkpointing: bool = False
@@ -186,7 +181,7 @@ class MemorySaving(Part):
 PARTS: Mapping[str, type[Part]] = MappingProxyType(
     {"attention": Attention, "block": Block, "memory_saving": MemorySaving}
 )
-PART_CONSTRAINTS = {name: part_constraint(part, part.named) for name, part in PARTS.items()}
+PART_CONSTRAINTS = {name: checks.part_constraint(part, part.named) for name, part in PARTS.items()}
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -221,6 +216,6 @@ def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
         value = params.get(name, getattr(estimator, name))
         nested = any(key.startswith(f"{name}__") for key in params)
         if nested and not isinstance(value, part):
-            check_part_name(name, value, part.named)
+            checks.check_part_name(name, value, part.named)
             opened[name] = part(**part.named[value])
     return opened

@@ -19,13 +19,8 @@ from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence.container import Content, write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
+from skinformer.validation import files as checks
 from skinformer.validation.arguments import check_fitted
-from skinformer.validation.files import (
-    check_own_class,
-    check_saved_history,
-    refuse_to_save,
-    refuse_to_save_extremes,
-)
 
 #: What scikit-learn puts on an estimator beside parameters: callbacks, and a fit's tasks.
 _SKLEARNS = ("_sk", "_callback_fit_ctx", "_parent_callback_ctx")
@@ -76,8 +71,8 @@ class PersistentMixin(FittedState):
         True
         """
         check_fitted(self)
-        check_saved_history(history)
-        check_own_class(self)
+        checks.check_saved_history(history)
+        checks.check_own_class(self)
         params = self.get_params(deep=False)
         state = {
             name: value
@@ -96,9 +91,9 @@ class PersistentMixin(FittedState):
             tree, arrays = FILES.encode(content)
             check_content(tree, arrays)  # a file that `load` refuses would be a model lost
         except NotPlainError as error:
-            refuse_to_save(error.place, error.value)
+            checks.refuse_to_save(error.place, error.value)
         except ModelFileError as error:
-            refuse_to_save_extremes(error)
+            checks.refuse_to_save_extremes(error)
         write_content(path, Content(tree, arrays))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -42,7 +42,6 @@ _RECORDS = record_types([*FITTED.values(), *ALL_KINDS, *CLOCKS, LabelReader, Lin
 _RECORDS = [kind for kind in _RECORDS if kind not in (Clock, FittedTransformer)]
 #: Regressors that a few numbers say all of.
 _LINEAR = (ElasticNet, Lasso, LinearRegression, Ridge)
-_TREE = "_fitted_tree"
 _LEARNT = ("coef_", "intercept_", "n_features_in_")
 
 
@@ -123,17 +122,9 @@ def read(tree: Any, arrays: list[AnyArray]) -> Any:
 
 def flatten(state: dict[str, Any]) -> dict[str, Any]:
     """Put attributes of a fit, as far as they are listed, into one tree of plain values."""
-    fitted = {name: value for name, value in state.items() if name in FITTED}
-    if not fitted:
-        return state
-    rest = {name: value for name, value in state.items() if name not in fitted}
-    return {**rest, _TREE: _PICKLES.flatten(fitted)}
+    return _PICKLES.flatten_some(state, FITTED) if FITTED.keys() & state.keys() else state
 
 
 def unflatten(state: dict[str, Any]) -> dict[str, Any]:
     """Undo `flatten`; attributes that were never flat stay as they are."""
-    if _TREE not in state:
-        return state
-    rest = {name: value for name, value in state.items() if name != _TREE}
-    fitted: dict[str, Any] = _PICKLES.decode(state[_TREE], None)
-    return rest | fitted
+    return _PICKLES.unflatten(state)

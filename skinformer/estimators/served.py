@@ -256,10 +256,8 @@ class ServedForecast(nn.Module):
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
-        if self.sizes.may_miss:
-            held = values.masked_fill(absent, torch.nan)
-        else:
-            held, _ = _held(values, absent)
+        may_miss = self.sizes.may_miss
+        held = values.masked_fill(absent, torch.nan) if may_miss else _held(values, absent)[0]
         return held.masked_fill(absent & before[..., None], 0.0)
 
     def _known(

@@ -127,8 +127,7 @@ class _WindowView(View):
         place, late = rows * self.values.shape[2] + column, rows >= stop
         if (place == place[:1]).all():
             place, late = place[:1], late[:1]
-        read = self.seen.index_select(1, torch.from_numpy(place.ravel()))
-        read = read.reshape(-1, *place.shape)
+        read = self.seen.index_select(1, torch.from_numpy(place.ravel())).reshape(-1, *place.shape)
         return read.masked_fill(torch.from_numpy(late), torch.nan) if late.any() else read
 
     def wall(self) -> tuple[Feature, ...]:

@@ -16,12 +16,7 @@ from skinformer.model.patches import n_patches
 from skinformer.timeline.calendar import FIELDS
 from skinformer.training.precision import resolve_precision
 from skinformer.training.record import TrainerSettings
-from skinformer.validation.parameters import (
-    check_each,
-    check_members,
-    check_together,
-    raise_no_network,
-)
+from skinformer.validation import parameters as checks
 
 #: Both sources clip gradients at this norm.
 _MAX_GRADIENT_NORM = 1.0
@@ -61,29 +56,23 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
 
     head: what the outputs of the network mean.
     """
-    check_each(estimator, list(FIELDS))
+    checks.check_each(estimator, list(FIELDS))
     memory = MemorySaving.of(estimator.memory_saving)
     micro = int(memory.micro_batch_size or estimator.batch_size)
-    check_together(estimator, micro)
+    checks.check_together(estimator, micro)
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
     joins = linear_path and head.on_path
     if not (joins or classifies or "network" in members):
-        raise_no_network(estimator.members)
+        checks.raise_no_network(estimator.members)
     device = resolve_device(estimator.device)
     patch_len = resolve_patch_len(estimator.patch_len, seq_len=estimator.seq_len)
+    n_tokens = n_patches(estimator.seq_len, patch_len)
     return FitSettings(
         head=head,
-        network=_network(
-            estimator,
-            n_tokens=n_patches(estimator.seq_len, patch_len),
-            gradient_checkpointing=memory.gradient_checkpointing,
-            device=device,
-        ),
-        trainer=_trainer(
-            estimator, head, corrects=linear_path, micro_batch_size=micro, device=device
-        ),
+        network=_network(estimator, memory, n_tokens=n_tokens, device=device),
+        trainer=_trainer(estimator, head, micro, corrects=linear_path, device=device),
         seq_len=int(estimator.seq_len),
         label_len=None if estimator.label_len is None else int(estimator.label_len),
         pred_len=int(estimator.pred_len),
@@ -119,7 +108,7 @@ def changed_network(model: Parameters) -> list[str]:
 def members_of(members: Any, *, classifies: bool) -> dict[str, Any]:
     """Give members by name; an estimator of the user's, in place of "auto", is that of trees."""
     names = _CLASS_MEMBERS if classifies else _MEMBERS
-    check_members(members, names=names, classifies=classifies)
+    checks.check_members(members, names=names, classifies=classifies)
     if isinstance(members, str):
         return dict.fromkeys(names, "auto")
     return dict((each, "auto") if isinstance(each, str) else ("trees", each) for each in members)
@@ -131,7 +120,7 @@ def as_stopping(early_stopping: bool | Literal["auto"]) -> bool | Literal["auto"
 
 
 def _network(
-    estimator: Parameters, *, n_tokens: int, gradient_checkpointing: bool, device: torch.device
+    estimator: Parameters, memory: MemorySaving, *, n_tokens: int, device: torch.device
 ) -> NetworkSettings:
     attention, block = Attention.of(estimator.attention), Block.of(estimator.block)
     return NetworkSettings(
@@ -155,17 +144,12 @@ def _network(
         mask_embedding="mask" in estimator.embeddings,
         window_norm=estimator.window_norm,
         init=block.init,
-        gradient_checkpointing=gradient_checkpointing,
+        gradient_checkpointing=memory.gradient_checkpointing,
     )
 
 
 def _trainer(
-    estimator: Parameters,
-    head: Head,
-    *,
-    corrects: bool,
-    micro_batch_size: int,
-    device: torch.device,
+    estimator: Parameters, head: Head, micro: int, *, corrects: bool, device: torch.device
 ) -> TrainerSettings:
     return TrainerSettings(
         max_iter=resolve_max_iter(estimator.max_iter, corrects=corrects),
@@ -177,7 +161,7 @@ def _trainer(
         optimizer=estimator.optimizer,
         warmup_fraction=_WARMUP,
         max_grad_norm=_MAX_GRADIENT_NORM,
-        accumulate=estimator.batch_size // micro_batch_size,
+        accumulate=estimator.batch_size // micro,
         precision=resolve_precision(estimator.precision, device=device, d_model=estimator.d_model),
         loss=head.error,
     )

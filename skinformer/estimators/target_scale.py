@@ -106,11 +106,7 @@ def fit_scale(
 
 
 def _fit_transformer(
-    transformer: Any,
-    column: AnyArray,
-    rows: tuple[IntArray, IntArray],
-    target: Hashable,
-    head: Head,
+    transformer: Any, column: AnyArray, rows: tuple[IntArray, IntArray], name: Hashable, head: Head
 ) -> FittedTransformer:
     """Fit a clone to all training rows of a target, and look whether it gives them back."""
     values = column[origins_between(rows[0], rows[1] - 1)].astype(np.float64)
@@ -121,11 +117,11 @@ def _fit_transformer(
         out = apply(fitted.transform, distinct)
         back = apply(fitted.inverse_transform, out)
     except ValueError as error:
-        raise_unfit_transform(transformer, target, distinct, error)
+        raise_unfit_transform(transformer, name, distinct, error)
     lost = float(np.abs(back - distinct).max())
     reach = max(_ROUND_TRIP * float(np.ptp(distinct)), 1e-6 * float(np.abs(distinct).max()))
     falls = not head.on_path and not (np.diff(out) >= 0).all()
-    check_transformer(transformer, target, lost=lost, reach=reach, falls=falls)
+    check_transformer(transformer, name, lost=lost, reach=reach, falls=falls)
     return FittedTransformer(fitted, float(out.min()), float(out.max()))
 
 
@@ -155,10 +151,8 @@ def _judge_logs(table: Table, settings: FitSettings, n_split: IntArray) -> BoolA
     split = table.first_row[1:] - n_split
     rows = table.first_row[:-1], split
     plain, _ = observe_targets(table.columns, table.first_row, 1)
-    values, logs = (
-        fit_scaler(table.columns, *rows, static=[], targets=plain.with_logs(taken))
-        for taken in (plain.logs, ~plain.logs)
-    )
+    fit = partial(fit_scaler, table.columns, *rows, static=[])
+    values, logs = (fit(targets=plain.with_logs(taken)) for taken in (plain.logs, ~plain.logs))
     judge = partial(_held_out, table, settings=settings, split=split, unit=values.scale)
     return _better(judge(values), judge(logs))
 

@@ -99,9 +99,8 @@ class ForecastingModel:
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""
-        return np.asarray(
-            self._steps[stop - 1] - self._steps[first] + 1 + self.model.sizes_.seq_len
-        )
+        n_given = self._steps[stop - 1] - self._steps[first] + 1
+        return np.asarray(n_given + self.model.sizes_.seq_len)
 
     def forecast(self, shown: pd.DataFrame, rows: IntArray, ahead: BoolArray) -> Float64Array:
         """Forecast the rows ahead, series that need equally many steps in one call.
@@ -141,9 +140,8 @@ class ForecastingModel:
         begin = np.where(begin == none, steps[first], begin)
         # Without an observed row it may also begin at the first one, if that lies far ahead.
         own = np.where(known == none, steps[last] - steps[first], 0)
-        _, group = np.unique(
-            np.column_stack([steps[last] - begin, own]), axis=0, return_inverse=True
-        )
+        both = np.column_stack([steps[last] - begin, own])
+        _, group = np.unique(both, axis=0, return_inverse=True)
         return np.asarray(np.repeat(group, last - first + 1))
 
 

@@ -172,11 +172,10 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     first = np.unique(window, return_index=True)[1]
     names = [None if series is None else series[row] for row in first]
     origins = (forecasts.steps.steps - forecasts.ahead)[first]
+    windows = zip(network.attention(), origins, shares, names, strict=True)
     return [
         _as_map(layer, int(origin), clock, float(weight), name)
-        for layers, origin, weight, name in zip(
-            network.attention(), origins, shares, names, strict=True
-        )
+        for layers, origin, weight, name in windows
         for layer in layers
     ]
 
@@ -186,10 +185,8 @@ def _as_map(
 ) -> AttentionMap:
     """Give a layer's attention of one window its times."""
     queries, keys = (
-        pd.DataFrame(
-            {name: clock.labels(origin + ends[:, j]) for j, name in enumerate(("first", "last"))}
-        )
-        for ends in (layer.queries.numpy(), layer.keys.numpy())
+        pd.DataFrame({"first": clock.labels(ends[:, 0]), "last": clock.labels(ends[:, 1])})
+        for ends in (origin + layer.queries.numpy(), origin + layer.keys.numpy())
     )
     return AttentionMap(
         where=layer.where,

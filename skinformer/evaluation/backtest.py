@@ -21,15 +21,8 @@ from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
+from skinformer.validation import columns as checks
 from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
-from skinformer.validation.columns import (
-    check_ahead,
-    check_finite,
-    check_some_columns,
-    check_target_exists,
-    labelled_rows,
-    numeric_column,
-)
 from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
@@ -179,7 +172,7 @@ def _refit_folds(
             "refit needs start=, the label of the first origin: X holds the training rows before "
             "it. Pass it, such as start=X.index[1000]."
         )
-    X = labelled_rows(X, 0)
+    X = checks.labelled_rows(X, 0)
     time, labels = time_labels(X.index)
     order = sort_rows(time, labels, len(X)).order
     X, time = X.iloc[order], time[order]
@@ -208,8 +201,7 @@ def _of_fold(
     table = backtest(clone(estimator).fit(*training), *later, **options)
     origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
     place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
-    kept: pd.DataFrame = table[place <= every]
-    return kept
+    return table[place <= every]
 
 
 def _check_forecasts(estimator: Any) -> None:
@@ -280,7 +272,7 @@ def _read_rows(
     roles: Roles | None = getattr(last, "roles_", None)
     history = getattr(last, "timeline_", None)
     by_row = history is not None and isinstance(history.clock, RowClock)
-    X = labelled_rows(X, int(last.timeline_.end_step[0]) if by_row else 0)
+    X = checks.labelled_rows(X, int(last.timeline_.end_step[0]) if by_row else 0)
     targets = _known_targets(roles, estimator, X)
     if roles is not None and roles.mode == "features":
         raise ValueError(
@@ -294,15 +286,16 @@ def _read_rows(
         )
     truth = _read_truth(targets, X, y)
     names, targets = list(X.columns), list(truth.columns)
-    given = [*check_ahead(known_future, names, targets), *(() if roles is None else roles.known)]
+    fitted = () if roles is None else roles.known
+    given = [*checks.check_ahead(known_future, names, targets), *fitted]
     known = find_known(names, given, targets)
     hidden = [j for j, name in enumerate(names) if name not in known]
-    check_some_columns(X.shape[1], "X")
+    checks.check_some_columns(X.shape[1], "X")
     time, labels = time_labels(X.index)
     check_distinct(time, labels)
     rows, frame = sort_rows(time, labels, len(X)), X.copy()
     for j in hidden:
-        frame.isetitem(j, numeric_column(X.iloc[:, j], names[j]).astype(np.float64))
+        frame.isetitem(j, checks.numeric_column(X.iloc[:, j], names[j]).astype(np.float64))
     frame, truth, time = frame.iloc[rows.order], truth.iloc[rows.order], time[rows.order]
     labels = None if labels is None else labels[rows.order]
     ends = runs(rows.series, 1 if rows.names is None else len(rows.names))
@@ -320,8 +313,8 @@ def _read_truth(targets: list[Any], X: pd.DataFrame, y: Any) -> pd.DataFrame:
     """Find the truth of X's rows, one column a target."""
     if y is None:
         for target in targets:
-            check_target_exists(target, list(X.columns), named=True)
-            check_finite(numeric_column(X[target], target), target)
+            checks.check_target_exists(target, list(X.columns), named=True)
+            checks.check_finite(checks.numeric_column(X[target], target), target)
         y = X[targets]
     elif targets and isinstance(y, pd.DataFrame) and set(targets) <= set(y.columns):
         y = y[targets]  # of X itself, say
@@ -358,9 +351,8 @@ def _forecast_all(
         if quick is not None and at_once.any():
             start, steps = origins[at_once], lengths[at_once]
             found = quick.forecast(start, steps, levels)
-            parts.append(
-                (origins_between(start, start + steps - 1), np.repeat(start, steps), found)
-            )
+            ahead = origins_between(start, start + steps - 1)
+            parts.append((ahead, np.repeat(start, steps), found))
         origins, lengths, turn = origins[~at_once], lengths[~at_once], turn[~at_once]
     else:
         forecaster = PredictingModel(estimator, levels)

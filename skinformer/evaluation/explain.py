@@ -111,9 +111,8 @@ def explain(
     True
     """
     check_choice("method", method, _METHODS)
-    n_evaluations = check_count(
-        "n_evaluations", n_evaluations, "forecasts of a window with blocks replaced", least=2
-    )
+    what = "forecasts of a window with blocks replaced"
+    n_evaluations = check_count("n_evaluations", n_evaluations, what, least=2)
     check_count("random_state", random_state, "it seeds orders", least=0, most=2**32 - 1)
     edges = None if blocks is None else check_blocks(blocks)
     forecasts = _forecasts_of(estimator, X)

@@ -55,10 +55,8 @@ def lay_out(
     edges = [edge for edge in blocks if edge < look_back] + [look_back]
     block = np.searchsorted(edges, np.arange(look_back, 0, -1))
     starts = [1, *(edge + 1 for edge in edges[:-1])]
-    lags = [
-        str(low) if low == high else f"{low}-{high}"
-        for low, high in zip(starts, edges, strict=True)
-    ]
+    ends = zip(starts, edges, strict=True)
+    lags = [str(low) if low == high else f"{low}-{high}" for low, high in ends]
     columns = (*roles.targets, *roles.past, *roles.known)
     players: list[Player] = []
     place = np.full((look_back + pred_len, len(columns)), -1)

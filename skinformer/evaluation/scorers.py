@@ -15,12 +15,7 @@ from skinformer.evaluation.ahead import raise_no_ranges, rows_for_last, take_apa
 from skinformer.reading.prediction import read_truth_of
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import join_series
-from skinformer.validation.arguments import (
-    check_choice,
-    check_coverage,
-    check_levels,
-    check_row_count,
-)
+from skinformer.validation import arguments as checks
 from skinformer.validation.truth import numeric_truth
 
 #: Scores by the names that follow "neg_".
@@ -182,10 +177,10 @@ class ForecastScorer:
 
     def __post_init__(self) -> None:
         """Check the names and numbers."""
-        check_choice("score", self.score, _NAMES)
-        check_levels(self.levels)
-        check_coverage(self.coverage)
-        check_row_count("season", self.season)
+        checks.check_choice("score", self.score, _NAMES)
+        checks.check_levels(self.levels)
+        checks.check_coverage(self.coverage)
+        checks.check_row_count("season", self.season)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
@@ -248,12 +243,10 @@ def _stored_truth(model: FittedState) -> pd.DataFrame:
     They are in the truth's units, series after series; NaN where one was missing. Rounded to single
     precision, in which rows are kept.
     """
-    timeline, k = model.timeline_, model.sizes_.n_targets
-    series = timeline.series
-    values = model.scaler_.restored(timeline.values[:, :k], series)
-    if timeline.weight is not None:
-        values[timeline.weight == 0] = np.nan
-    labels = join_series(model.series_, series, timeline.clock.labels(timeline.steps))
+    timeline = model.timeline_
+    rows = np.arange(len(timeline.values))
+    values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
+    labels = join_series(model.series_, timeline.series, timeline.clock.labels(timeline.steps))
     return pd.DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 

@@ -16,13 +16,8 @@ import pandas as pd
 from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import Float64Array
+from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_coverage, check_levels, check_row_count
-from skinformer.validation.truth import (
-    check_any_truth,
-    check_target_count,
-    numeric_truth,
-    score_weight,
-)
 
 
 def pinball_loss(
@@ -398,7 +393,7 @@ def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float
 
 def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, Float64Array]:
     """Give truth and forecasts as (n, n_targets, *behind); raise where they do not fit."""
-    truth, forecast = numeric_truth(y_true), _forecast_array(forecast)
+    truth, forecast = checks.numeric_truth(y_true), _forecast_array(forecast)
     shape = truth.shape
     columns = shape if len(shape) > 1 else (*shape, 1)
     fitting = [(*shape, *behind), (*columns, *behind)]
@@ -411,7 +406,7 @@ def _truth_and(y_true: Any, forecast: Any, *behind: int) -> tuple[Float64Array, 
         )
     truth, forecast = truth.reshape(columns), forecast.reshape(*columns, *behind)
     known = ~np.isnan(truth)
-    check_any_truth(int(known.sum()))
+    checks.check_any_truth(int(known.sum()))
     missing = int(np.isnan(forecast[known]).sum())
     if missing:
         raise ValueError(
@@ -446,7 +441,7 @@ def _mean(errors: Float64Array, sample_weight: Any) -> float:
 
 
 def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
-    weight = score_weight(sample_weight, len(errors))
+    weight = checks.score_weight(sample_weight, len(errors))
     weight = np.ones(len(errors)) if weight is None else weight
     known = ~np.isnan(errors)
     total = weight @ np.where(known, errors, 0.0)
@@ -459,9 +454,9 @@ def _ratio(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> flo
 def _scaled(y_true: Any, errors: Float64Array, y_train: Any, season: int, *, power: int) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
-    trained = numeric_truth(y_train)
+    trained = checks.numeric_truth(y_train)
     trained = trained.reshape(len(trained), -1)
-    check_target_count(errors.shape[1], trained.shape[1])
+    checks.check_target_count(errors.shape[1], trained.shape[1])
     error = pd.DataFrame(errors).groupby(_series_of(y_true, len(errors))).mean()
     rows = pd.DataFrame(trained).groupby(_series_of(y_train, len(trained)))
     scale = rows.agg(seasonal_change, season=season, power=power)
@@ -537,11 +532,11 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         float
             What the metric gives.
         """
-        truth, forecast = numeric_truth(y_true), np.asarray(y_pred)
+        truth, forecast = checks.numeric_truth(y_true), np.asarray(y_pred)
         check_consistent_length(truth, forecast)
         known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
-        check_any_truth(int(known.sum()))
-        weight = score_weight(sample_weight, len(truth))
+        checks.check_any_truth(int(known.sum()))
+        weight = checks.score_weight(sample_weight, len(truth))
         if weight is not None:
             options["sample_weight"] = weight[known]
         return self.metric(truth[known], forecast[known], **options)

@@ -13,16 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
+from skinformer.intervals import runs
 from skinformer.intervals.features import QUIET, features_of, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.runs import (
-    N_TRAILING,
-    choose_runs,
-    earliest_origins,
-    run_distance,
-    trailing_sizes,
-)
 from skinformer.intervals.spread import fit_spread, mean_of_known
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
@@ -146,7 +140,7 @@ def calibrate(
     """
     timeline, sizes = forecaster.history, forecaster.sizes
     season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
-    distance = run_distance(sizes.pred_len, season)
+    distance = runs.run_distance(sizes.pred_len, season)
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
     origins, run, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
     if not len(origins):
@@ -190,7 +184,7 @@ def _far_sizes(
         horizon = n_blocks * sizes.pred_len
         low, end = _extent(forecaster, horizon, split)
         last = end - horizon
-        origins, _, count = choose_runs(low, last, distance=found.distance, n_most=n_far)
+        origins, _, count = runs.choose_runs(low, last, distance=found.distance, n_most=n_far)
         if count >= _FEWEST:
             break
     else:
@@ -199,13 +193,10 @@ def _far_sizes(
     logs = np.log(np.maximum(np.nan_to_num(mean), 1e-12))
     near = slice(sizes.pred_len * 3 // 4, sizes.pred_len)
     logs += (typical[near] - logs[near]).mean(axis=0)
-    width = sizes.pred_len // 2
-    far = [
-        logs[max(step - width, sizes.pred_len) : step + width + 1].mean(axis=0)
-        for step in range(sizes.pred_len, horizon)
-    ]
-    sizes_far: Float64Array = np.maximum(far, typical.mean(axis=0))
-    return sizes_far
+    first, width = sizes.pred_len, sizes.pred_len // 2
+    around = (slice(max(at - width, first), at + width + 1) for at in range(first, horizon))
+    far = [logs[steps].mean(axis=0) for steps in around]
+    return np.asarray(np.maximum(far, typical.mean(axis=0)))
 
 
 def _recalibrated(found: Intervals, held_out: HeldOut) -> Intervals:
@@ -245,7 +236,7 @@ def _choose(
     for last in (end - pred_len, end - 1):
         each = np.maximum((last - low) // distance + 1, 0)
         n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
-        origins, run, n_windows = choose_runs(low, last, distance=distance, n_most=n_most)
+        origins, run, n_windows = runs.choose_runs(low, last, distance=distance, n_most=n_most)
         if n_windows:
             break
     # At one time the series of a panel go through the same.
@@ -257,7 +248,7 @@ def _extent(
 ) -> tuple[IntArray, IntArray]:
     """Give the first row of each series from which forecasts tell of errors, and where it ends."""
     begin, end = forecaster.history.first_row[:-1], forecaster.history.first_row[1:]
-    low = earliest_origins(begin, end, seq_len=forecaster.sizes.seq_len, pred_len=horizon)
+    low = runs.earliest_origins(begin, end, seq_len=forecaster.sizes.seq_len, pred_len=horizon)
     return low if split is None else np.maximum(low, split), end
 
 
@@ -295,10 +286,10 @@ def _ratio(errors: Float64Array, others: Float64Array) -> Float64Array:
 
 def _recent(sizes: Float64Array, run: IntArray) -> Float64Array:
     """Average the sizes of the windows before each, of its run."""
-    earlier = np.arange(len(run))[:, None] - np.arange(1, N_TRAILING + 1)
+    earlier = np.arange(len(run))[:, None] - np.arange(1, runs.N_TRAILING + 1)
     place = np.maximum(earlier, 0)
     same = (earlier >= 0) & (run[place] == run[:, None])
-    return trailing_sizes(np.where(same[..., None], sizes[place], np.nan))
+    return runs.trailing_sizes(np.where(same[..., None], sizes[place], np.nan))
 
 
 def _growth(typical: Float64Array) -> Float64Array:

@@ -202,14 +202,9 @@ class _SizedWindows:
         series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
         begin = np.maximum(rows.begin[track], anchor - fit.near)
         targets = rows.values[:, : fit.sizes.n_targets]
-        features = features_of(
-            outputs,
-            volatility(targets, begin, np.maximum(known_until, begin)),
-            series,
-            head=fit.head,
-            quiet=fit.intervals.quiet,
-            scaler=fit.scaler.with_unseen(),
-        )
+        changes = volatility(targets, begin, np.maximum(known_until, begin))
+        quiet, scaler = fit.intervals.quiet, fit.scaler.with_unseen()
+        features = features_of(outputs, changes, series, head=fit.head, quiet=quiet, scaler=scaler)
         steps = rows.steps[origins][:, None] + np.arange(fit.sizes.pred_len)
         return fit.intervals.spread.log_size(features, steps)
 

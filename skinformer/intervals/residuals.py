@@ -55,5 +55,4 @@ class Residuals:
         z2 = ndtri(levels) ** 2
         # The first terms of Cornish's and Fisher's expansion.
         second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
-        ratio: Float64Array = 1 + (z2 + 1) / (4 * freedom) + second
-        return ratio
+        return np.asarray(1 + (z2 + 1) / (4 * freedom) + second)

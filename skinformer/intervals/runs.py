@@ -44,8 +44,7 @@ def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: 
     array([96, 20])
     """
     half = np.maximum((end - begin - pred_len) // 2, _FEWEST_ROWS)
-    earliest: IntArray = begin + np.minimum(seq_len, half)
-    return earliest
+    return np.asarray(begin + np.minimum(seq_len, half))
 
 
 def choose_runs(
@@ -98,8 +97,7 @@ def trailing_sizes(sizes: Float64Array) -> Float64Array:
     logs = np.log(np.maximum(np.where(known, sizes, 1.0), _LEAST))
     median = _weighted_median(logs, weight)[:, None]
     near = np.clip(logs, median - np.log(_MOST), median + np.log(_MOST))
-    mean: Float64Array = np.exp((weight * near).sum(axis=1) / (weight.sum(axis=1) + _PRIOR))
-    return mean
+    return np.asarray(np.exp((weight * near).sum(axis=1) / (weight.sum(axis=1) + _PRIOR)))
 
 
 def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:

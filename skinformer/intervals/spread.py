@@ -44,8 +44,7 @@ class Spread:
         """
         apart = np.nan_to_num(features - self.centre)
         known = np.einsum("nhkf,kf->nhk", apart, self.slope)
-        size: Float64Array = known + self.profile[steps % len(self.profile)]
-        return size
+        return np.asarray(known + self.profile[steps % len(self.profile)])
 
 
 def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64Array:
@@ -56,8 +55,7 @@ def mean_of_known(values: Float64Array, axis: int | tuple[int, ...]) -> Float64A
     """
     known = ~np.isnan(values)
     count, total = known.sum(axis=axis), np.where(known, values, 0.0).sum(axis=axis)
-    mean: Float64Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return mean
+    return np.asarray(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
 
 
 def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
@@ -140,8 +138,7 @@ def _profile(
     """Find by how much the errors of each phase exceed the usual ones, shrunk to not at all."""
     total = np.bincount(phase[known], relative[known], minlength=season)
     count = np.bincount(phase[known], minlength=season)
-    found: Float64Array = np.log((total + prior + 1) / (count + prior + 1))
-    return found
+    return np.log((total + prior + 1) / (count + prior + 1))
 
 
 def _slopes(

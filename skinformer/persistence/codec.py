@@ -6,7 +6,7 @@ A type is found by the name under which this package lists it, never by a path t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -16,6 +16,7 @@ import numpy as np
 from skinformer.persistence.errors import ModelFileError, NotPlainError
 from skinformer.timeline.arrays import AnyArray
 
+_TREE = "_fitted_tree"
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -118,6 +119,19 @@ class Codec:
     def flatten(self, value: Any) -> Any:
         """Write a value for a pickle: arrays stay in the tree, and so does what is not listed."""
         return self._encode(value, None, "")
+
+    def flatten_some(self, state: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+        """Put the attributes of these names into one tree, which stands behind the others."""
+        fitted = {name: value for name, value in state.items() if name in names}
+        rest = {name: value for name, value in state.items() if name not in names}
+        return {**rest, _TREE: self.flatten(fitted)}
+
+    def unflatten(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Undo `flatten_some`; attributes that were never flat stay as they are."""
+        if _TREE not in state:
+            return state
+        rest = {name: value for name, value in state.items() if name != _TREE}
+        return {**rest, **self.decode(state[_TREE], None)}
 
     def decode(self, tree: Any, arrays: list[AnyArray] | None) -> Any:
         """Read a tree and the arrays of `encode`, or that of `flatten`, without arrays.

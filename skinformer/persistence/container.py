@@ -60,14 +60,13 @@ def write_content(path: str | os.PathLike[str], content: Content) -> None:
     arrays = [np.ascontiguousarray(array).reshape(array.shape) for array in content.arrays]
     # The widest first: then each begins at a multiple of its own width.
     order = sorted(range(len(arrays)), key=lambda i: -arrays[i].itemsize)
-    header: dict[str, Any] = {
-        "__metadata__": {
-            "digest": "0" * (2 * _DIGEST_SIZE),
-            "format": "skinformer",
-            "version": str(FORMAT),
-            "state": json.dumps(content.tree, allow_nan=False, separators=(",", ":")),
-        }
+    metadata = {
+        "digest": "0" * (2 * _DIGEST_SIZE),
+        "format": "skinformer",
+        "version": str(FORMAT),
+        "state": json.dumps(content.tree, allow_nan=False, separators=(",", ":")),
     }
+    header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for i in order:
         begin, end = end, end + arrays[i].nbytes

@@ -82,6 +82,18 @@ def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
     return {"categories": kind.categories, "ordered": bool(kind.ordered)}
 
 
+def _categories_together(given: Any) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(given["categories"], ordered=given["ordered"])
+
+
+def _scalar_apart(value: Any) -> Any:
+    return str(value) if isinstance(value, np.str_) else np.asarray(value)
+
+
+def _scalar_together(given: Any) -> Any:
+    return given if type(given) is str else given[()]
+
+
 def _index_apart(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
@@ -155,18 +167,7 @@ LABEL_KINDS = [
     ),
     Kind("Step", pd.tseries.offsets.BaseOffset, _step_apart, _step_together, derived=True),
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
-    Kind(
-        "Categories",
-        pd.CategoricalDtype,
-        _categories_apart,
-        lambda given: pd.CategoricalDtype(given["categories"], ordered=given["ordered"]),
-    ),
+    Kind("Categories", pd.CategoricalDtype, _categories_apart, _categories_together),
     Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),
-    Kind(
-        "Scalar",
-        np.generic,
-        lambda value: str(value) if isinstance(value, np.str_) else np.asarray(value),
-        lambda given: given if type(given) is str else given[()],
-        derived=True,
-    ),
+    Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from functools import cache
 from types import SimpleNamespace, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -43,10 +43,10 @@ class Schema:
 
     def __init__(
         self,
-        kinds: Iterable[Kind],
+        kinds: list[Kind],
         fields: dict[str, Any],
-        limits: Mapping[str, str],
-        rules: Mapping[str, Rule],
+        limits: dict[str, str],
+        rules: dict[str, Rule],
     ) -> None:
         self._types = {kind.name: kind.type for kind in kinds}
         self._hints = {

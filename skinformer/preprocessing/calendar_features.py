@@ -9,13 +9,7 @@ import numpy.typing as npt
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
-from skinformer.timeline.calendar import (
-    FIELDS,
-    calendar_columns,
-    calendar_values,
-    choose_fields,
-    holiday_columns,
-)
+from skinformer.timeline import calendar
 from skinformer.timeline.clock import is_dated
 from skinformer.timeline.holidays import holiday_values
 from skinformer.validation.arguments import check_fitted
@@ -113,7 +107,7 @@ class CalendarFeatures(RowTransformer):
             If the rows have no dates, so that nothing will be appended.
         """
         self._validate_params()
-        check_calendar("fields", self.fields, list(FIELDS))
+        check_calendar("fields", self.fields, list(calendar.FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
         codes = (str(place).upper().replace("_", "-") for place in given)
         self.holidays_: tuple[str, ...] = tuple(dict.fromkeys(codes))
@@ -129,7 +123,9 @@ class CalendarFeatures(RowTransformer):
             return self
         holiday_values(time, self.holidays_)  # which refuses what it cannot tell
         auto = self.fields == "auto"
-        self.fields_ = choose_fields(time.unique().sort_values()) if auto else tuple(self.fields)
+        self.fields_ = (
+            calendar.choose_fields(time.unique().sort_values()) if auto else tuple(self.fields)
+        )
         return self
 
     def transform(self, X: Any) -> Any:
@@ -163,8 +159,8 @@ class CalendarFeatures(RowTransformer):
                 "X has no dates, but the training rows had: the calendar cannot be read off. Keep "
                 "the index, for example by set_output(transform='pandas') in a Pipeline."
             )
-        sizes = np.array([FIELDS[field].size for field in self.fields_])
-        angle = 2 * np.pi * calendar_values(rows.time, self.fields_) / sizes
+        sizes = np.array([calendar.FIELDS[field].size for field in self.fields_])
+        angle = 2 * np.pi * calendar.calendar_values(rows.time, self.fields_) / sizes
         circle = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(values), -1)
         return self._wrap(np.hstack([values, circle, holiday_values(rows.time, self.holidays_)]), X)
 
@@ -184,5 +180,5 @@ class CalendarFeatures(RowTransformer):
             holidays.
         """
         names = feature_names_in(self, input_features)
-        made = [*calendar_columns(self.fields_), *holiday_columns(self.holidays_)]
+        made = [*calendar.calendar_columns(self.fields_), *calendar.holiday_columns(self.holidays_)]
         return np.array([*names, *made], dtype=object)

@@ -160,12 +160,9 @@ class LabelReader(NumberReader):
                     weight = np.append(target.weight, 0.0)[place] * weight
             weights += [weight] * n_classes
         plain = table.weight is None and all(target.weight is None for target in self.targets)
-        return replace(
-            table,
-            columns=columns + table.columns[table.n_targets :],
-            n_targets=len(columns),
-            weight=None if plain else np.column_stack(weights),
-        )
+        every = None if plain else np.column_stack(weights)
+        rest = table.columns[table.n_targets :]
+        return replace(table, columns=columns + rest, n_targets=len(columns), weight=every)
 
     def scaled(self, scaler: Scaler) -> Scaler:
         """Leave columns of classes as they are, mean 0 and deviation 1: an unknown one stays 0."""

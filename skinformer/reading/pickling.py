@@ -12,7 +12,6 @@ from skinformer.reading.places import RowPlaces
 from skinformer.timeline.clock import CLOCKS
 
 _CODEC = Codec([*LABEL_KINDS, *record_kinds(*CLOCKS, RowPlaces)])
-_TREE = "_fitted_tree"
 
 
 class PlainPickles(BaseEstimator):
@@ -21,13 +20,8 @@ class PlainPickles(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Make what is not a parameter plain, as far as it can be."""
         state: dict[str, Any] = super().__getstate__()
-        params = self.get_params(deep=False)
-        fitted = {name: value for name, value in state.items() if name not in params}
-        rest = {name: value for name, value in state.items() if name in params}
-        return {**rest, _TREE: _CODEC.flatten(fitted)}
+        return _CODEC.flatten_some(state, state.keys() - self.get_params(deep=False).keys())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Undo it."""
-        rest = {name: value for name, value in state.items() if name != _TREE}
-        fitted = _CODEC.decode(state[_TREE], None) if _TREE in state else {}
-        super().__setstate__({**rest, **fitted})
+        super().__setstate__(_CODEC.unflatten(state))

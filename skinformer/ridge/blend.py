@@ -28,8 +28,7 @@ Stretch: TypeAlias = Float64Array
 def choose_strengths(stretches: list[Stretch], n_strengths: int) -> IntArray:
     """Choose each candidate's strength, by number: the least mean error over the stretches."""
     errors = np.mean([np.diag(stretch) + _FLOOR for stretch in stretches], axis=0)
-    best: IntArray = errors.reshape(-1, n_strengths).argmin(axis=1)
-    return best
+    return np.asarray(errors.reshape(-1, n_strengths).argmin(axis=1))
 
 
 def choose_weights(

@@ -205,8 +205,7 @@ def _errors_with(
     if not stretches:
         return None
     weights, chosen = _weigh(competition, stretches, noise=noise)
-    errors: Float64Array = np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
-    return errors
+    return np.log(mixed_errors(stretches, weights, chosen, len(STRENGTHS)))
 
 
 def _compete(

@@ -54,8 +54,7 @@ class PhaseMaps(NamedTuple):
         others = np.concatenate([others, np.ones((n, 1))], axis=1)
         seen = np.concatenate([own, np.broadcast_to(others, (len(own), *others.shape))], axis=2)
         turned = self.waves[cell % len(self.waves)]
-        read: Float64Array = (turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1)
-        return read
+        return np.asarray((turned[:, :, None] * seen[:, :, None]).reshape(len(own), n, -1))
 
 
 @dataclass(frozen=True)

@@ -173,9 +173,8 @@ class _Phases(nn.Module):
         """
         cell = number_cells(self.places, categories)
         waves = self.waves.to(distance.dtype)[cell % len(self.waves)]
-        own, others, weights = (
-            x.to(distance.dtype).mT for x in (self.own, self.others, self.weights)
-        )
+        maps = self.own, self.others, self.weights
+        own, others, weights = (x.to(distance.dtype).mT for x in maps)
         # Maps to the left, windows as columns, as in `LinearPath`.
         every = distance[:, -own.shape[1] :, : self.n_columns].permute(2, 1, 0)
         shared = (others @ every).flatten(0, 1)

@@ -82,10 +82,8 @@ def find_phases(
         return fits
     strength, share = best
     found = [layout._replace(weights=share * each.solve(strength)) for each in equations]
-    folds = tuple(
-        (end, replace(other, phases=maps))
-        for (end, other), maps in zip(fits.folds, found[:-1], strict=True)
-    )
+    pairs = zip(fits.folds, found[:-1], strict=True)
+    folds = tuple((end, replace(other, phases=maps)) for (end, other), maps in pairs)
     last = found[-1]
     if len(late):
         new = _Times(fits.before, late, steps=late).some(int(thinning * len(late)) + 1)
@@ -113,9 +111,8 @@ def _layout(problem: Problem) -> PhaseMaps | None:
     means = [rows[:, -n:].mean(axis=1) for n in (length, seq_len) if n <= seq_len]
     n_columns, k = _n_columns(problem), problem.n_targets
     others = np.stack(means, axis=1) if n_columns <= _MOST_COLUMNS else rows[:, :0]
-    maps = PhaseMaps(
-        cells.places, waves, np.concatenate([near, parts], axis=1), others, np.zeros((k, 0, 0))
-    )
+    own = np.concatenate([near, parts], axis=1)
+    maps = PhaseMaps(cells.places, waves, own, others, np.zeros((k, 0, 0)))
     n = _n_features(problem, maps)
     # The sums of three times and all of them are held beside each other.
     fits = affordable(4 * k * n * n, 4 * k * n * problem.pred_len)

@@ -214,8 +214,7 @@ class Roller:
 def block_starts(place: Placement, track: IntArray, steps: IntArray, pred_len: int) -> IntArray:
     """Find the origin, as a step, of the block that each step of a track is in."""
     anchor = place.anchor[track]
-    start: IntArray = anchor + (steps - anchor) // pred_len * pred_len
-    return start
+    return anchor + (steps - anchor) // pred_len * pred_len
 
 
 def _ends(track: IntArray, steps: IntArray, n_tracks: int) -> tuple[IntArray, IntArray]:
@@ -248,8 +247,7 @@ def _first_known(known: BoolArray, first_row: IntArray) -> IntArray:
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:
     """Tell where something was known before, of the same track."""
     count = np.cumsum(np.concatenate([np.zeros_like(known[:1], dtype=np.int64), known]), axis=0)
-    before: BoolArray = count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
-    return before
+    return count[:-1] > np.repeat(count[first_row[:-1]], np.diff(first_row), axis=0)
 
 
 def _fills(

@@ -22,13 +22,7 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
 from skinformer.timeline.windows import origins_between
-from skinformer.validation.rows import (
-    check_not_reset,
-    check_placement,
-    warn_of_held_values,
-    warn_of_new_values,
-    warn_of_other_static,
-)
+from skinformer.validation import rows as checks
 
 
 @dataclass(frozen=True)
@@ -84,15 +78,14 @@ class StepForecaster:
         has_target = np.asarray(~missing.all(axis=1))
         reach = LONGEST_CHAIN * self.sizes.pred_len
         place, track = place_rows(table, self.history, observed=has_target, reach=reach)
-        check_placement(
+        checks.check_placement(
             place,
             track,
             table,
             self.history,
             has_target=has_target,
             features=self.roles.mode == "features",
-            seq_len=self.sizes.seq_len,
-            pred_len=self.sizes.pred_len,
+            sizes=self.sizes,
             reach=reach,
         )
         return place, observed._replace(track=track)
@@ -109,7 +102,7 @@ class StepForecaster:
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
         outputs, held = self.rolled(requested)
-        warn_of_held_values(self.roles, past=held.past, known=held.known)
+        checks.warn_of_held_values(self.roles, past=held.past, known=held.known)
         return outputs
 
     def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
@@ -158,8 +151,8 @@ class StepForecaster:
         place = {name: j - len(self.roles.known) for j, name in enumerate(self.roles.known)}
         differs = np.abs(values[rows] - stored) > 1e-4 * (1 + np.abs(stored))  # NaN: no
         for names, warn in (
-            (self.roles.static, warn_of_other_static),
-            (self.roles.unchanged, warn_of_new_values),
+            (self.roles.static, checks.warn_of_other_static),
+            (self.roles.unchanged, checks.warn_of_new_values),
         ):
             new = [name for name in names if differs[:, place[name]].any()]
             if new:
@@ -177,7 +170,7 @@ class StepForecaster:
         if timeline.weight is not None:  # a missing truth was filled: any value is as good
             differs[:, : table.n_targets] &= timeline.weight[rows] > 0
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
-        check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
+        checks.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
     def _roller(self, forecast: Forecaster) -> Roller:
         sizes = self.sizes._replace(seq_len=self.look_back)

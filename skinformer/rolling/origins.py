@@ -28,10 +28,8 @@ def forecast_origins(
     stands how many steps lacked a value that was held at its last one.
     """
     size = max(1, _MOST_ROWS // (forecaster.look_back + int(horizon.max(initial=1))))
-    parts = [
-        _forecast_some(forecaster, origins[i : i + size], horizon[i : i + size])
-        for i in range(0, len(origins), size)
-    ]
+    chunks = (slice(start, start + size) for start in range(0, len(origins), size))
+    parts = [_forecast_some(forecaster, origins[some], horizon[some]) for some in chunks]
     held = HeldValues(*(sum(counts) for counts in zip(*(part[1] for part in parts), strict=True)))
     return np.concatenate([part[0] for part in parts]), held
 
@@ -54,13 +52,10 @@ def _forecast_some(
     values = history.values[held]
     values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
     start = origins + offset
-    return forecaster.rolled(
-        RequestedSteps(
-            Observed(values, track, rows + offset[track]),
-            np.repeat(np.arange(len(origins)), horizon),
-            origins_between(start, start + horizon - 1),
-            Placement(series, start, start, np.zeros(len(origins), dtype=bool)),
-            history.clock,
-            filled=None if history.weight is None else (history.weight[held] == 0).any(axis=1),
-        )
-    )
+    observed = Observed(values, track, rows + offset[track])
+    wanted = np.repeat(np.arange(len(origins)), horizon)
+    steps = origins_between(start, start + horizon - 1)
+    place = Placement(series, start, start, np.zeros(len(origins), dtype=bool))
+    filled = None if history.weight is None else (history.weight[held] == 0).any(axis=1)
+    requested = RequestedSteps(observed, wanted, steps, place, history.clock, filled=filled)
+    return forecaster.rolled(requested)

@@ -52,9 +52,8 @@ def _days_off(place: str, years: range) -> tuple[Any, str]:
         import holidays
     except ImportError as error:
         raise ImportError(
-            f"holidays={place!r} needs the package holidays, which is not installed: "
-            "pip install 'skinformer[holidays]'. Without it pass a column of your own by "
-            "known_future."
+            f"holidays={place!r} needs the package holidays, which is not installed: pip install "
+            "'skinformer[holidays]'. Without it pass a column of your own by known_future."
         ) from error
     country, _, subdivision = place.partition("-")
     try:

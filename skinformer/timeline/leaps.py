@@ -149,10 +149,8 @@ def stored(
     rows = history.find(series, steps)
     at = np.flatnonzero(rows >= 0)
     series, rows = series[at], rows[at]
-    if j >= n_targets:
+    if j < n_targets:
+        out[at] = history.truths(rows, scaler, n_targets)[:, j]
+    else:
         out[at] = history.values[rows, j] * scaler.scale[series, j] + scaler.mean[series, j]
-        return out
-    out[at] = scaler.restored(history.values[rows, :n_targets], series)[:, j]
-    if history.weight is not None:
-        out[at[history.weight[rows, j] == 0]] = np.nan
     return out

@@ -50,7 +50,4 @@ class Roles:
 
 def _label_columns(names: tuple[Hashable, ...], levels: tuple[Hashable, ...]) -> pd.Index:
     several = len(levels) > 1
-    labels: pd.Index = pd.Index(
-        list(names), tupleize_cols=several, name=levels if several else levels[0]
-    )
-    return labels
+    return pd.Index(list(names), tupleize_cols=several, name=levels if several else levels[0])

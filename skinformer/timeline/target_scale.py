@@ -203,13 +203,10 @@ def observe_targets(
     largest = np.array([_largest(columns[j]) for j in range(n_targets)])
     least = np.where(np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least)
     positive = least > 0
-    scale = TargetScale(
-        floor=np.where(least < -_ROUNDING * largest, -np.inf, 0.0),
-        low=_LOWEST * np.where(positive, least, 1.0),
-        logs=np.zeros_like(positive),
-        smear=np.zeros(positive.shape),
-    )
-    return scale, least
+    floor = np.where(least < -_ROUNDING * largest, -np.inf, 0.0)
+    low = _LOWEST * np.where(positive, least, 1.0)
+    logs, smear = np.zeros_like(positive), np.zeros(positive.shape)
+    return TargetScale(floor, low, logs, smear), least
 
 
 def observe_records(

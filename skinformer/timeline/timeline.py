@@ -137,6 +137,13 @@ class Timeline:
         held = known & (place >= 0) & (place < np.diff(self.first_row)[owner])
         return np.where(held, self.first_row[owner] + place, -1)
 
+    def truths(self, rows: IntArray, scaler: Scaler, n_targets: int) -> Float64Array:
+        """Give the targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
+        values = scaler.restored(self.values[rows, :n_targets], self.series_of(rows))
+        if self.weight is not None:
+            values[self.weight[rows] == 0] = np.nan
+        return values
+
     @property
     def end_step(self) -> IntArray:
         """The step after each series' last row, shape (n_series,)."""

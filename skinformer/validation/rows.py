@@ -130,9 +130,8 @@ def raise_unseen_series(known: pd.Index | None) -> None:
     """Raise because an update brings series that training did not hold."""
     fitted = [] if known is None else list(known)
     raise ValueError(
-        f"update got series that fit did not see; those are {fitted}: only known "
-        "series can be continued. Pass new ones to predict, which reads their history from X, "
-        "or fit again."
+        f"update got series that fit did not see; those are {fitted}: only known series can be "
+        "continued. Pass new ones to predict, which reads their history from X, or fit again."
     )
 
 
@@ -144,8 +143,7 @@ def check_placement(
     *,
     has_target: BoolArray,
     features: bool,
-    seq_len: int,
-    pred_len: int,
+    sizes: Any,
     reach: int,
 ) -> None:
     """Raise if rows cannot be forecast from anything, and warn if they lack the stored history.
@@ -153,8 +151,8 @@ def check_placement(
     place, track: the tracks of X's rows, and that of each.
     has_target: rows with an observed target.
     features: whether X never holds the target.
-    seq_len, pred_len: rows that begin further than a context after the history are warned of; one
-    row by itself from the second step of a block on.
+    sizes: of the model, whose seq_len and pred_len count here: rows that begin further than a
+    context after the history are warned of; one row by itself from the second step of a block on.
     reach: steps that nobody asked for are forecast up to so many.
     """
     if features and not place.stored.all():
@@ -190,7 +188,7 @@ def check_placement(
     ahead = first - timeline.end_step[owner]
     # With the rows before it, one row would have been forecast from these.
     alone = np.bincount(track, minlength=len(new)) == 1
-    near = np.where(alone, min(pred_len - 1, seq_len), seq_len)
+    near = np.where(alone, min(sizes.pred_len - 1, sizes.seq_len), sizes.seq_len)
     far = ~(new | off | early) & seen & (ahead > near)
     if far.any():
         _warn_of_far_rows(int(ahead[far].max()), bool(place.stored[far].all()))

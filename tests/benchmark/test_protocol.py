@@ -12,7 +12,6 @@ from protocol import load_series, measure, split_rows
 from sklearn.tree import DecisionTreeRegressor
 from windows import forecast_windows
 
-from skinformer.ensemble import weighing
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.ridge import phases
 
@@ -62,7 +61,7 @@ def test_references_are_measured_on_every_window(frame):
 def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     """A table that compares them must not compare two trainings."""
     monkeypatch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
-    monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
     monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.5)
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     for number in ("_N_WAVES", "_N_NEAR", "_N_PARTS"):

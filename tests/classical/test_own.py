@@ -158,7 +158,7 @@ def test_a_forecast_depends_on_no_other_window():
 def test_blocks_are_forecast_without_their_truths():
     """Noise has no error below that of its mean, however small the panel."""
     noise = np.random.default_rng(2).normal(size=4 * LENGTH)
-    part = own._Part(noise, starts(noise), np.arange(4), own._Sizes(48, 24, 16, 128, False))
+    part = own._Part(noise, starts(noise), np.arange(4), 48, 24, 16, 128, False)
     errors = part.errors()
     assert errors.min() > 0.9 * np.abs(noise).mean()
 

@@ -265,7 +265,9 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
 def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, monkeypatch):
     """What is known ahead is their own: there neither end is the safe one."""
     requested = []
-    monkeypatch.setattr(weighing, "mean_share", lambda _, **how: requested.append(how) or 0)
+    monkeypatch.setattr(
+        "skinformer.selection.mean_share", lambda _, **how: requested.append(how) or 0
+    )
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["y", "z"])
     InformerRegressor(

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
 from skinformer import InformerRegressor, ModelFileError
-from skinformer.ensemble import classical, predicting, weighing
+from skinformer.ensemble import classical, predicting
 from skinformer.ensemble.predicting import _OwnMaps
 from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.ridge.linear_path import LinearPath
@@ -91,7 +91,7 @@ def fitted(fits, request):
 @pytest.fixture
 def all_speak(monkeypatch):
     """Give everybody a share, whatever they prove on these rows."""
-    monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
+    monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     if case == "trees":
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
         changes["members"] = ["classical", "ridges", tree, "network"]
-        monkeypatch.setattr(weighing, "mean_share", lambda *_, **__: 8)
+        monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
     if case == "logarithms":
         changes["target_transform"] = "log"
     if case == "quantiles":

@@ -16,7 +16,6 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.ensemble import weighing
 from skinformer.evaluation import explain, forecast_parts, importance
 from skinformer.evaluation.players import UsualValues, default_blocks
 from skinformer.timeline.clock import clock_for
@@ -42,7 +41,7 @@ def make_frame(n=430, seed=0):
 
 def fit(df, trust=0.75, **changes):
     """Fit a model of which everybody has a share, whatever a fit this small proves."""
-    with patch.object(weighing, "mean_share", return_value=8):  # two fifths
+    with patch("skinformer.selection.mean_share", return_value=8):  # two fifths
         model = InformerRegressor(**{"target": "load", **SIZES, **changes}).fit(df)
     if model.base_blend_ and "ridges" in model.ensemble_.members:
         model.ensemble_ = model.ensemble_.trusting(trust)
