@@ -110,7 +110,12 @@ LINKS = [
         "estimator.learning_rate",
     ),
     Mutant("Muon's ratio", SETTINGS, "0.02 / 3e-4", "0.02 / 1e-3"),
-    Mutant("constant rate", SETTINGS, '_SCHEDULE = "cosine"', '_SCHEDULE = "constant"'),
+    Mutant(
+        "constant rate",
+        "skinformer/training/schedule.py",
+        "(1 + math.cos(math.pi * progress)) / 2",
+        "1.0",
+    ),
     Mutant("tolerance", SETTINGS, "_TOLERANCE = 1e-4", "_TOLERANCE = 1e-3"),
     Mutant("no accumulation", SETTINGS, "estimator.batch_size // micro", "1"),
     Mutant(

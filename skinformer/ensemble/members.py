@@ -143,7 +143,12 @@ class EnsembleFit:
         )
 
     def _tells(self, held_out: WindowBatches, n_least: int) -> bool:
-        """Tell whether the split holds enough forecasts for little gain to mean none."""
+        """Tell whether the split holds enough forecasts for little gain to mean none.
+
+        Several quantiles may be worth their training where the point among them gains nothing.
+        """
+        if self.head.outputs:
+            return False
         steps, pred_len = self.rows.timeline.steps_of(held_out.draw()), self.rows.sizes.pred_len
         stretches = cut_stretches(steps, pred_len, n_most=MOST_STRETCHES)
         return stretches is None or bool(stretches.max() + 1 >= n_least)

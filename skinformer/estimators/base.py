@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from torch.nn import Module
 
 from skinformer import ranks
-from skinformer.ensemble.building import model_sizes
+from skinformer.ensemble.building import few_passes, model_sizes
 from skinformer.ensemble.classical import for_rows
 from skinformer.ensemble.cost import expected_seconds
 from skinformer.ensemble.fitting import FitBatches, FitRows, cut_windows, find_split, window_batches
@@ -399,6 +399,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)
+        if self.max_iter is None:
+            settings = few_passes(settings, table.first_row)
         alone = settings.classical and not settings.linear_path  # they part the rows themselves
         split = None if alone else find_split(table, settings, self.series_)
         scaler = fit_scale(table, settings, self.roles_, split, self.series_)

@@ -51,7 +51,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         the Informer; a list of them, such as ``[0.1, 0.5, 0.9]``, all these by everyone who
         forecasts: `predict_quantiles` gives them, and `predict` the one nearest to the median.
     max_iter : int or None, default=None
-        Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone.
+        Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone, or as
+        many as see each window three times if these are fewer (and 25,000 windows in all).
     freq : str, offset, int or None, default=None
         The step between rows; None reads it off the index.
     calendar : "auto", list or None, default="auto"

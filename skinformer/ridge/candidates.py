@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +69,10 @@ class Equations(NamedTuple):
 
         Cost: ``n_groups · n_features³ / 3`` products each.
         """
-        return at_once([lambda s=s: self.solve(s).astype(np.float32) for s in STRENGTHS])
+        return at_once([partial(self._rounded, strength) for strength in STRENGTHS])
+
+    def _rounded(self, strength: float) -> Floats:
+        return self.solve(strength).astype(np.float32)
 
 
 def affordable(n_gram: int, n_map: int) -> bool:
