@@ -218,6 +218,7 @@ LINKS = [
                 "judged |= {",
                 "_ = {",
             ),
+            ("an hour is a season", UNITS, "if rows >= _A_SEASON", "if rows >= 2"),
             ("any level is a unit", UNITS, "np.abs(np.median(new) - power) < _MIDDLE", "True"),
             (
                 "a unit need not be at once",

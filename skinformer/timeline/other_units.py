@@ -16,6 +16,7 @@ from skinformer.timeline.timeline import Table
 _LEAST, _APART, _MIDDLE = 3, 0.7, 0.4
 _FEWEST = 3  # rows in the new unit
 _MOST = 3  # changes of a series
+_A_SEASON = 7  # rows at least: a few quarters of an hour near zero look like another unit
 
 
 class UnitChange(NamedTuple):
@@ -33,7 +34,7 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
     targets: whether targets may change theirs, too.
     """
     columns, found = list(table.columns), []
-    season = max(likely_seasons(table.clock)[:1], default=4)
+    season = next((rows for rows in likely_seasons(table.clock) if rows >= _A_SEASON), 4)
     for j in range(0 if targets else table.n_targets, len(columns)):
         for start, stop in zip(table.first_row[:-1], table.first_row[1:], strict=True):
             for _ in range(_MOST):
@@ -51,8 +52,9 @@ def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange
 
 def _find(values: Float64Array, season: int, *, may_be_still: bool) -> tuple[int, float] | None:
     """Find the first row in another unit and the factor: each value against a season before."""
-    size = np.log10(values, out=np.full(len(values), np.nan), where=values > 0)
+    size = np.log10(np.abs(values), out=np.full(len(values), np.nan), where=values != 0)
     change = size[season:] - size[:-season]  # of the rows from `season` on
+    change[np.sign(values[season:]) * np.sign(values[:-season]) < 0] = 0  # no unit turns a sign
     far = np.abs(change) > _LEAST - _APART
     for i in np.flatnonzero(far & ~np.append(False, far[:-1])).tolist():
         parts = np.split(change[: i + 2 * season], [max(i - season, 0), i, i + season])[1:]

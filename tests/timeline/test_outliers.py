@@ -203,6 +203,17 @@ def test_what_grows_or_begins_is_in_one_unit():
         assert not changes
 
 
+def test_what_crosses_zero_is_in_one_unit():
+    """An hour close to zero before a common one, of a sensor that knows steps; signs that turn."""
+    day = np.sin(np.arange(96) * 2 * np.pi / 96)
+    quarters = np.tile(np.where(np.abs(day) < 0.3, 0.0013, day), 8)
+    quarters[388:400] = 1.3
+    assert not in_last_unit(table(quarters, freq="15min"), targets=True)[1]
+    hours = np.tile(np.repeat([-0.001, 0.001], 12), 10)
+    hours[-60:] = 1 + 0.01 * np.arange(60)
+    assert not in_last_unit(table(hours), targets=True)[1]
+
+
 def test_judgements_depend_on_earlier_rows_alone():
     """Rows in any order, with whatever comes later."""
     usual, history, scaler = fitted(wave(300))
