@@ -51,12 +51,19 @@ def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     >>> solution(np.diag([2.0, 4.0]), np.ones((2, 1))).ravel()
     array([0.5 , 0.25])
     """
-    given = torch.from_numpy(right)
+    return solve_factored(factor(symmetric), right)
 
-    def solved(part: torch.Tensor) -> torch.Tensor:
-        return torch.cholesky_solve(given, torch.linalg.cholesky(part))
 
-    return _robustly(solved, symmetric).numpy()
+def factor(symmetric: Float64Array) -> Float64Array:
+    """Factor such matrices, (…, n, n), by Cholesky, for `solve_factored`."""
+    found: Float64Array = _robustly(torch.linalg.cholesky, symmetric).numpy()
+    return found
+
+
+def solve_factored(factors: Float64Array, right: Float64Array) -> Float64Array:
+    """Solve equations as `solution` does, by factors of their matrices."""
+    with threads_for(factors.shape[-1] ** 2 * right.shape[-1] / _SELDOM):
+        return torch.cholesky_solve(torch.from_numpy(right), torch.from_numpy(factors)).numpy()
 
 
 def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:

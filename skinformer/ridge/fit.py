@@ -329,7 +329,7 @@ def _stretch_borders(
 
 def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
     """Forecast some windows by every candidate and strength; None where no truth is known."""
-    solutions = [(c, equations.all_maps()) for c, equations in competition.equations()]
+    solutions = [(c, e.all_forecasters(len(origins))) for c, e in competition.equations()]
     n_forecasts = len(competition.candidates) * len(STRENGTHS)
     products, total = np.zeros((n_forecasts, n_forecasts)), 0.0
     for windows in gather(competition.problem, origins):

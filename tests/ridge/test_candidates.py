@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge as Oracle
 
 from skinformer.ridge import candidates
-from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations
+from skinformer.ridge.candidates import STRENGTHS, Candidate, Competition, Equations, Factored
 from skinformer.ridge.sums import Problem, gather
 
 SEQ, PRED, N, TARGETS, COLUMNS = 8, 3, 60, 2, 3
@@ -120,6 +120,10 @@ def test_a_forecast_equals_a_loop():
         rounded = list(competition.forecasts(candidate, all_maps, windows))[STRENGTHS.index(0.1)]
         assert rounded.dtype == np.float32
         np.testing.assert_allclose(rounded, found, rtol=1e-4, atol=1e-5)
+        few = equations.all_forecasters(1)
+        unsolved = list(competition.forecasts(candidate, few, windows))[STRENGTHS.index(0.1)]
+        assert isinstance(few[0], Factored)
+        np.testing.assert_allclose(unsolved, found, atol=1e-12)
         for i in range(len(windows.last)):
             if candidate.kind == "mixed":
                 features = by_hand(candidate, windows.past[i], windows.last[i])

@@ -758,7 +758,7 @@ def test_slices_of_a_stretch_change_nothing(n_bytes, monkeypatch):
     problem = make_problem(noisy_walk(200, 3), n_targets=2)
     at_once = fit(problem)[0]
     monkeypatch.setattr(fitting, "_FORECAST_BYTES", n_bytes)
-    same_maps(fit(problem)[0], at_once, rtol=1e-6, atol=1e-8)
+    same_maps(fit(problem)[0], at_once, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize(("n_columns", "rows"), [(1, 0), (2, 10), (4, 5), (21, 0)])
