@@ -44,16 +44,16 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     first_row: (n_series + 1,), where each series begins.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
-    ones those that learn from windows; ridges of each series for panels.
+    ones those that learn from windows, ridges that look further back, of each series, among them.
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
-    settings = replace(settings, own_ridges=settings.own_ridges and panel)
     if not settings.classical or median >= _LONG[panel] * size:
         return replace(settings, classical=False)
+    settings = replace(settings, own_ridges=settings.own_ridges and panel)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:
         return settings

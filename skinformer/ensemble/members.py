@@ -57,6 +57,9 @@ _MOST_VALUES = 20_000
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (docs/drivers.md).
 _MARGIN = 1.0
+#: Weight of the last value among ridges from which on a series wanders: .38 to .75 on walks and
+#: prices, 0 to .13 on hours of weather, streets and loads.
+_WANDERS = 1 / 3
 #: Windows of a network's trial, how many times as many make one worth while, and the part of the
 #: ridges' loss that it has to take off.
 TRIAL, WORTH_A_TRIAL, _PROMISING = 1000, 10, 0.005
@@ -210,15 +213,14 @@ class EnsembleFit:
         most = _MOST_VALUES // (pred_len * rows.sizes.n_targets)
         at = Windows(self._canvas, rows.held_out.thinned(max(most, 32)))
         stretches = cut_stretches(at.steps, pred_len, n_most=MOST_STRETCHES)
-        sees_more = rows.sizes.n_known > 0 or not isinstance(settings.regressor, str)
-        # Who sees no more than ridges does needs all stretches: what few long forecasts say of a
-        # level holds for their season alone, and cost 26 % on ETTh1, 336 steps ahead
-        # (docs/drivers.md).
-        if stretches is None or not (sees_more or stretches.max() + 1 == MOST_STRETCHES):
+        if stretches is None:
             return []
-        margin, found = 0.0 if rows.sizes.n_known else _MARGIN, None
+        found = None
         for kind in self._kinds:
-            with timed("trees"):
+            margin = self._margin(kind, complete=bool(stretches.max() + 1 == MOST_STRETCHES))
+            if margin is None:
+                continue
+            with timed("own ridges" if kind is OwnRidges else "trees"):
                 member = kind.of_rows(rows, settings, before_split=True)
                 found = self._forecast(self.ridges, at) if found is None else found
                 both = found, self._forecast(member, at)
@@ -226,6 +228,23 @@ class EnsembleFit:
             found += share[:, None].astype(np.float32) * (both[1] - found)
             self.rivals.append((member, share))
         return self.rivals
+
+    def _margin(self, kind: type[Member], *, complete: bool) -> float | None:
+        """Tell by how many standard errors a member has to gain on ridges; None: it is not asked.
+
+        complete: whether the split has all stretches. Who sees no more than ridges does needs them:
+        what few long forecasts say of a level holds for their season alone, and cost 26 % on ETTh1,
+        336 steps ahead (docs/drivers.md).
+        """
+        assert self.ridges is not None
+        wanders = self.ridges.blend.get("last", 0.0) > _WANDERS
+        drivers = self.rows.sizes.n_known > 0
+        if kind is OwnRidges:
+            return 0.0 if complete and not wanders else None
+        sees_more = drivers or not isinstance(self.settings.regressor, str)
+        if not sees_more and (wanders or not complete):
+            return None
+        return 0.0 if drivers and not wanders else _MARGIN
 
     def _begin_refits(self) -> None:
         """Fit trees to all rows while the network is trained, if it is; not what a user gave."""

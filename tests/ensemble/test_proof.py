@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skinformer import InformerRegressor
 from skinformer.ensemble import tabular
+from skinformer.evaluation import backtest
 
 SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows": 64}
 
@@ -42,3 +43,25 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
     if not judged:
         assert list(model.ensemble_.members) == ["ridges", "network"]
         assert "trees" not in model.base_blend_
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("price", 4), ("walk", 1)])
+@pytest.mark.parametrize("known", [[], ["plan", "first"]], ids=["alone", "drivers"])
+def test_luck_on_a_walk_is_not_believed(kind, seed, known):
+    """Columns that say nothing, and trees that say what a price is, had up to 2.5 of the error."""
+    n, rng = 1500, np.random.default_rng(seed)
+    rng.normal(size=n + 300)
+    if kind == "price":
+        values = 50 * np.exp(0.015 * rng.standard_t(4, size=n + 300).cumsum())
+    else:
+        values = 50 + rng.normal(size=n + 300).cumsum()
+    days = pd.date_range("2018-01-01", periods=n + 300, freq="B")
+    df = pd.DataFrame({"y": values, "plan": rng.normal(size=n + 300).cumsum()}, index=days)
+    df["first"] = np.arange(n + 300) % 5 < 1.0
+    df = df[["y", *known]]
+    model = InformerRegressor("y", seq_len=56, pred_len=7, known_future=known, random_state=0)
+    model.set_params(members=["ridges", "own ridges", "trees"]).fit(df[:n])
+    found = backtest(model, df[n:], step=7)
+    last = df["y"].shift().reindex(found["origin"]).to_numpy()
+    error, naive = (np.abs(x - found["actual"]).mean() for x in (found["forecast"], last))
+    assert error < 1.03 * naive
