@@ -80,7 +80,7 @@ def fitted(wave):
 def test_a_default_fit_tells_its_parts(fitted):
     """They add up to what the caller waited for."""
     times = fitted[0].fit_times_.set_index("part")
-    parts = ["reading", "linear path", "own ridges", "trees", "network", "weights", "other"]
+    parts = ["reading", "linear path", "trees", "network", "weights", "other"]
     assert times.index.tolist() == parts
     assert times.columns.tolist() == ["seconds", "cpu_seconds"]
     assert (times >= 0).all(axis=None)

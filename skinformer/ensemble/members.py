@@ -232,15 +232,15 @@ class EnsembleFit:
     def _margin(self, kind: type[Member], *, complete: bool) -> float | None:
         """Tell by how many standard errors a member has to gain on ridges; None: it is not asked.
 
-        complete: whether the split has all stretches. Who sees no more than ridges does needs them:
-        what few long forecasts say of a level holds for their season alone, and cost 26 % on ETTh1,
-        336 steps ahead (docs/drivers.md).
+        complete: whether the split has all stretches. Trees that see no more than ridges do need
+        them: what few long forecasts say of a level holds for their season alone, and cost 26 % on
+        ETTh1, 336 steps ahead (docs/drivers.md).
         """
         assert self.ridges is not None
         wanders = self.ridges.blend.get("last", 0.0) > _WANDERS
-        drivers = self.rows.sizes.n_known > 0
         if kind is OwnRidges:
-            return 0.0 if complete and not wanders else None
+            return None if wanders else _MARGIN
+        drivers = self.rows.sizes.n_known > 0
         sees_more = drivers or not isinstance(self.settings.regressor, str)
         if not sees_more and (wanders or not complete):
             return None

@@ -80,7 +80,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
         - "own ridges": ridges of each series of a panel, shrunk towards one that all share, and of
-          long tables, over one and two seasons of each length, in values and logarithms;
+          tables below 1500 truths, over one and two seasons of each length, in values and
+          logarithms;
         - "network": the Informer, as a correction of the ridges;
         - "trees": from 1500 truths on boosted trees (`HistGradientBoostingRegressor`) on features
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`

@@ -33,11 +33,13 @@ def fitted() -> InformerRegressor:
     return InformerRegressor("y", **SIZES).fit(panel())
 
 
-def test_they_take_part_in_panels_and_long_tables_and_not_in_a_short_one(fitted):
+def test_they_take_part_in_panels_and_in_tables_between_short_and_long(fitted):
     assert fitted.series_blend_["own ridges"].gt(0).all()
     assert fitted.ensemble_.look_back == 48 == 2 * SIZES["seq_len"]
     one = InformerRegressor("y", **SIZES).fit(panel(n_rows=900).loc["a"])
     assert "own ridges" in one.ensemble_.members
+    long = InformerRegressor("y", **SIZES).fit(panel(n_rows=1500).loc["a"])
+    assert "own ridges" not in long.ensemble_.members
     few = InformerRegressor("y", **SIZES).fit(panel(n_rows=120).loc["a"])
     assert "own ridges" not in few.ensemble_.members
 
