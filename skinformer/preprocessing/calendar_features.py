@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import InvalidParameterError
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
@@ -106,7 +107,14 @@ class CalendarFeatures(RowTransformer):
         UserWarning
             If the rows have no dates, so that nothing will be appended.
         """
-        self._validate_params()
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            if not isinstance(self.fields, str) or self.fields == "auto":
+                raise
+            meant = f"{self.fields!r}"  # a place, as it is in other libraries, or one field
+            meant = f"fields=[{meant}]" if self.fields in calendar.FIELDS else f"holidays={meant}"
+            raise InvalidParameterError(f"{error} Pass {meant}.") from None
         check_calendar("fields", self.fields, list(calendar.FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
         codes = (str(place).upper().replace("_", "-") for place in given)
