@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, figure_of, label_side, load_pyplot
+from skinformer.display.axes import Display, check_axes, figure_of, label_side, load_pyplot
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps

@@ -66,7 +66,7 @@ def load_pyplot(picture: Any) -> Any:
     return pyplot
 
 
-def check_axes(ax: Any, n: int = 1, what: str = "one picture", advice: str = "") -> list[Axes]:
+def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -> list[Axes]:
     """Give the user's axes as a list of n, or raise if they are no axes, or other than n.
 
     what, advice: who needs how many, and what else can be done about it.

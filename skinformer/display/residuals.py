@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.axes import check_axes, figure_of, label_side, load_pyplot, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
