@@ -233,7 +233,8 @@ class ForecastDisplay(Display):
         estimator : InformerRegressor
             Fitted.
         X : DataFrame, Series or array-like, default=None
-            What is known of the future, as `forecast` takes it.
+            Later history, which is drawn, and what is known of the future, as `forecast` takes
+            them.
         horizon : int, default=None
             Steps to forecast; None as in `forecast`.
         series : label, default=None
@@ -262,8 +263,8 @@ class ForecastDisplay(Display):
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `forecast`; if no such series or target was fitted; if history is no whole number
-            above 0.
+            As in `forecast`; if no such series or target was fitted; if X ends before the history;
+            if history is no whole number above 0.
         """
         checks.check_fitted(estimator)
         if history is not None:
@@ -281,8 +282,12 @@ class ForecastDisplay(Display):
             checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
             name_of = f"{target} of {series}"
-        steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
-        actual = pd.Series(values, index=estimator.timeline_.clock.labels(steps), name=name_of)
+        n = history or 3 * len(forecast)
+        steps, values = last_steps(estimator, n, number, place)
+        actual = pd.Series(values, estimator.timeline_.clock.labels(steps), name=name_of)
+        if X is not None:
+            later = _later_rows(estimator, X, number, place)
+            actual = pd.concat([actual, later]).rename(name_of).iloc[-n:]
         names = [name_of, *(levels or ())]
         first = place * len(names)
         ahead = forecast.iloc[:, first : first + len(names)].set_axis(names, axis=1)
@@ -319,6 +324,26 @@ class ForecastDisplay(Display):
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
+
+
+def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
+    """Give what X observes of a target after the history; raise if X ends before that does."""
+    table = estimator._read_prediction(X)
+    rows = np.flatnonzero(table.series == series)
+    rows = rows[np.argsort(table.steps[rows])]
+    labels, values = table.clock.labels(table.steps[rows]), table.columns[target]
+    after = np.ones(len(rows), dtype=bool)
+    if table.clock == estimator.timeline_.clock:
+        end = estimator.timeline_.end_step[series]
+        after = table.steps[rows] >= end
+        if len(rows) and table.steps[rows[-1]] < end - 1:
+            raise ValueError(
+                f"X ends at {labels[-1]}, before the history does: what follows that is drawn. "
+                "Leave X out, or draw rows that were not fitted beside their forecasts, by "
+                "ForecastDisplay.from_estimator(model, X)."
+            )
+    found = pd.Series(np.nan if values is None else values[rows], labels)[after]
+    return found[found[::-1].notna().cummax()[::-1]]  # up to the last one
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
