@@ -182,6 +182,9 @@ def test_holes_between_working_days_may_be_none(small, frame):
     ):
         small().fit(X)
     small(freq="2B").fit(X)
+    said = "X.index lacks 23 timestamps, the first 2024-01-07 00:00:00: X.asfreq('2D')"
+    with raises(ValueError, f"{said}{ADDS}"):  # who names the step is not offered another
+        small(freq="2D").fit(X)
 
 
 @pytest.mark.parametrize(
