@@ -329,21 +329,19 @@ class ForecastDisplay(Display):
 def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
     """Give what X observes of a target after the history; raise if X ends before that does."""
     table = estimator._read_prediction(X)
-    rows = np.flatnonzero(table.series == series)
-    rows = rows[np.argsort(table.steps[rows])]
-    labels, values = table.clock.labels(table.steps[rows]), table.columns[target]
-    after = np.ones(len(rows), dtype=bool)
-    if table.clock == estimator.timeline_.clock:
-        end = estimator.timeline_.end_step[series]
-        after = table.steps[rows] >= end
-        if len(rows) and table.steps[rows[-1]] < end - 1:
-            raise ValueError(
-                f"X ends at {labels[-1]}, before the history does: what follows that is drawn. "
-                "Leave X out, or draw rows that were not fitted beside their forecasts, by "
-                "ForecastDisplay.from_estimator(model, X)."
-            )
-    found = pd.Series(np.nan if values is None else values[rows], labels)[after]
-    return found[found[::-1].notna().cummax()[::-1]]  # up to the last one
+    rows = table.series == series
+    steps, values = table.steps[rows], table.columns[target]
+    labels, fitted = table.clock.labels(steps), estimator.timeline_
+    end = fitted.end_step[series] if table.clock == fitted.clock else steps.min()
+    if steps.max() < end - 1:
+        raise ValueError(
+            f"X ends at {labels.max()}, before the history does: what follows that is drawn. "
+            "Leave X out, or draw rows that were not fitted beside their forecasts, by "
+            "ForecastDisplay.from_estimator(model, X)."
+        )
+    found = pd.Series(np.nan if values is None else values[rows], labels)
+    found = found[steps >= end].sort_index()
+    return found[: found.notna().to_numpy().nonzero()[0].max(initial=-1) + 1]  # the last observed
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:

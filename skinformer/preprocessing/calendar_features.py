@@ -112,8 +112,8 @@ class CalendarFeatures(RowTransformer):
         except InvalidParameterError as error:
             if not isinstance(self.fields, str) or self.fields == "auto":
                 raise
-            meant = f"{self.fields!r}"  # a place, as it is in other libraries, or one field
-            meant = f"fields=[{meant}]" if self.fields in calendar.FIELDS else f"holidays={meant}"
+            given = repr(self.fields)  # one field, or a place, as in other libraries
+            meant = f"fields=[{given}]" if self.fields in calendar.FIELDS else f"holidays={given}"
             raise InvalidParameterError(f"{error} Pass {meant}.") from None
         check_calendar("fields", self.fields, list(calendar.FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
