@@ -341,7 +341,7 @@ def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
         )
     found = pd.Series(np.nan if values is None else values[rows], labels)
     found = found[steps >= end].sort_index()
-    return found[: found.notna().to_numpy().nonzero()[0].max(initial=-1) + 1]  # the last observed
+    return found.head(np.flatnonzero(found.notna()).max(initial=-1) + 1)  # to the last observed
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
