@@ -340,7 +340,7 @@ def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
             "ForecastDisplay.from_estimator(model, X)."
         )
     found = pd.Series(np.nan if values is None else values[rows], labels)
-    found = found[steps >= end].sort_index()
+    found = found.loc[np.asarray(steps >= end)].sort_index()
     return found.head(np.flatnonzero(found.notna()).max(initial=-1) + 1)  # to the last observed
 
 
