@@ -106,11 +106,10 @@ class ForecastingModel:
         seen = pd.Series(observed).groupby(self._series).cumsum().to_numpy() > observed
         known = np.asarray(seen | (self._series < self.model.timeline_.n_series))[rows]
         if not known.all():
-            names = self._index.get_level_values(0)[rows[~known]].unique()
-            said = f"series {first_names(names)} are new to the fit, and forecast from origins "
-            said += "alone that have an observed row before them"
+            names = first_names(self._index.get_level_values(0)[rows[~known]].unique())
+            said = f"series {names} are new to the fit: no forecast before an observed row"
             if not known.any():
-                raise ValueError(f"{said}: X holds none. Pass more rows, or a smaller step.")
+                raise ValueError(f"{said}, and none has one. Pass more rows, or a smaller step.")
             warn_user(f"{said}. For earlier ones add their history to X, and pass start.")
         return known
 

@@ -537,7 +537,7 @@ def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
     early = (panel.index.get_level_values(0) != "c") & (times < times[48])
     model = informer(members=["ridges"]).fit(panel[early])
     later = panel[~early]
-    with pytest.warns(UserWarning, match=r"^series \['c'\] are new to the fit, and forecast from"):
+    with pytest.warns(UserWarning, match=r"^series \['c'\] are new to the fit: no forecast before"):
         table = backtest(model, later, step=3)
     begin = later.loc["c"].index
     origins = table.loc[table["series"] == "c", "origin"].unique()
@@ -550,7 +550,7 @@ def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
     old = table[table["series"] != "c"].reset_index(drop=True)
     pd.testing.assert_frame_equal(old, backtest(model, alone, step=3), rtol=1e-5)
     with pytest.raises(
-        ValueError, match=r"^series \['c'\] are new .*: X holds none\. Pass more rows"
+        ValueError, match=r"^series \['c'\] are new .* none has one\. Pass more rows"
     ):
         backtest(model, later.loc[["c"]].head(6))
 
