@@ -75,10 +75,7 @@ def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -
 
     given: list[Axes] = list(np.asarray(ax, dtype=object).ravel())
     if not all(isinstance(each, Axes) for each in given):
-        raise TypeError(
-            f"ax={reprlib.repr(ax)} must be matplotlib Axes, which pictures are drawn on, such as "
-            "figure, ax = plt.subplots(). Leave it None for a new figure."
-        )
+        raise TypeError(f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure.")
     if len(given) != n:
         raise ValueError(f"ax holds {len(given)} axes for {what}. Pass one for each{advice}.")
     return given

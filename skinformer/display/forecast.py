@@ -92,7 +92,8 @@ class ForecastDisplay(Display):
     ) -> None:
         self.actual = _drawn_line(actual, "actual")
         self.forecast = _drawn_line(forecast, "forecast", _rows_of(actual))
-        self.quantiles = None if quantiles is None else _drawn_quantiles(quantiles)
+        levelled = None if quantiles is None else _labelled_quantiles(quantiles, None, actual)
+        self.quantiles = None if levelled is None else _drawn_quantiles(levelled)
         for each in (self.forecast, self.quantiles):
             if each is not None:
                 _check_same_axis(self.actual.index, each.index)
@@ -432,8 +433,8 @@ def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -
     array = np.asarray(quantiles)
     if levels is None:
         raise ValueError(
-            f"quantiles of shape {array.shape} do not say their levels. Pass levels=, such as "
-            "levels=[0.1, 0.9], or coverage=0.8."
+            f"quantiles of shape {array.shape} do not say their levels. Pass a frame whose columns "
+            "are levels, or to from_predictions levels=[0.1, 0.9], say, or coverage=0.8."
         )
     if array.shape != (len(rows), len(levels)):
         raise ValueError(

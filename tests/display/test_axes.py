@@ -18,7 +18,7 @@ def test_what_is_no_axes_is_refused_in_one_way(fitted, result, pyplot, kind):
         lambda: ErrorDisplay.from_predictions(result, ax=ax),
         lambda: ResidualDisplay.from_predictions(first, ax=ax),
     ):
-        with pytest.raises(TypeError, match=r"^ax=.* must be matplotlib Axes, .* for a new figure"):
+        with pytest.raises(TypeError, match=r"^ax=.* must be matplotlib Axes, or None for a new"):
             draw()
 
 
