@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import Display, figure_of, label_side, load_pyplot
+from skinformer.display.axes import Display, check_axes, figure_of, label_side, load_pyplot
 from skinformer.display.over_time import say_when, time_axis
 from skinformer.display.style import colour_bar, ink, is_dark, shade
 from skinformer.evaluation.attention import AttentionMap, attention_maps, list_maps
@@ -185,13 +185,7 @@ class AttentionDisplay(Display):
         """Give axes for so many heads."""
         plt = load_pyplot(self)
         if ax is not None:
-            given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-            if len(given) != n:
-                raise ValueError(
-                    f"ax holds {len(given)} axes for {n} heads. Pass one for each, or head=1 for "
-                    "one alone."
-                )
-            return given
+            return np.array(check_axes(ax, n, f"{n} heads", ", or head=1 for one alone"))
         columns = min(n, _MOST_COLUMNS)
         rows = -(-n // columns)
         size = (2.2 + 2.9 * columns, 0.9 + 2.9 * rows) if n > 1 else (6.5, 5)

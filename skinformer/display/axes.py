@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from skinformer.evaluation.ahead import take_apart
@@ -26,7 +28,8 @@ class Display:
     def _take_axes(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
         """Give the axes to draw on: the user's, or those of a new figure of this size in inches."""
         plt = load_pyplot(self)
-        self.ax_ = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        made = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        (self.ax_,) = check_axes(made)
         self.figure_ = figure_of(self.ax_)
         return self.ax_
 
@@ -61,6 +64,21 @@ def load_pyplot(picture: Any) -> Any:
             f"{name} draws with matplotlib, which is not installed: pip install 'skinformer[plot]'."
         ) from error
     return pyplot
+
+
+def check_axes(ax: Any, n: int = 1, what: str = "1 picture", advice: str = "") -> list[Axes]:
+    """Give the user's axes as a list of n, or raise if they are no axes, or other than n.
+
+    what, advice: who needs how many, and what else can be done about it.
+    """
+    from matplotlib.axes import Axes
+
+    given: list[Axes] = list(np.asarray(ax, dtype=object).ravel())
+    if not all(isinstance(each, Axes) for each in given):
+        raise TypeError(f"ax={reprlib.repr(ax)} must be matplotlib Axes, or None for a new figure.")
+    if len(given) != n:
+        raise ValueError(f"ax holds {len(given)} axes for {what}. Pass one for each{advice}.")
+    return given
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -92,7 +92,8 @@ class ForecastDisplay(Display):
     ) -> None:
         self.actual = _drawn_line(actual, "actual")
         self.forecast = _drawn_line(forecast, "forecast", _rows_of(actual))
-        self.quantiles = None if quantiles is None else _drawn_quantiles(quantiles)
+        levelled = None if quantiles is None else _labelled_quantiles(quantiles, None, actual)
+        self.quantiles = None if levelled is None else _drawn_quantiles(levelled)
         for each in (self.forecast, self.quantiles):
             if each is not None:
                 _check_same_axis(self.actual.index, each.index)
@@ -233,7 +234,8 @@ class ForecastDisplay(Display):
         estimator : InformerRegressor
             Fitted.
         X : DataFrame, Series or array-like, default=None
-            What is known of the future, as `forecast` takes it.
+            Later history, which is drawn, and what is known of the future, as `forecast` takes
+            them.
         horizon : int, default=None
             Steps to forecast; None as in `forecast`.
         series : label, default=None
@@ -262,8 +264,8 @@ class ForecastDisplay(Display):
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `forecast`; if no such series or target was fitted; if history is no whole number
-            above 0.
+            As in `forecast`; if no such series or target was fitted; if X ends before the history;
+            if history is no whole number above 0.
         """
         checks.check_fitted(estimator)
         if history is not None:
@@ -281,8 +283,12 @@ class ForecastDisplay(Display):
             checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
             name_of = f"{target} of {series}"
-        steps, values = last_steps(estimator, history or 3 * len(forecast), number, place)
-        actual = pd.Series(values, index=estimator.timeline_.clock.labels(steps), name=name_of)
+        n = history or 3 * len(forecast)
+        steps, values = last_steps(estimator, n, number, place)
+        actual = pd.Series(values, estimator.timeline_.clock.labels(steps), name=name_of)
+        if X is not None:
+            later = _later_rows(estimator, X, number, place)
+            actual = pd.concat([actual, later]).rename(name_of).iloc[-n:]
         names = [name_of, *(levels or ())]
         first = place * len(names)
         ahead = forecast.iloc[:, first : first + len(names)].set_axis(names, axis=1)
@@ -319,6 +325,24 @@ class ForecastDisplay(Display):
         label_side(ax, with_unit(self.actual.name, self.unit))
         legend_above(ax)
         return self
+
+
+def _later_rows(estimator: Any, X: Any, series: int, target: int) -> pd.Series:
+    """Give what X observes of a target after the history; raise if X ends before that does."""
+    table = estimator._read_prediction(X)
+    rows = table.series == series
+    steps, values = table.steps[rows], table.columns[target]
+    labels, fitted = table.clock.labels(steps), estimator.timeline_
+    end = fitted.end_step[series] if table.clock == fitted.clock else steps.min()
+    if steps.max() < end - 1:
+        raise ValueError(
+            f"X ends at {labels.max()}, before the history does: what follows that is drawn. "
+            "Leave X out, or draw rows that were not fitted beside their forecasts, by "
+            "ForecastDisplay.from_estimator(model, X)."
+        )
+    found = pd.Series(np.nan if values is None else values[rows], labels)
+    found = found.loc[np.asarray(steps >= end)].sort_index()
+    return found.head(np.flatnonzero(found.notna()).max(initial=-1) + 1)  # to the last observed
 
 
 def _drawn_line(values: Any, name: str, index: pd.Index | None = None) -> pd.Series:
@@ -409,8 +433,8 @@ def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -
     array = np.asarray(quantiles)
     if levels is None:
         raise ValueError(
-            f"quantiles of shape {array.shape} do not say their levels. Pass levels=, such as "
-            "levels=[0.1, 0.9], or coverage=0.8."
+            f"quantiles of shape {array.shape} do not say their levels. Pass a frame whose columns "
+            "are levels, or to from_predictions levels=[0.1, 0.9], say, or coverage=0.8."
         )
     if array.shape != (len(rows), len(levels)):
         raise ValueError(

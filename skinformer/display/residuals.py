@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.display.axes import figure_of, label_side, load_pyplot, with_unit
+from skinformer.display.axes import check_axes, figure_of, label_side, load_pyplot, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import time_axis
 from skinformer.display.style import ink, legend_above
@@ -138,8 +138,8 @@ class ResidualDisplay(BacktestDisplay):
         if ax is None:
             mosaic = plt.figure(figsize=(10, 6), layout="constrained").subplot_mosaic("tt;ha")
             ax = list(mosaic.values())
-        self.axes_ = np.array(ax)
-        over_time, histogram, memory = ax
+        self.axes_ = np.array(check_axes(ax, 3, "3 pictures"))
+        over_time, histogram, memory = self.axes_
         label = "actual less forecast" + ("" if self.target is None else f", {self.target}")
         label = with_unit(label, self.unit)
         _draw_over_time(over_time, self.residuals, label)

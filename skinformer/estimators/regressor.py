@@ -292,7 +292,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         Parameters
         ----------
         X : DataFrame, Series or array-like, default=None
-            What is known of the future, as `forecast` takes it.
+            Later history, which is drawn, and what is known of the future, as `forecast` takes
+            them.
         horizon : int, default=None
             Steps to forecast; None as in `forecast`.
         **options : Any
@@ -309,7 +310,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         ImportError
             If matplotlib is not installed.
         ValueError
-            As in `forecast`, or if no such series or target was fitted.
+            As in `forecast`; if no such series or target was fitted; if X ends before the history.
 
         See Also
         --------

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from skinformer.reading.places import RowPlaces
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.validation.warning import first_names, warn_user
 
 _NONE = np.empty(0)
 
@@ -96,6 +97,21 @@ class ForecastingModel:
                 f"The first origin, {seen[0]}, lies in the training rows. Pass rows after them, or "
                 "a later start."
             )
+
+    def after_history(self, rows: IntArray, observed: BoolArray) -> BoolArray:
+        """Tell which origins have a history, and warn of series that have none at first.
+
+        observed: where rows of X have a truth.
+        """
+        seen = pd.Series(observed).groupby(self._series).cumsum().to_numpy() > observed
+        known = np.asarray(seen | (self._series < self.model.timeline_.n_series))[rows]
+        if not known.all():
+            names = first_names(self._index.get_level_values(0)[rows[~known]].unique())
+            said = f"series {names} are new to the fit: no forecast before an observed row"
+            if not known.any():
+                raise ValueError(f"{said}, and none has one. Pass more rows, or a smaller step.")
+            warn_user(f"{said}. For earlier ones add their history to X, and pass start.")
+        return known
 
     def sizes(self, first: IntArray, stop: IntArray) -> IntArray:
         """Tell how many rows of each series are held: a context, and steps from first to last."""

@@ -66,7 +66,8 @@ def backtest(
         too, those that the estimator forecasts. None: these columns of X.
     start : label of time in X.index, default=None
         The first origin, of a panel each series' first row that is not before it; None is the
-        first row. Rows of X before it are history.
+        first row. Rows of X before it are history. An `InformerRegressor` forecasts a series that
+        it was not fitted to from origins that have an observed row before them, with a warning.
     horizon : int, default=None
         Rows forecast from each origin; None is the estimator's `pred_len`, or `SeasonalNaive`'s
         `season`.
@@ -346,6 +347,8 @@ def _forecast_all(
     if hasattr(last, "forecast"):
         forecaster = ForecastingModel(transformers, last, rows.time, rows.labels, levels)
         forecaster.check_origins(origins[turn == 0])
+        known = forecaster.after_history(origins, rows.truth.notna().any(axis=1).to_numpy())
+        origins, lengths, turn = origins[known], lengths[known], turn[known]
         quick = None if transformers else after_updates(last, rows.frame)
         at_once = np.zeros(len(origins), bool) if quick is None else quick.after_truth[origins]
         if quick is not None and at_once.any():

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import InvalidParameterError
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
@@ -37,10 +38,10 @@ class CalendarFeatures(RowTransformer):
         or parts of them, such as "DE-BY". For each, ``calendar__<place>_holiday`` is 1 on its
         public holidays (of weeks and months as periods their number), and
         ``calendar__<place>_free_yesterday`` and ``_free_tomorrow`` are 1 if the day before (a
-        period's first) or after (its last) is a holiday or weekend. Days are those of the index's
-        own time zone. Needs the package ``holidays``, which computes them offline:
-        ``skinformer[holidays]``; years that it does not know, such as those before 1990 in Germany,
-        have none.
+        period's first) or after (its last) is a holiday or weekend, beside periods of a week and
+        more a holiday. Days are those of the index's own time zone. Needs the package ``holidays``,
+        which computes them offline: ``skinformer[holidays]``; years that it does not know, such as
+        those before 1990 in Germany, have none.
 
     Attributes
     ----------
@@ -106,7 +107,14 @@ class CalendarFeatures(RowTransformer):
         UserWarning
             If the rows have no dates, so that nothing will be appended.
         """
-        self._validate_params()
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            if not isinstance(self.fields, str) or self.fields == "auto":
+                raise
+            typed = repr(self.fields)  # one field, or a place, as in other libraries
+            meant = f"fields=[{typed}]" if self.fields in calendar.FIELDS else f"holidays={typed}"
+            raise InvalidParameterError(f"{error} Pass {meant}.") from None
         check_calendar("fields", self.fields, list(calendar.FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
         codes = (str(place).upper().replace("_", "-") for place in given)

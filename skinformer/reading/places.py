@@ -49,7 +49,9 @@ class GroupedRows:
         clock = clock_for(own, step).starting_at(time.min())
         steps = clock.steps(time)
         checks.check_on_grid(steps, time, clock, series if panel else None)
-        checks.check_no_missing_steps(time, series, steps, clock, self.names)
+        checks.check_no_missing_steps(
+            time, series, steps, clock, self.names, named=freq is not None
+        )
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:

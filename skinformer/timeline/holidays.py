@@ -17,7 +17,8 @@ _DAY = np.timedelta64(1, "D")
 def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     """Tell holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
 
-    Of periods longer than a day how many holidays they hold; other rows are of one day.
+    Of periods longer than a day how many holidays they hold; other rows are of one day. Beside
+    periods of a week and more holidays count alone, not weekends.
     """
     if places:
         _check_days(index)
@@ -26,9 +27,11 @@ def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
         last = index.to_timestamp(how="end")
     start, stop = (each.to_numpy().astype("datetime64[D]") for each in (first, last))
     values = np.empty((len(index), len(places), 3))
+    weeks = bool((stop - start >= 6 * _DAY).any())  # each of which has a weekend beside it
     years = range(first.min().year - 1, last.max().year + 2)  # with the days beside
     for j, place in enumerate(places):
         days, weekmask = _days_off(place, years)
+        weekmask = "1111111" if weeks else weekmask
         values[:, j, 0] = np.searchsorted(days, stop, side="right") - np.searchsorted(days, start)
         values[:, j, 1] = ~np.is_busday(start - _DAY, weekmask, days)
         values[:, j, 2] = ~np.is_busday(stop + _DAY, weekmask, days)

@@ -21,6 +21,7 @@ _PART = 0.3  # and, there, by at least so much of how far values lie apart
 _NEW = 0.15  # of that, for zero, or a negative value, where nothing of the kind was before
 _FEW = 2  # such values of a series that may be outliers; more may come again
 _NEAR = 0.2  # of the distance to the median
+_FEWEST = 60  # leaps that tell how far is usual: fewer have not seen a promotion
 _STILLEST = 0.05  # of the mean leap of all hours: that of an hour at least
 _LEAST_NOISE = 0.002  # of the range: a wave without noise tells nothing of leaps
 _SEASONS = 40  # rows of each hour, or phase, that tell how far it leaps
@@ -92,7 +93,7 @@ def _usual_leaps(values: Float64Array, first_step: int, season: int, phases: int
     known = mean[phase] > 0
     times = leaps[known] / mean[phase[known]]
     most, many = (times.max(), 4 * np.quantile(times, 0.95)) if len(times) else (0.0, 0.0)
-    noisy = len(at) > 0 and leaps.max() > _LEAST_NOISE * np.ptp(values[at])
+    noisy = len(at) >= _FEWEST and leaps.max() > _LEAST_NOISE * np.ptp(values[at])
     if noisy and most < _HEAVIEST * many:
         factor = (_OWN if phases > 1 else _ALL) * most * max(most / many, 1.0)
         found[:, 0] = np.where(mean > 0, factor * mean, np.inf)

@@ -23,6 +23,9 @@ from skinformer.timeline.timeline import Table, Timeline
 #: How far an outlier lies beyond the other values, in distances of the farthest of these from the
 #: median: public series have 4 at most, in units of hours 1 (docs/robustness.md).
 _FARTHEST = 5.0
+#: Divided by the number of rows, so many distances more: the one peak of a short table, as at
+#: Christmas, is beyond all others, and no error (docs/robustness.md).
+_SHORT = 75.0
 #: So many times as far where most values are alike, as of rare sales, or some far beyond most.
 _HEAVIEST = 5.0
 #: So many values of a series, or one in a thousand, may be outliers; what comes more often may
@@ -251,7 +254,7 @@ def _farthest(away: Float64Array, size: float, least: float) -> tuple[float, flo
     top = np.sort(parted[at[3] :])[::-1]
     usual = np.maximum(top, 0.0 if fifth else size)  # a constant has its size
     heavy = np.clip(usual / (4 * twentieth), 1, _HEAVIEST) if half else _HEAVIEST
-    reach = np.maximum(_FARTHEST * heavy * usual, least)
+    reach = np.maximum((_FARTHEST + _SHORT / n) * heavy * usual, least)
     gaps = np.flatnonzero((top[:-1] - usual[1:] > reach[1:]) & (reach[1:] > 0))
     k = gaps[-1] + 1 if len(gaps) else 0
     return float(top[k]), float(reach[k])

@@ -88,14 +88,14 @@ def check_some_columns(n_columns: int, name: str) -> None:
 
 def check_rows(X: Any) -> None:
     """Raise if a number of steps, the name of a file or the like is given in place of rows."""
-    if not (X is None or isinstance(X, str | bytes | PathLike | Number)):
+    if not (X is None or isinstance(X, str | bytes | PathLike | Number | pd.Index | dict)):
         return
     advice = "Pass a frame with a row for each time, X=df."
     if isinstance(X, Integral) and int(X) > 0:
         advice = f"For the next {X} steps pass forecast(horizon={X})."
     elif isinstance(X, str | PathLike):
         advice = f"Read a file first, pd.read_csv({str(X)!r}, index_col=0, parse_dates=True)."
-    raise ValueError(f"X={X!r} holds no rows. {advice}")
+    raise ValueError(f"X={X!r:.200} holds no rows. {advice}")
 
 
 def numeric_array(estimator: Any, X: Any, *, reset: bool) -> npt.NDArray[Any]:

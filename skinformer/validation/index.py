@@ -91,9 +91,18 @@ def check_order(time: pd.Index, series: IntArray) -> None:
 
 
 def check_no_missing_steps(
-    time: pd.Index, series: IntArray, steps: IntArray, clock: Clock, names: pd.Index | None
+    time: pd.Index,
+    series: IntArray,
+    steps: IntArray,
+    clock: Clock,
+    names: pd.Index | None,
+    *,
+    named: bool,
 ) -> None:
-    """Raise if a series lacks steps between its first and its last."""
+    """Raise if a series lacks steps between its first and its last.
+
+    named: whether the user named the step, so that no other one is offered.
+    """
     runs = np.flatnonzero((np.diff(steps) != 1) & (np.diff(series) == 0))
     if not len(runs):
         return
@@ -111,7 +120,7 @@ def check_no_missing_steps(
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no gaps.{_working_days(time, clock)}"
+        f"have no gaps.{'' if named else _working_days(time, clock)}"
     )
 
 

@@ -119,8 +119,9 @@ def test_long_labels_take_several_lines(actual, pyplot):
 @pytest.mark.parametrize(
     ("quantiles", "options", "message"),
     [
-        (np.ones((30, 2)), {}, "quantiles of shape (30, 2) do not say their levels. Pass levels=, "
-         "such as levels=[0.1, 0.9], or coverage=0.8."),
+        (np.ones((30, 2)), {}, "quantiles of shape (30, 2) do not say their levels. Pass a frame "
+         "whose columns are levels, or to from_predictions levels=[0.1, 0.9], say, or coverage=0.8."
+         ),
         (np.ones((30, 3)), {"coverage": 0.8}, "quantiles have the shape (30, 3), and 30 forecasts "
          "at 2 levels need (30, 2). Pass one target's rows."),
         (pd.DataFrame({"a": [1.0]}), {}, "quantiles have a column 'a', which does not end in a "
@@ -149,3 +150,11 @@ def test_axes_keep_their_style_when_it_has_ended(actual, pyplot):
     assert same_color(display.actual_line_.get_color(), "white")
     for text in display.ax_.get_legend().get_texts():
         assert same_color(text.get_color(), "white")
+
+
+@pytest.mark.parametrize("quantiles", [3, np.ones((30, 2))])
+def test_quantiles_of_a_display_say_their_levels(quantiles):
+    """An AttributeError said that a number has no columns."""
+    days = pd.Series(np.arange(30.0), pd.date_range("2024-01-01", periods=30))
+    with pytest.raises(ValueError, match=r"^quantiles of shape .* do not say their levels"):
+        ForecastDisplay(days, days, quantiles)

@@ -271,6 +271,39 @@ def test_what_is_known_of_the_future_is_passed_on(two_by_two):
     np.testing.assert_allclose(drawn.forecast, model.forecast(ahead)["sold"])
 
 
+@pytest.mark.parametrize("shop", ["north", "south"])
+def test_later_history_is_drawn_up_to_the_forecast(two_by_two, shop):
+    """The forecast begins after it: else days were missing between the two lines."""
+    panel, _ = two_by_two
+    fitted = panel.groupby(level=0).head(70)
+    sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
+    model = InformerRegressor(["sold", "returned"], **sizes).fit(fitted)
+    later = panel.drop(fitted.index).groupby(level=0).head(10)
+    ahead = model.make_future_frame(15).loc[[shop]].tail(5)
+    for X in (later, pd.concat([later, ahead]), panel.groupby(level=0).head(80)[::-1]):
+        drawn = model.plot(X, series=shop, target="returned", history=20, coverage=None)
+        np.testing.assert_allclose(drawn.actual, panel.loc[shop, "returned"].iloc[60:80])
+        assert drawn.actual.index[-1] + pd.Timedelta(days=1) == drawn.forecast.index[0]
+
+
+def test_rows_far_after_the_history_are_drawn_too(two_by_two):
+    panel, _ = two_by_two
+    one = panel.loc["south", ["sold"]]
+    sizes = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
+    model = InformerRegressor("sold", **sizes).fit(one[:50])
+    with pytest.warns(UserWarning, match="update"):
+        drawn = model.plot(one[70:], coverage=None, history=30)
+    assert drawn.actual.index[-1] == one.index[-1]
+
+
+def test_rows_that_end_before_the_history_are_refused(two_by_two):
+    """Silently it drew a forecast of other rows."""
+    panel, model = two_by_two
+    with pytest.raises(ValueError, match=r"^X ends at 2024-02-19 .*, before the history does"):
+        model.plot(panel.groupby(level=0).head(50), coverage=None)
+    model.plot(panel, coverage=None)
+
+
 def test_without_ranges_there_is_no_band():
     """Rows too few to tell how far forecasts are off."""
     days = pd.date_range("2024-01-01", periods=24, freq="D")

@@ -182,6 +182,9 @@ def test_holes_between_working_days_may_be_none(small, frame):
     ):
         small().fit(X)
     small(freq="2B").fit(X)
+    said = "X.index lacks 23 timestamps, the first 2024-01-07 00:00:00: X.asfreq('2D')"
+    with raises(ValueError, f"{said}{ADDS}"):  # who names the step is not offered another
+        small(freq="2D").fit(X)
 
 
 @pytest.mark.parametrize(
@@ -1043,6 +1046,8 @@ def test_a_series_without_a_name_is_refused(small, panel):
         (24, "For the next 24 steps pass forecast(horizon=24)."),
         (None, "Pass a frame with a row for each time, X=df."),
         ("load.csv", "Read a file first, pd.read_csv('load.csv', index_col=0, parse_dates=True)."),
+        ({"load": [1.0]}, "Pass a frame with a row for each time, X=df."),
+        (pd.date_range("2024-05-01", periods=3), "Pass a frame with a row for each time, X=df."),
     ],
 )
 def test_what_holds_no_rows_is_refused(small, df, value, advice):
@@ -1050,7 +1055,7 @@ def test_what_holds_no_rows_is_refused(small, df, value, advice):
     model = small(members=["network"]).fit(df)
     for call in (model.fit, model.predict, model.score, model.update, model.forecast):
         if value is not None or call != model.forecast:
-            with raises(ValueError, f"X={value!r} holds no rows. {advice}"):
+            with raises(ValueError, f"X={value!r:.200} holds no rows. {advice}"):
                 call(value)
 
 

@@ -530,6 +530,31 @@ def test_start_of_a_panel_is_each_series_first_row_from_then_on():
     assert first.to_dict() == {"a": times[20], "c": times[22]}
 
 
+def test_a_series_that_begins_after_the_fit_is_forecast_once_it_has_a_row():
+    """One new shop was an error of the whole backtest."""
+    panel = ragged_panel(n=(60, 60, 38), start=(0, 0, 3))
+    times = panel.index.get_level_values(1)
+    early = (panel.index.get_level_values(0) != "c") & (times < times[48])
+    model = informer(members=["ridges"]).fit(panel[early])
+    later = panel[~early]
+    with pytest.warns(UserWarning, match=r"^series \['c'\] are new to the fit: no forecast before"):
+        table = backtest(model, later, step=3)
+    begin = later.loc["c"].index
+    origins = table.loc[table["series"] == "c", "origin"].unique()
+    assert list(origins) == list(begin[3::3])
+    given = later.loc[["c"]].head(3 + 6)
+    given.iloc[3:] = np.nan
+    first = table[(table["series"] == "c") & (table["origin"] == begin[3])]
+    np.testing.assert_allclose(first["forecast"], model.forecast(given)["load"], rtol=1e-6)
+    alone = later.drop(index="c", level=0)
+    old = table[table["series"] != "c"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(old, backtest(model, alone, step=3), rtol=1e-5)
+    with pytest.raises(
+        ValueError, match=r"^series \['c'\] are new .* none has one\. Pass more rows"
+    ):
+        backtest(model, later.loc[["c"]].head(6))
+
+
 @pytest.mark.parametrize("write", [str, lambda t: t.to_datetime64(), lambda t: t.to_pydatetime()])
 def test_start_may_be_written_in_several_ways(write):
     """Whatever pandas takes for the label."""

@@ -647,3 +647,19 @@ def test_a_separator_is_one_sign(example, capsys):
     with pytest.raises(SystemExit, match="2"):
         example.parse_options(["data.csv", "--sep", "semicolon"])
     assert "'semicolon' is not one sign, or the word tab" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
+def test_the_rivals_do_not_learn_a_typing_error_either(example, rows):
+    """A ridge that did was off by a hundred times as much, and flattered what it is beside."""
+    clean = pd.DataFrame({"load": rows["load"].to_numpy()}, index=pd.Index(rows["when"]))
+    spoilt = clean.copy()
+    spoilt.iloc[100] *= 1000
+    sizes, errors = {"seq_len": 24, "pred_len": 6}, []
+    for frame in (clean, spoilt):
+        train, test = frame[:176], frame[176:]
+        model = example.InformerRegressor(target=["load"], members=["ridges"], **sizes).fit(train)
+        rivals = example.make_rivals(["load"], season=None, **sizes)
+        table = example.error_table(example.compare(model, rivals, train, test))
+        errors.append(table.loc["ridge on lags", "all"])
+    assert errors[1] < 1.2 * errors[0]

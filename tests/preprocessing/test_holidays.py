@@ -9,6 +9,8 @@ from sklearn.pipeline import make_pipeline
 from skinformer import CalendarFeatures, InformerRegressor
 from skinformer.datasets import auckland_holidays
 
+DAY = pd.Timedelta(days=1)
+
 
 def frame(index):
     return pd.DataFrame({"load": np.arange(float(len(index)))}, index=index)
@@ -59,6 +61,18 @@ def test_weeks_count_their_holidays():
     weeks = pd.period_range("2024-12-16", periods=3, freq="W")
     assert of("NZ", weeks).iloc[:, 0].to_list() == [0, 2, 2]
     assert of("NZ", weeks).iloc[:, 2].to_list() == [0, 0, 0]  # the Monday after each
+
+
+@pytest.mark.parametrize("freq", ["W", "M", "Q"])
+def test_a_weekend_beside_a_week_tells_nothing(freq):
+    """The day before a week is a Sunday: the column was 1 throughout."""
+    periods = pd.period_range("2022-01-01", "2025-12-31", freq=freq)
+    out = of("NZ", periods)
+    first, last = (periods.to_timestamp(how=how).normalize() for how in ("start", "end"))
+    days = of("NZ", pd.date_range("2021-12-01", "2026-01-31"))["calendar__NZ_holiday"]
+    for column, beside in (("free_yesterday", first - DAY), ("free_tomorrow", last + DAY)):
+        np.testing.assert_array_equal(out[f"calendar__NZ_{column}"], days[beside])
+    assert out["calendar__NZ_free_tomorrow"].any()
 
 
 def test_the_fields_stay_before_them():
@@ -133,3 +147,10 @@ def test_rows_to_come_may_not_be_weeks_either():
     model = CalendarFeatures([], holidays="NZ").fit(weeks)
     with pytest.raises(ValueError, match="nothing says which days a row stands for"):
         model.transform(frame(weeks.index.to_timestamp()))
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("DE", "holidays='DE'"), ("hour", "fields=['hour']")])
+def test_a_place_in_place_of_the_fields_is_told_where_it_goes(typed, meant):
+    """Holidays are what most ask of this class, and the first argument is another."""
+    with pytest.raises(ValueError, match=re.escape(f"Got {typed!r} instead. Pass {meant}.")):
+        CalendarFeatures(typed).fit(frame(pd.date_range("2024-01-01", periods=9)))

@@ -269,3 +269,43 @@ def test_an_outlier_of_the_fit_leaves_no_hole():
     assert rows.missing is None
     assert rows.columns[0][150] == values[126]
     np.testing.assert_array_equal(rows.weight[:, 0], np.arange(300) != 150)
+
+
+def plausible(kind, rng, n):
+    """Draw the sales of a short table."""
+    week = 1 + 0.4 * np.sin(np.arange(n) * 2 * np.pi / 7)
+    promoted = np.where(rng.random(n) < 0.05, 3, 1)
+    if kind in ("counts", "few"):
+        return rng.poisson((20.0 if kind == "counts" else 3.0) * week)
+    if kind == "lognormal":
+        return np.round(20 * week * np.exp(0.5 * rng.normal(size=n)), 2)
+    if kind == "promotions":
+        return np.round(20 * promoted * np.exp(0.2 * rng.normal(size=n)))
+    values = rng.poisson(20, n)  # with a Christmas
+    values[rng.integers(n)] *= 3
+    return values
+
+
+@pytest.mark.parametrize("kind", ["counts", "few", "lognormal", "promotions", "Christmas"])
+def test_short_tables_of_sales_are_believed(kind):
+    """A peak that was seen once, as at Christmas, and a promotion after the fit are no errors."""
+    wrong = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(30, 61))
+        values = plausible(kind, rng, n + 10).astype(float)
+        wrong += bool(find_usual(table(values[:n]), targets=True)[2])
+        usual, history, scaler = fitted(values[:n])
+        wrong += bool(usual.judge(later(values[n:], n), history, scaler)[2])
+    assert wrong <= 1
+
+
+@pytest.mark.parametrize("n", [30, 45, 60])
+@pytest.mark.parametrize("factor", [10, 100])
+def test_lost_decimal_points_of_short_tables_are_found(n, factor):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = rng.poisson(60.0 * (1 + 0.2 * np.sin(np.arange(n) * 2 * np.pi / 7))).astype(float)
+        at = int(rng.integers(n))
+        values[at] *= factor
+        assert rows_of(find_usual(table(values), targets=True)[2]) == [at]
