@@ -4,8 +4,6 @@ NumPy's own library has one number of threads for the whole process; torch's kee
 thread, which `skinformer.threads` goes by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ It is written as SVG by hand, which takes a hundredth of the time that matplotli
 follows the colours of the notebook.
 """
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 from weakref import WeakKeyDictionary

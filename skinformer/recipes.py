@@ -9,8 +9,6 @@ Neither normalises windows, which no source does: add ``window_norm=True`` to co
 has a linear path or patches. Depth, heads, width, dropout and batch size no source fixes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 __all__ = ["BF16", "BF16_CLASSES", "NOTE"]

@@ -3,8 +3,6 @@
 The one home of stretches of time, standard errors of a gain, shrinkage, and weights by errors.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weigh forecasters of classes by the log loss of their mixture, and find its temperature."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.selection import nearby_steps, shrinkage

@@ -4,8 +4,6 @@ They are those of `tabular`, which reads one target: the columns of all classes 
 its place one after the other, and so do columns that are not known ahead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

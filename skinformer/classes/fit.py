@@ -1,7 +1,5 @@
 """Fit the forecasters of classes that are no network, and forecast windows by each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """How often classes come: at each phase of the season, and so many steps after each class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Every candidate is a fixed map of the window: nothing is learnt but what the win
 All of them speak twice, on the values and on their logarithms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fit the classical forecasters of a panel: candidates that are judged by each series' own end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Who is believed: errors of every candidate before each series' own end, and weights from them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.classical.windows import Truths

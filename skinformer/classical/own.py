@@ -7,8 +7,6 @@ and whether it sees logarithms, mean absolute errors tell: on four blocks of win
 by what was fitted to windows that share no truth with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How many rows a season has: a test on the data, among what the index suggests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np

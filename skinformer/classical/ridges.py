@@ -5,8 +5,6 @@ anchor goes on by the window's mean difference, so a trend is never shrunk away;
 the last season. Windows that nothing explains count little, so one series speaks for itself alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the seasons do to a window, by classical decomposition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.classical.windows import row_products

@@ -6,8 +6,6 @@ so that every function here meets numbers only; what the padding holds never rea
 ``values`` are the rows of all series, (n_rows,), series after series.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

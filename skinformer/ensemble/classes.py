@@ -1,7 +1,5 @@
 """What forecasts classes beside the network: weighed on the validation split, and calibrated."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, cast
 

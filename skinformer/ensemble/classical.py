@@ -5,8 +5,6 @@ smoothing, drift, seasons and small ridges that proved itself at the ends of its
 at its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the parts of a fit may take, guessed by what they go over, before they begin."""
 
-from __future__ import annotations
-
 from skinformer.ensemble.building import ModelSizes, n_apart
 from skinformer.ensemble.members import TRIAL, WORTH_A_TRIAL
 from skinformer.ensemble.settings import FitSettings

@@ -5,8 +5,6 @@ back where a truth is missing, how they get their units and by what forecasts ar
 recursion and the estimators ask the head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeVar

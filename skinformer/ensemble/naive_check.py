@@ -4,8 +4,6 @@ The season is chosen by the rows before the validation split, as a user would ch
 what was fitted forecast the same windows of the split.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a network corrects in training, beside a path that was fitted to these very windows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

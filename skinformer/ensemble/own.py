@@ -1,7 +1,5 @@
 """Ridges of each series of a panel, as a member."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from skinformer.classical.own import OwnFit, fit_own

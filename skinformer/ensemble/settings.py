@@ -1,7 +1,5 @@
 """What a fit is told: frozen values, read from the parameters once, at its start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

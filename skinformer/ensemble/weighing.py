@@ -4,8 +4,6 @@ A panel and short tables are weighed series by series, a long table by stretches
 split: what one series tells is little, and what a long one tells differs by step ahead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Callbacks of scikit-learn: one task per stage of a fit, and one per epoch within."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

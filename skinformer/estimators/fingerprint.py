@@ -1,7 +1,5 @@
 """What must be the same for a stopped fit to go on."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 

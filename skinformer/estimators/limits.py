@@ -1,7 +1,5 @@
 """What fitted values in files may be: one line for each that its type does not say all of."""
 
-from __future__ import annotations
-
 from typing import Any, get_type_hints
 
 import numpy as np

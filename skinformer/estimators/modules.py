@@ -1,7 +1,5 @@
 """Torch modules of a fit as plain values: what they were built from, and their weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """What a fit does, in plain lines: where a part begins, and while it goes on."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the reader of rows is told: by the parameters before a fit, by the fitted state after it."""
 
-from __future__ import annotations
-
 from skinformer.estimators.parameters import Parameters
 from skinformer.estimators.settings import as_stopping
 from skinformer.estimators.state import FittedState

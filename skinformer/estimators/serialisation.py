@@ -1,7 +1,5 @@
 """The list of all types that a fitted estimator is made of, in files and in pickles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import get_annotations
 from typing import Any

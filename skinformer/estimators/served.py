@@ -1,7 +1,5 @@
 """Windows in units in, forecasts in units out: what is exported, with nothing left outside."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Boosted trees as a torch module, on features that are made of windows as `FeatureMaker` does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, cast
 

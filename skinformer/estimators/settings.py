@@ -1,7 +1,5 @@
 """Parameters of an estimator, checked against one another and resolved once, at a fit's start."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """What `fit` leaves on an estimator, by name and type: for the type checker, and for files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

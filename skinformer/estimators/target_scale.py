@@ -5,8 +5,6 @@ forecast its split better, in its own units, than ridges on the values do. The r
 at a time and half of the windows, so that both together cost less than the path itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial

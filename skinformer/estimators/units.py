@@ -4,8 +4,6 @@ A series that trends has a deviation of up to 170 times its changes: in deviatio
 typing error, would hold most of all sums (docs/panels.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

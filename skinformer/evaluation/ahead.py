@@ -1,7 +1,5 @@
 """What is asked of a fitted estimator at an origin: the last rows of every series at once."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All origins of a backtest at once: each a track of its own, at a cost linear in the origins."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -4,8 +4,6 @@ A player's Shapley value is what the value of a coalition gains when the player 
 over all orders in which players may come (Shapley 1953, A value for n-person games).
 """
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np

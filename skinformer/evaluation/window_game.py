@@ -1,7 +1,5 @@
 """What a window's blocks give to its forecast: exactly what is linear, the rest by coalitions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What the size of errors may go by: volatility, level, and how far outputs lie apart."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.ensemble.head import Head

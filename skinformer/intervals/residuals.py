@@ -1,7 +1,5 @@
 """Quantiles from a sample of errors, each a whole forecast's."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

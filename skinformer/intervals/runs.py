@@ -1,7 +1,5 @@
 """Windows that calibrate intervals: runs of forecasts, each from where the last one ended."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

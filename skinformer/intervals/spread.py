@@ -5,8 +5,6 @@ The log of the mean absolute error is a number for each step ahead, plus slopes 
 fitted by the likelihood of Laplace's law, which is convex.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 A type is found by the name under which this package lists it, never by a path to import.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, is_dataclass

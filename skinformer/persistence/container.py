@@ -4,8 +4,6 @@ Nothing in it is compressed and nothing is named twice, so that no size is large
 no byte has two meanings: what an archive would need checks for cannot be said.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Labels of pandas as plain values: instants, periods, steps and indexes of one level."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import zoneinfo

@@ -6,8 +6,6 @@ stands; a name in capitals means its record alone. ``"n_embedded=0..1e9"`` names
 ``"=1..1e9"`` by its field. A number without a limit that is called like one named before is that.
 """
 
-from __future__ import annotations
-
 import re
 from collections import ChainMap
 from collections.abc import Callable, Hashable

@@ -4,8 +4,6 @@ The one door to scikit-learn's checks of columns, which keep ``n_features_in_`` 
 ``feature_names_in_`` on the estimator; nothing else here touches an estimator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

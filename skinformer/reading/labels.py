@@ -5,8 +5,6 @@ numbers; behind the reader each class has a column of its own, 1 where it came a
 Nothing known is 0 in all of them. Fed back, such a column holds a probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Pickles of what keeps rows' places: plain values and arrays, no object of pandas."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.base import BaseEstimator

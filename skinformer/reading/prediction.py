@@ -1,7 +1,5 @@
 """From what `predict`, `forecast`, `update` and `score` got to a validated table or truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which columns are the targets, and which are known ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """From what `fit` got to a validated table: columns in their roles, rows on the clock."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """How much each candidate counts, from its errors on several stretches of time."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

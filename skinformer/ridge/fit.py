@@ -1,7 +1,5 @@
 """Fit the linear path: let ridges compete on stretches of time, blend them, fold them into one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace

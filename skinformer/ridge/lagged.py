@@ -5,8 +5,6 @@ the last ones by one row that came and one that went. Cost: ``rows · length`` p
 column, where windows take ``rows · seq_len · length``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.ridge.sums import Problem, Sums, remaining

@@ -1,7 +1,5 @@
 """The linear path as a module of torch: what was found in closed form; nothing is trained."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forecasts of steps from what a fit keeps: history, scale, network and head."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the rows of X say of the steps to forecast: where these begin, how many, what is known."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.ensemble.building import ModelSizes

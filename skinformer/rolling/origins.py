@@ -1,7 +1,5 @@
 """Forecasts from many origins at once, each from its own past alone, however far they reach."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.rolling.blocks import HeldValues, Observed, RequestedSteps

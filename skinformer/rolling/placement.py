@@ -1,7 +1,5 @@
 """Where the rows of X lie against the stored history: after or inside it, or elsewhere."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Types of arrays, by the type of their numbers."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bounds beyond which values of covariates are taken for errors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.timeline.arrays import AnyArray, Float64Array

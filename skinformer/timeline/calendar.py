@@ -1,7 +1,5 @@
 """The calendar fields of dated rows: which ones a step size calls for, and their values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Cells of the cycles that a calendar goes through: the hours of a week, the months of a year."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A digest by which rows without an index are recognised."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

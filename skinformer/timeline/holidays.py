@@ -1,7 +1,5 @@
 """Public holidays of countries as columns known ahead; the package holidays knows the days."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from typing import Any
 

@@ -4,8 +4,6 @@ A value may be usual at another hour, and a leap at its own. The last row before
 most, and nothing after it tells what it is: it is judged by its neighbours and by its season.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd

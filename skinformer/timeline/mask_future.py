@@ -1,7 +1,5 @@
 """MaskFuture (note, section 1): hide from the decoder what is not known ahead."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 Values = TypeVar("Values")

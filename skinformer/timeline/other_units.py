@@ -1,7 +1,5 @@
 """Series whose unit changes: from some row on every value is a power of ten as large."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What each column is to a forecast: target, known up to the present, or known ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Candidate seasons that the step between rows suggests; data have to confirm them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skinformer.timeline.clock import Clock

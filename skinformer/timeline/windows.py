@@ -4,8 +4,6 @@ A window is named by its origin: the row of its first forecast step. The rows be
 are its context. No window is ever copied out of the series before a batch needs it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

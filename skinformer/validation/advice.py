@@ -1,7 +1,5 @@
 """What to type instead, read off the labels of an index that is not fit to be a clock."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arguments of methods and functions: counts, choices, levels of quantiles."""
 
-from __future__ import annotations
-
 import inspect
 import reprlib
 from collections.abc import Callable, Collection

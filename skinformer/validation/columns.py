@@ -1,7 +1,5 @@
 """Columns of X: their names and numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Number, Real
 from os import PathLike

@@ -1,7 +1,5 @@
 """What a file without code, or an exported graph, cannot hold, and what to do instead."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """The index: labels of time and of series, columns that become them, and the step of a clock."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from numbers import Integral
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Parameters: their constraints, and those that depend on one another."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from os import PathLike

@@ -1,7 +1,5 @@
 """Rows at prediction: where they lie against the history, and what they lack."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import Any
 

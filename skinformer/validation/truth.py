@@ -1,7 +1,5 @@
 """The truth: y or the target of X, its labels, weights and units."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from numbers import Number
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Warnings that point at the line of whoever called the library."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from pathlib import Path
