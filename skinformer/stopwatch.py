@@ -6,6 +6,7 @@ add up to the whole. A watch belongs to the thread that started it; nothing is k
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ class Stopwatch:
         self._spent: dict[str, Float64Array] = {}
         self.part, self._since = _OTHER, _now()
         self._started = time.perf_counter()
+        self.thread = threading.get_ident()
 
     @property
     def passed(self) -> float:
@@ -89,7 +91,13 @@ def stopwatch(watch: Stopwatch | None = None) -> Iterator[Stopwatch]:
 
 def running() -> Stopwatch:
     """Give this thread's watch; where none runs, one that has measured nothing."""
-    return _running.get() or Stopwatch()
+    return _of_this_thread() or Stopwatch()
+
+
+def _of_this_thread() -> Stopwatch | None:
+    """Give the watch, unless this is work of another thread that goes on beside its own."""
+    watch = _running.get()
+    return watch if watch is not None and watch.thread == threading.get_ident() else None
 
 
 class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
@@ -106,7 +114,7 @@ class timed:  # noqa: N801 - it reads as what it does, as those of contextlib
 
     def __enter__(self) -> None:
         """Begin the part."""
-        self._watch = _running.get()
+        self._watch = _of_this_thread()
         self._before = "" if self._watch is None else self._watch.begin(self.part)
 
     def __exit__(self, *_: object) -> None:

@@ -64,6 +64,20 @@ def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:
         return [each.result() for each in begun]
 
 
+def begin(work: Callable[[], _Found]) -> Callable[[], _Found]:
+    """Begin work beside what this thread does next; what comes back waits for what it finds.
+
+    Where this thread may use no other, the work is done when it is asked for.
+    """
+    if torch.get_num_threads() < 2:
+        return cache(work)
+    with_settings = copy_context().run
+    pool = ThreadPoolExecutor(1)
+    found = pool.submit(with_settings, work)
+    pool.shutdown(wait=False)
+    return found.result
+
+
 @contextmanager
 def _one_thread() -> Iterator[None]:
     torch.get_num_threads()  # its first use in a thread sets the number, and would undo the limit

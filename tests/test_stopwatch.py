@@ -2,6 +2,8 @@
 
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 import pandas as pd
@@ -107,3 +109,13 @@ def test_times_come_back_from_files_and_older_files_load_without(fitted, tmp_pat
     loaded = skinformer.load(tmp_path / "older")
     assert not hasattr(loaded, "fit_times_")
     np.testing.assert_array_equal(loaded.forecast(), model.forecast())
+
+
+def test_work_of_another_thread_is_not_counted():
+    """It goes on beside the parts of the thread that waits."""
+    with stopwatch() as watch, timed("waiting"):
+        work = timed("working")(running)
+        thread = ThreadPoolExecutor(1).submit(copy_context().run, work)
+        assert thread.result() is not watch
+        assert watch.part == "waiting"
+    assert set(watch.table()["part"]) == {"waiting", "other"}

@@ -12,16 +12,19 @@ from unittest import mock
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
 
+from skinformer import InformerRegressor
 from skinformer.algebra import product, solution
 from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
+from skinformer.ensemble.tabular import Tabular
 from skinformer.tabular.regressors import ready
-from skinformer.threads import at_once, threads_for
+from skinformer.threads import at_once, begin, threads_for
 
 SMALL, LARGE = 1, 1e15
 
@@ -301,3 +304,48 @@ def test_works_come_one_after_the_other_where_one_thread_is_allowed(limited):
 def test_an_error_of_a_work_is_raised():
     with pytest.raises(ZeroDivisionError):
         at_once([lambda: 1, lambda: 1 // 0])
+
+
+def test_what_has_begun_is_done_beside_what_follows():
+    """In another thread, where one is allowed; else when it is asked for, and once."""
+    may, own = threading.Event(), threading.get_ident()
+    found = begin(lambda: may.wait(timeout=30) and threading.get_ident())
+    may.set()
+    assert found() == found() not in (own, False)
+    with threads_for(SMALL):
+        calls: list[int] = []
+        found = begin(lambda: calls.append(1) or threading.get_ident())
+        assert not calls
+        assert found() == found() == own
+    assert calls == [1]
+    with pytest.raises(ZeroDivisionError):
+        begin(lambda: 1 // 0)()
+
+
+def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch):
+    """What is known by then is not waited for; a regressor of the user's stays in its thread."""
+    rng = np.random.default_rng(0)
+    hours = pd.date_range("2024-01-01", periods=1500, freq="h")
+    drive = rng.normal(size=1500)
+    df = pd.DataFrame({"y": np.where(drive > 0, drive, 0) + 0.1 * rng.normal(size=1500)}, hours)
+    df["drive"] = drive
+    last, fit = [], Tabular.of_rows.__func__
+
+    def spy(cls, rows, settings, *, before_split, **given):
+        if not before_split:
+            last.append(threading.get_ident())
+        return fit(cls, rows, settings, before_split=before_split, **given)
+
+    monkeypatch.setattr(Tabular, "of_rows", classmethod(spy))
+    options = {"known_future": ["drive"], "seq_len": 24, "pred_len": 6, "max_iter": 1}
+    options |= {"d_model": 8, "n_heads": 1, "random_state": 0}
+    beside = InformerRegressor("y", **options).fit(df)
+    mine = ["ridges", "network", HistGradientBoostingRegressor(max_iter=20)]
+    InformerRegressor("y", members=mine, **options).fit(df)
+    with ThreadpoolController().select(user_api="openmp").limit(limits=1):
+        after = InformerRegressor("y", **options).fit(df)
+    own = threading.get_ident()
+    assert [each == own for each in last] == [False, True, True]
+    ahead = df[["drive"]].set_index(hours + pd.Timedelta(hours=1500))[:6]
+    pd.testing.assert_frame_equal(beside.forecast(ahead), after.forecast(ahead), check_exact=True)
+    assert "trees" in set(beside.fit_times_["part"])

@@ -41,6 +41,7 @@ from skinformer.ridge.linear_fit import LinearFits
 from skinformer.selection import MOST_STRETCHES, cut_stretches
 from skinformer.stopwatch import timed
 from skinformer.tabular.fit import first_known
+from skinformer.threads import begin
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.training.record import TrainingRecord
@@ -89,6 +90,8 @@ class EnsembleFit:
             self.network = replace(self.network, base=RIDGES)
         #: Members that were weighed beside ridges, each by its share in what those before it leave.
         self.rivals: list[tuple[Member, Float64Array]] = []
+        #: What fits those who count to all rows, from when their weights are known.
+        self._refits: dict[str, Callable[[], Member]] = {}
         self.class_fit: ClassFit | None = None
         self.start = self._of([], {NETWORK: 1.0})
 
@@ -99,6 +102,7 @@ class EnsembleFit:
         """
         if not self.settings.classifies:
             shares = [1 - share for _, share in self._weigh_rivals()]
+            self._begin_refits()
             return float((np.prod(shares, axis=0) ** 2).mean()) if shares else 1.0
         if self.rows.split is None or not self.settings.class_base:
             return 1.0
@@ -165,6 +169,8 @@ class EnsembleFit:
         A panel and short tables are weighed series by series, a long table by stretches of the
         split. Ridges have an advantage: it is one of four by which their blend was chosen.
         """
+        for refit in self._refits.values():
+            refit()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
         settings = self.settings
         if settings.classifies:
@@ -220,6 +226,16 @@ class EnsembleFit:
             found += share[:, None].astype(np.float32) * (both[1] - found)
             self.rivals.append((member, share))
         return self.rivals
+
+    def _begin_refits(self) -> None:
+        """Fit trees to all rows while the network is trained, if it is; not what a user gave."""
+        refit = self.settings.early_stopping is not True and self.settings.train_network
+        for member, share in self.rivals:
+            if refit and share.any() and isinstance(self.settings.regressor, str):
+                self._refits[member.name] = begin(self._refit(member))
+
+    def _refit(self, member: Member) -> Callable[[], Member]:
+        return partial(member.of_rows, self.rows, self.settings, earlier=member, before_split=False)
 
     def _classes(self) -> Ensemble:
         at = None
@@ -296,8 +312,8 @@ class EnsembleFit:
             if name in (RIDGES, NETWORK):
                 members[name] = ridges.get(name, member)
             elif ensemble.weights_of(name).any():
-                fit = partial(member.of_rows, self.rows, self.settings, earlier=member)
-                members[name] = fit(before_split=False) if refit else member
+                fit = self._refits.get(name) or self._refit(member)
+                members[name] = fit() if refit else member
         places = [list(ensemble.members).index(name) for name in members]
         before = {name: ensemble.members[name] for name in members}
         changed = (name for name in members if members[name] is not before[name])
