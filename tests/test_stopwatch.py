@@ -11,7 +11,7 @@ import pytest
 
 import skinformer
 from skinformer import InformerClassifier, InformerRegressor
-from skinformer.stopwatch import stopwatch, timed
+from skinformer.stopwatch import running, stopwatch, timed
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
