@@ -1,5 +1,6 @@
-"""What the two examples share: the rivals, the table and the picture."""
+"""What the examples share: the command line, the rivals, the table and the picture."""
 
+import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -8,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -34,6 +36,24 @@ def picture_path(output: Path, name: str) -> Path:
     except OSError as error:
         raise OSError(f"--output {output}: cannot be written: {error.strerror}.") from None
     return path
+
+
+def arguments(description: str, name: str) -> argparse.Namespace:
+    """Read the command line of an example that saves one picture, called `name` by default."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder or file of the picture")
+    parser.add_argument("--epochs", type=int, help="of training, at most")
+    args = parser.parse_args()
+    try:
+        args.picture = picture_path(args.output, name)
+    except OSError as error:
+        parser.error(str(error))
+    return args
+
+
+def shown(path: Path) -> str:
+    """Name a file from where the reader stands, if it lies below."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def make_rivals(
@@ -157,9 +177,14 @@ def error_table(results: Mapping[str, pd.DataFrame], by: str = "target") -> pd.D
     return table
 
 
-def save_picture(
-    result: pd.DataFrame, path: str | Path, *, target: str, title: str, ylabel: str
-) -> None:
+def save_picture(result: pd.DataFrame, path: str | Path, **options: str) -> None:
+    """Draw the forecasts of one target into a file."""
+    figure = draw_picture(result, **options)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def draw_picture(result: pd.DataFrame, *, target: str, title: str, ylabel: str) -> Figure:
     """Draw the forecasts of one target against the actual values, 14 origins to a panel."""
     rows = result[result["target"] == target].set_index("time")
     n_origins = rows["origin"].nunique()
@@ -189,5 +214,4 @@ def save_picture(
     low, high = rows[["actual", "forecast"]].min().min(), rows[["actual", "forecast"]].max().max()
     if 0 <= low < 0.2 * high:  # counts and their like start at zero
         axes[0, 0].set_ylim(bottom=0)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    return figure

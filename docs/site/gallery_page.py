@@ -1,7 +1,8 @@
-"""The gallery: every picture of the pages, and every script under examples/ with its own page."""
+"""The gallery: examples that are run, other scripts with their code, and the pages' pictures."""
 
 import ast
 import re
+import shutil
 from pathlib import Path
 
 PICTURE = re.compile(r"^!\[([^\]]+)\]\((images/[^)]+)\)$")
@@ -17,6 +18,19 @@ def examples_of(folder: Path) -> list[Path]:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
     imported = set(re.findall(r"^(?:from|import) (\w+)", sources, re.M))
     return [path for path in scripts if path.stem not in imported]
+
+
+def is_run(path: Path) -> bool:
+    """Tell whether the build runs a script and shows what it prints and draws."""
+    return path.name.startswith("plot_")
+
+
+def stage_runs(folder: Path, output: Path) -> None:
+    """Copy the scripts that are run, and what they import, to where sphinx-gallery finds them."""
+    output.mkdir()
+    for path in folder.glob("*.py"):
+        shutil.copyfile(path, output / path.name)
+    (output / "GALLERY_HEADER.rst").write_text("Examples\n========\n", encoding="utf-8")
 
 
 def told(path: Path) -> tuple[str, str]:
@@ -39,12 +53,25 @@ def write_example(path: Path, folder: Path, output: Path) -> None:
 
 
 def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
-    """Make the gallery's lists of scripts and of pictures."""
-    lines, made = ["", "## Scripts", ""], []
-    for path in examples:
-        made.append(path.relative_to(folder).with_suffix("").as_posix())
-        lines.append(f"- [{told(path)[0]}](examples/{made[-1]}.rst): `examples/{made[-1]}.py`")
-    lines += ["", "```{toctree}", ":hidden:", "", *(f"examples/{name}" for name in made), "```"]
+    """Make the gallery's lists: examples with thumbnails, other scripts, and pictures."""
+    names = {path: path.relative_to(folder).with_suffix("").as_posix() for path in examples}
+    lines = ["", "## Examples", "", "::::{container} pictures"]
+    for path in filter(is_run, sorted(examples, key=lambda path: "quickstart" not in path.name)):
+        title, rest = told(path)
+        thumb, link = f"examples/images/thumb/sphx_glr_{path.stem}_thumb.png", f"{names[path]}.rst"
+        first = " ".join(rest.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        lines += [
+            "",
+            f"[![{title}]({thumb})](examples/{link}) [{title}](examples/{link}) *{first}*",
+        ]
+    lines += ["::::", "", "## Programs and bridges", ""]
+    lines += [
+        f"- [{told(path)[0]}](examples/{name}.rst): `examples/{name}.py`"
+        for path, name in names.items()
+        if not is_run(path)
+    ]
+    lines += ["", "```{toctree}", ":hidden:", ""]
+    lines += [*(f"examples/{name}" for name in names.values()), "```"]
     lines += ["", "## Pictures", "", "::::{container} pictures"]
     for page, text in pages.items():
         title = re.search(r"^# (.+)$", text, re.M)[1]

@@ -4,12 +4,12 @@ import re
 import shutil
 from pathlib import Path
 
-from gallery_page import examples_of, gallery, write_example
+from gallery_page import examples_of, gallery, is_run, stage_runs, write_example
 from reference import NAME, write_reference
 
 
 def stage(docs: Path, source: Path) -> None:
-    """Write Sphinx's sources to the folder `source`, which must not exist."""
+    """Write Sphinx's sources to the folder `source`, and examples beside it; neither may exist."""
     shutil.copytree(docs / "images", source / "images")
     examples = examples_of(docs.parent / "examples")
     pages = {path.name: path.read_text(encoding="utf-8") for path in sorted(docs.glob("*.md"))}
@@ -26,8 +26,10 @@ def stage(docs: Path, source: Path) -> None:
             text,
         )
         (source / name).write_text(text, encoding="utf-8")
+    stage_runs(docs.parent / "examples", source.parent / "examples")
     for path in examples:
-        write_example(path, docs.parent / "examples", source / "examples")
+        if not is_run(path):
+            write_example(path, docs.parent / "examples", source / "examples")
     write_reference(pages["api.md"], source / "reference")
 
 
@@ -56,7 +58,7 @@ def outward(link: re.Match, root: Path, source: Path, examples: list[Path]) -> s
         page = target.relative_to(root / "examples").with_suffix(".rst")
         return f"[{text}](examples/{page.as_posix()})"
     if target.is_dir() and target.is_relative_to(root / "examples"):
-        return f"[{text}](gallery.md#scripts)"
+        return f"[{text}](gallery.md#examples)"
     if target == root / "README.md":
         return f"[{text}](index.md)"
     copy = Path("files") / target.relative_to(root)

@@ -1,11 +1,14 @@
 """The quickstart, with its own data, on few rows and one epoch."""
 
+import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from skinformer import datasets
 from skinformer.datasets import auckland_holidays, load_auckland_pedestrians
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -15,24 +18,30 @@ def few_trees(**given):
     return HistGradientBoostingRegressor(**given | {"max_iter": 40})
 
 
-@pytest.fixture(scope="module")
-def quickstart():
-    """Import the script as Python does when it is run: its folder comes first; boost briefly."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
-        import comparison
-        import plot_quickstart
+@pytest.fixture
+def quickstart(monkeypatch):
+    """Give what runs the script as Python does: its folder comes first; boost briefly."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import comparison
 
-        patch.setattr(comparison, "HistGradientBoostingRegressor", few_trees)
-        yield plot_quickstart
+    monkeypatch.setattr(comparison, "HistGradientBoostingRegressor", few_trees)
+
+    def run(*options):
+        monkeypatch.setattr("sys.argv", ["plot_quickstart.py", *options])
+        try:
+            runpy.run_path(str(EXAMPLES / "plot_quickstart.py"), run_name="__main__")
+        finally:
+            pyplot.close("all")
+
+    return run
 
 
 @pytest.mark.slow
 def test_prints_one_table_and_says_where_the_picture_is(quickstart, tmp_path, capsys, monkeypatch):
     """Everything but the length of the training is as in the README."""
     counts = load_auckland_pedestrians()[-1200:]
-    monkeypatch.setattr(quickstart, "load_auckland_pedestrians", lambda: counts)
-    quickstart.main(["--output", str(tmp_path / "new"), "--epochs", "1"])
+    monkeypatch.setattr(datasets, "load_auckland_pedestrians", lambda: counts)
+    quickstart("--output", str(tmp_path / "new"), "--epochs", "1")
     path = tmp_path / "new" / "quickstart.png"
     printed = capsys.readouterr().out
     assert "528 hours to train on, 672 to test on, 8 streets" in printed
@@ -52,9 +61,9 @@ def test_rivals_know_holidays_and_no_hour_from_the_midnight_on(quickstart):
     df = df.join(auckland_holidays(df.index))
     streets, known = list(df.columns[:8]), list(df.columns[8:])
     train, test = df[:-48], df[-48:]
-    rivals = quickstart.make_rivals(
-        streets, seq_len=168, pred_len=24, season=168, known_future=known
-    )
+    from comparison import make_rivals
+
+    rivals = make_rivals(streets, seq_len=168, pred_len=24, season=168, known_future=known)
     other = test.assign(holiday=1 - test["holiday"], shops_closed=1 - test["shops_closed"])
     hidden = test.copy()
     hidden.loc[hidden.index[24:], streets] = np.nan
@@ -69,5 +78,5 @@ def test_a_picture_that_cannot_be_written_is_told_before_training(quickstart, tm
     """A minute of training would be lost."""
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match="2"):
-        quickstart.main(["--output", str(tmp_path / "file" / "x")])
+        quickstart("--output", str(tmp_path / "file" / "x"))
     assert "cannot be written: Not a directory." in capsys.readouterr().err

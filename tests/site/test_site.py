@@ -1,9 +1,15 @@
 """The site: built without a warning, without a dead link, and looked at in a browser."""
 
+import fcntl
+import importlib.util
 import inspect
+import json
+import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -14,7 +20,7 @@ import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton")
+BUILT_BY = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton", "sphinx_gallery")
 OF_THE_THEME = {"search.html"}  # reached by the box in the menu
 
 pytestmark = pytest.mark.slow
@@ -41,9 +47,18 @@ class Page(HTMLParser):
 def built(tmp_path_factory):
     for name in BUILT_BY:
         pytest.importorskip(name)
-    site = tmp_path_factory.mktemp("site") / "html"
-    command = [sys.executable, str(ROOT / "docs/build.py"), str(site)]
-    return site, subprocess.run(command, capture_output=True, text=True, check=False)
+    # Workers of pytest-xdist share what one of them builds: examples take more than a minute.
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    site, told = folder / "site" / "html", folder / "site" / "told.json"
+    with (folder / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            command = [sys.executable, str(ROOT / "docs/build.py"), str(site)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            told.parent.mkdir(exist_ok=True)
+            told.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
+    return site, subprocess.CompletedProcess([], *json.loads(told.read_text()))
 
 
 @pytest.fixture(scope="session")
@@ -178,6 +193,59 @@ def test_nothing_comes_from_elsewhere(pages):
         assert [link for link in page.loaded if urlsplit(link).scheme or link[:2] == "//"] == [], (
             name
         )
+
+
+# What examples print
+
+
+def printed_by(site, name):
+    """Read the outputs off an example's page."""
+    text = (site / f"examples/{name}.html").read_text(encoding="utf-8")
+    outputs = re.findall(r"sphx-glr-script-out.*?<pre>(.*?)</pre>", text, re.S)
+    assert len(outputs) >= 3
+    return unescape(re.sub(r"<[^>]+>", "", "".join(outputs)))
+
+
+@pytest.fixture(scope="session")
+def outputs():
+    spec = importlib.util.spec_from_file_location("outputs", ROOT / "docs/outputs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readme_shows_what_the_quickstart_prints(site, outputs):
+    """The whole run, as a user types it."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"^```text\n(Mean absolute error.*?)^```$", readme, re.M | re.S)[1]
+    printed = outputs.cut(shown, printed_by(site, "plot_quickstart"))
+    assert "boosting on lags" in printed
+    assert outputs.alike(shown, printed), printed
+
+
+def test_the_page_of_classes_shows_what_the_crowd_example_prints(site, outputs):
+    """Less how it is set; a leading zero is left out on the page."""
+    page = (ROOT / "docs/classes.md").read_text(encoding="utf-8")
+    printed = printed_by(site, "plot_crowd")
+    for name, called in (
+        ("InformerClassifier", "`InformerClassifier`"),
+        ("boosting on 168 lags", "boosting on 168 lags"),
+        ("hour and weekday", "hour × weekday"),
+        ("last level", "last level"),
+    ):
+        row = re.search(rf"^\| {called} \| (.+) \| (.+) \| (.+) \|$", page, re.M)
+        shown = [f"{float(number.strip('*')):.3f}" for number in row.groups()]
+        found = re.search(rf"^{name} +([\d.]+) +([\d.]+) +([\d.]+)$", printed, re.M)
+        assert outputs.alike(" ".join(shown), " ".join(found.groups())), name
+
+
+def test_every_example_that_is_run_has_a_thumbnail(pages):
+    """The quickstart comes first."""
+    links = [link for link in pages["gallery.html"].links if "examples/plot_" in link]
+    thumbs = [file for file in pages["gallery.html"].loaded if "_thumb" in file]
+    scripts = list((ROOT / "examples").glob("plot_*.py"))
+    assert len(thumbs) == len(scripts)
+    assert links[-2 * len(scripts)].startswith("examples/plot_quickstart")
 
 
 # In a browser

@@ -42,7 +42,7 @@ def test_links_that_leave_the_docs_lead_to_pages_or_copies(modules, tmp_path):
         led[target] = staging.outward(link, ROOT, tmp_path, examples)
     assert led == {
         "examples/forecast_csv.py": "[x](examples/forecast_csv.rst)",
-        "examples": "[x](gallery.md#scripts)",
+        "examples": "[x](gallery.md#examples)",
         "README.md": "[x](index.md)",
         "tests/test_docs.py": "[x](files/tests/test_docs.py)",
     }
