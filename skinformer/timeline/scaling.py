@@ -20,6 +20,10 @@ _BEYOND = 1.1
 #: Deviations from the mean beyond which squares overflow in the network's single precision.
 _FARTHEST = 1e18
 
+#: Deviation of a series that never moved in training beside others that did, in its size: the whole
+#: of it would let a promotion that moves these by a deviation double a series that is constant.
+_STILL = 0.1
+
 
 class Limits(NamedTuple):
     """How high forecasts of each series may go, standardised; infinitely without logarithms.
@@ -197,7 +201,8 @@ def fit_scaler(
     they say nothing.
 
     A column with one value only has no deviation; it gets the size of that value, and 1 for 0 or
-    without any value.
+    without any value. A target that is so in some series of a panel gets a tenth of that, and of
+    the median series' deviation for 0.
     """
     mean = np.zeros((len(start), len(columns)))
     scale = np.ones((len(start), len(columns)))
@@ -220,6 +225,8 @@ def fit_scaler(
         scale[size > 0, j] = size[size > 0]
         varies = deviation > 1e-12 * np.maximum(np.abs(mean[:, j]), 1e-300)
         scale[varies, j] = deviation[varies]
+        if targets is not None and j < targets.n_targets and j not in static:
+            _damp(scale[:, j], varies, size > 0, logs)
     return Scaler(mean=mean, scale=scale, targets=targets)
 
 
@@ -229,6 +236,18 @@ def _lend(mean: Float64Array, deviation: Float64Array, seen: BoolArray, logs: Bo
         some, none = seen & kind, ~seen & kind
         if some.any():
             mean[none], deviation[none] = mean[some].mean(), deviation[some].mean()
+
+
+def _damp(scale: Float64Array, varies: BoolArray, sized: BoolArray, logs: BoolArray) -> None:
+    """Make what others of a panel teach move series little that never moved, in any unit.
+
+    sized: which have a size of their own; others have that of the median series that varies.
+    """
+    for kind in (~logs, logs):
+        some, still = varies & kind, ~varies & kind
+        if some.any():
+            scale[still & ~sized] = np.median(scale[some])
+            scale[still] *= _STILL
 
 
 def _moments(

@@ -1,8 +1,10 @@
 """Windows by which ranges are calibrated: none holds another's rows, all hours occur."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.intervals.runs import choose_runs, run_distance, trailing_origins, trailing_sizes
 
 
@@ -78,3 +80,12 @@ def test_without_earlier_errors_sizes_are_the_usual_ones():
     some = np.full((1, 24, 1), np.nan)
     some[0, 0] = 3.0
     assert 1 < trailing_sizes(some) < 2
+
+
+def test_a_series_that_began_late_has_a_range_of_its_own_size():
+    """All errors were zero before it began: its first ones were a million times the usual ones."""
+    assert 0.05 < trailing_sizes(np.zeros((1, 24, 1))) < 0.2
+    sold = np.append(np.zeros(35), np.random.default_rng(0).normal(10, 1, 9))
+    rows = pd.DataFrame({"y": sold}, pd.date_range("2020-01-01", periods=44, freq="MS"))
+    model = InformerRegressor(seq_len=12, pred_len=4, members=["ridges"], random_state=0).fit(rows)
+    assert (model.forecast(coverage=0.8)["y_0.9"] < 100).all()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skinformer import InformerRegressor
 from skinformer.timeline.scaling import Scaler, affine_link, fit_scaler
 
 
@@ -285,3 +286,22 @@ def test_booleans_have_a_link():
 def test_without_any_truth_the_link_changes_nothing():
     """That y holds nothing is for another check to say."""
     assert affine_link(np.full(3, np.nan), np.arange(3.0)) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("level", [0.0, 20.0])
+def test_what_others_teach_hardly_moves_a_series_that_never_moved(level, unit):
+    """A promotion that lifts others from 20 to 23 lifted a constant 20 to 53, and 0 to 10⁶ units."""
+    rng, weeks = np.random.default_rng(0), pd.date_range("2020-01-06", periods=84, freq="W")
+    promo = (rng.random((6, 84)) < 0.2) * 1.0
+    sold = 20 + 3 * promo + rng.normal(size=(6, 84))
+    sold[5] = level
+    index = pd.MultiIndex.from_product([range(6), weeks])
+    rows = pd.DataFrame({"y": unit * sold.ravel(), "promo": promo.ravel()}, index)
+    history = rows.index.get_level_values(1) < weeks[-4]
+    ahead = rows[~history].assign(y=np.nan, promo=1.0)
+    sizes = {"seq_len": 12, "pred_len": 4, "members": ["ridges"], "random_state": 0}
+    model = InformerRegressor("y", known_future="promo", **sizes).fit(rows[history])
+    forecast = model.forecast(ahead)["y"] / unit
+    assert (forecast[0] > 21).all()
+    assert (np.abs(forecast[5] - level) < 4).all()
