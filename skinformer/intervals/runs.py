@@ -13,7 +13,7 @@ N_TRAILING, _DECAY = 24, 0.9
 _PRIOR = 1.0
 #: Factor from their median beyond which sizes say no more: one level shift is no lasting storm.
 _MOST = 2.5
-#: Size, in usual ones, below which none is believed: a product that was not sold so far had no errors
+#: Size, in usual ones, below which none is believed: a product not sold so far had no errors
 #: at all, and its first sale would be a million times what was to be expected.
 _LEAST = 0.1
 #: Rows before the first window of a series.

@@ -291,7 +291,7 @@ def test_without_any_truth_the_link_changes_nothing():
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("level", [0.0, 20.0])
 def test_what_others_teach_hardly_moves_a_series_that_never_moved(level, unit):
-    """A promotion that lifts others from 20 to 23 lifted a constant 20 to 53, and 0 to 10⁶ units."""
+    """A promotion that lifts others by 3 lifted a constant 20 to 53, and 0 to a million units."""
     rng, weeks = np.random.default_rng(0), pd.date_range("2020-01-06", periods=84, freq="W")
     promo = (rng.random((6, 84)) < 0.2) * 1.0
     sold = 20 + 3 * promo + rng.normal(size=(6, 84))
