@@ -24,8 +24,12 @@ def build(output: Path) -> int:
         stage(DOCS, source)
         doctrees = ["-d", f"{folder}/doctrees"]
         strict = ["-W", "--keep-going", "-n", "-q"]
-        return build_main([*strict, *doctrees, "-c", str(DOCS / "site"), str(source), str(output)])
+        return build_main(
+            [*strict, *doctrees, "-c", str(DOCS / "site"), str(source), str(output)]
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(build(Path(sys.argv[1] if sys.argv[1:] else DOCS / "_build" / "html").resolve()))
+    sys.exit(
+        build(Path(sys.argv[1] if sys.argv[1:] else DOCS / "_build" / "html").resolve())
+    )

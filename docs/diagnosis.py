@@ -24,7 +24,12 @@ from skinformer.timeline.windows import window_rows
 from skinformer.training import trainer
 
 #: Shares of all rows: those that are fitted, and those before the test rows, which stay unread.
-CUTS = {"bundled": (0.6, 0.8), "WTH": (0.7, 0.8), "ETTh1": (8640, 11520), "ETTh2": (8640, 11520)}
+CUTS = {
+    "bundled": (0.6, 0.8),
+    "WTH": (0.7, 0.8),
+    "ETTh1": (8640, 11520),
+    "ETTh2": (8640, 11520),
+}
 CUTS["ETTm1"] = (34560, 46080)
 N_EPOCHS = 6  # of ten: those that matter
 WINDOWS = {"in": 150, "split": 400, "later": 400}
@@ -51,7 +56,9 @@ class Watched:
             self.finish(fit, row)
 
         trainer.clip_and_step, trainer._Fit.finish_epoch = self.watch, finish
-        EnsembleFit.gives_up = lambda *_: False  # which most would after the first epoch
+        EnsembleFit.gives_up = lambda *_: (
+            False
+        )  # which most would after the first epoch
         return self
 
     def __exit__(self, *error):
@@ -92,12 +99,17 @@ def measure(name, horizon, seed, folder):
     )  # fmt: skip
     with Watched() as watched:
         model.fit(table[:first])
-    split, path = int(model.calibration_.split[0]), model.ensemble_.held_out["ridges"].path
+    split, path = (
+        int(model.calibration_.split[0]),
+        model.ensemble_.held_out["ridges"].path,
+    )
     final, network = model.module_.path, model.module_.network
     model.update(table[first:end])
     rows, sizes = model.timeline_, model.sizes_
     steps = rows.steps if needs_steps(sizes) else None
-    source = window_source(rows.values, steps, None, rows.clock, sizes=sizes, device="cpu")
+    source = window_source(
+        rows.values, steps, None, rows.clock, sizes=sizes, device="cpu"
+    )
     borders = {"in": (336, split), "split": (split, first), "later": (first, end)}
     out = {"columns": table.columns.to_numpy(str)}
     for part, (low, high) in borders.items():
@@ -110,7 +122,10 @@ def measure(name, horizon, seed, folder):
         out[f"{part}_weight"] = np.broadcast_to(weight, out[f"{part}_residual"].shape)
         out[f"{part}_correction"] = np.array(
             [
-                [correction(network, weights, source, origins, base) for weights in epoch]
+                [
+                    correction(network, weights, source, origins, base)
+                    for weights in epoch
+                ]
                 for epoch in watched.epochs[:N_EPOCHS]
             ]
         )
@@ -130,20 +145,26 @@ def correction(network, weights, source, origins, base):
 def relative(run, part, epoch, averaged, share=1.0, axis=None):
     """Give squared errors with a share of the correction, over those of the path alone."""
     residual, weight = run[f"{part}_residual"], run[f"{part}_weight"]
-    corrected = residual - share * run[f"{part}_correction"][epoch, averaged].astype(float)
+    corrected = residual - share * run[f"{part}_correction"][epoch, averaged].astype(
+        float
+    )
     return (weight * corrected**2).sum(axis) / (weight * residual**2).sum(axis)
 
 
 def best_epoch(run, averaged=1):
     """Give the epoch with the least error on the split, which a fit would keep."""
     n_epochs = len(run["split_correction"])
-    return int(np.argmin([relative(run, "split", e, averaged) for e in range(n_epochs)]))
+    return int(
+        np.argmin([relative(run, "split", e, averaged) for e in range(n_epochs)])
+    )
 
 
 def draw_epochs(runs):
     """Draw errors by epoch: of each epoch's last weights, and of the mean."""
     size = 2.9 * len(runs), 3.2
-    figure, (axes,) = plt.subplots(1, len(runs), squeeze=False, figsize=size, layout="constrained")
+    figure, (axes,) = plt.subplots(
+        1, len(runs), squeeze=False, figsize=size, layout="constrained"
+    )
     for ax, (name, seeds) in zip(axes, runs.items(), strict=True):
         for run in seeds:
             epochs = np.arange(1, len(run["split_correction"]) + 1)
@@ -154,7 +175,9 @@ def draw_epochs(runs):
         ax.axhline(1, color="black", linewidth=0.8)
         ax.set(title=name, xlabel="epoch")
     axes[0].set_ylabel("squared error / the path's")
-    lines = [plt.Line2D([], [], color=color, label=NAMES[p]) for p, color in COLORS.items()]
+    lines = [
+        plt.Line2D([], [], color=color, label=NAMES[p]) for p, color in COLORS.items()
+    ]
     lines += [plt.Line2D([], [], color="black", linestyle=s, label=t)
               for s, t in (("-", "mean of steps"), (":", "last step"))]  # fmt: skip
     figure.legend(handles=lines, loc="outside lower center", ncols=5, frameon=False)
@@ -164,18 +187,24 @@ def draw_epochs(runs):
 def draw_shares(runs):
     """Draw errors by share of the correction, by step ahead and by column, of the kept epoch."""
     size = 2.9 * len(runs), 7.4
-    figure, axes = plt.subplots(3, len(runs), squeeze=False, figsize=size, layout="constrained")
+    figure, axes = plt.subplots(
+        3, len(runs), squeeze=False, figsize=size, layout="constrained"
+    )
     shares = np.linspace(0, 1, 21)
     for (top, middle, bottom), (name, seeds) in zip(axes.T, runs.items(), strict=True):
         for number, run in enumerate(seeds):
             epoch = best_epoch(run)
             for part in ("split", "later"):
                 look = {"color": COLORS[part], "linewidth": 1.4}
-                top.plot(shares, [relative(run, part, epoch, 1, s) for s in shares], **look)
+                top.plot(
+                    shares, [relative(run, part, epoch, 1, s) for s in shares], **look
+                )
                 steps = relative(run, part, epoch, 1, 0.5, axis=(0, 2))
                 middle.plot(np.arange(1, len(steps) + 1), steps, **look)
                 columns = relative(run, part, epoch, 1, 0.5, axis=(0, 1))
-                place = np.arange(len(columns)) + (part == "later") * 0.35 + number * 0.12
+                place = (
+                    np.arange(len(columns)) + (part == "later") * 0.35 + number * 0.12
+                )
                 bottom.plot(place, columns, "o", color=COLORS[part], markersize=3.5)
         for ax in (top, middle, bottom):
             ax.axhline(1, color="black", linewidth=0.8)
@@ -184,7 +213,9 @@ def draw_shares(runs):
         bottom.set(xlabel="column (share ½)", xticks=[])
     for ax in axes[:, 0]:
         ax.set_ylabel("squared error / the path's")
-    lines = [plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("split", "later")]
+    lines = [
+        plt.Line2D([], [], color=COLORS[p], label=NAMES[p]) for p in ("split", "later")
+    ]
     figure.legend(handles=lines, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
@@ -200,7 +231,9 @@ def main():
     one.add_argument("file", type=Path)
     one.add_argument("--data", type=Path, default=Path())
     other = requested.add_parser("draw")
-    other.add_argument("files", type=Path, nargs="+", help="named NAME_HORIZON_SEED.npz")
+    other.add_argument(
+        "files", type=Path, nargs="+", help="named NAME_HORIZON_SEED.npz"
+    )
     other.add_argument("--into", type=Path, default=Path(__file__).parent / "images")
     options = parser.parse_args()
     if options.what == "measure":
@@ -214,7 +247,10 @@ def main():
         runs.setdefault(f"{name}, {horizon} ahead", []).append(np.load(file))
     runs = {name: [dict(run) for run in seeds] for name, seeds in runs.items()}
     for picture in (draw_epochs, draw_shares):
-        figure, file = picture(runs), options.into / f"diagnosis_{picture.__name__[5:]}.png"
+        figure, file = (
+            picture(runs),
+            options.into / f"diagnosis_{picture.__name__[5:]}.png",
+        )
         figure.savefig(file, dpi=110)
         plt.close(figure)
         with Image.open(file) as image:

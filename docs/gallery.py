@@ -30,7 +30,13 @@ from skinformer.display import (
     TrainingDisplay,
     WeightsDisplay,
 )
-from skinformer.evaluation import AttentionMap, SeasonalNaive, attention_maps, backtest, explain
+from skinformer.evaluation import (
+    AttentionMap,
+    SeasonalNaive,
+    attention_maps,
+    backtest,
+    explain,
+)
 
 NUMBERS = Path(__file__).with_name("gallery.npz")
 STREET, UNIT = "45 Queen Street", "people per hour"
@@ -71,9 +77,17 @@ def of_reasons():
     counts = load_auckland_pedestrians().loc["2023-10":"2024-10", [STREET]]
     days = "2023-10-23 2023-12-25 2023-12-26 2024-01-01 2024-01-02 2024-01-29 2024-02-06 2024-03-29"
     days += " 2024-04-01 2024-04-25 2024-06-03 2024-06-28 2024-09-23 2024-10-28"
-    counts["holiday"] = counts.index.strftime("%Y-%m-%d").isin(days.split()).astype(float)
+    counts["holiday"] = (
+        counts.index.strftime("%Y-%m-%d").isin(days.split()).astype(float)
+    )
     trees = HistGradientBoostingRegressor(max_iter=100)
-    small = {"seq_len": 48, "d_model": 8, "n_heads": 1, "max_iter": 1, "max_windows": 1000}
+    small = {
+        "seq_len": 48,
+        "d_model": 8,
+        "n_heads": 1,
+        "max_iter": 1,
+        "max_windows": 1000,
+    }
     model = InformerRegressor(
         STREET,
         known_future=["holiday"],
@@ -82,14 +96,21 @@ def of_reasons():
         **small,
     )
     return pack(
-        "reasons", explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"])
+        "reasons",
+        explain(model.fit(counts[:"2024-10-21"]), counts["2024-10-22":"2024-10-29"]),
     )
 
 
 def of_attention():
     """Fit a network alone whose encoder selects queries, on patches of two hours."""
     attention = Attention(encoder="probsparse", factor=3)
-    sizes = {"d_model": 16, "n_heads": 4, "patch_len": 2, "max_iter": 3, "members": ["network"]}
+    sizes = {
+        "d_model": 16,
+        "n_heads": 4,
+        "patch_len": 2,
+        "max_iter": 3,
+        "members": ["network"],
+    }
     model = InformerRegressor(STREET, attention=attention, random_state=0, **sizes)
     first = attention_maps(model.fit(TRAIN[[STREET]]), TEST[[STREET]][:24])[0]
     names = ("weights", "selected", "visible")
@@ -123,10 +144,16 @@ def numbers():
 def table(name):
     """Return a table of the file; times are those of the counts."""
     start = f"{name}/"
-    columns = {key.removeprefix(start): x for key, x in numbers().items() if key.startswith(start)}
+    columns = {
+        key.removeprefix(start): x
+        for key, x in numbers().items()
+        if key.startswith(start)
+    }
     frame = pd.DataFrame(columns)
     for column in frame.select_dtypes("datetime"):
-        frame[column] = frame[column].dt.tz_localize("UTC").dt.tz_convert(COUNTS.index.tz)
+        frame[column] = (
+            frame[column].dt.tz_localize("UTC").dt.tz_convert(COUNTS.index.tz)
+        )
     return frame
 
 
@@ -141,7 +168,9 @@ def of_streets():
 
 
 def contributions():
-    return ContributionDisplay.from_frame(table("reasons"), time="2024-10-28", unit=UNIT)
+    return ContributionDisplay.from_frame(
+        table("reasons"), time="2024-10-28", unit=UNIT
+    )
 
 
 def contributions_over_time():
@@ -149,7 +178,9 @@ def contributions_over_time():
 
 
 def attention():
-    arrays = [numbers()[f"attention/{name}"] for name in ("weights", "selected", "visible")]
+    arrays = [
+        numbers()[f"attention/{name}"] for name in ("weights", "selected", "visible")
+    ]
     times = [table("query_times"), table("key_times")]
     return AttentionDisplay.from_maps(
         AttentionMap("encoder", 1, TEST.index[0], None, 1.0, *arrays, *times)
@@ -175,11 +206,16 @@ def errors():
     y = TEST[[STREET]]
     naive = {
         f"{name} repeated": backtest(
-            SeasonalNaive(season, target=[STREET]).fit(TRAIN[[STREET]]), y, y, horizon=24
+            SeasonalNaive(season, target=[STREET]).fit(TRAIN[[STREET]]),
+            y,
+            y,
+            horizon=24,
         )
         for name, season in (("last day", 24), ("last week", 168))
     }
-    return ErrorDisplay.from_predictions({"Informer": table("result"), **naive}, unit=UNIT)
+    return ErrorDisplay.from_predictions(
+        {"Informer": table("result"), **naive}, unit=UNIT
+    )
 
 
 def errors_by_hour():
@@ -189,7 +225,9 @@ def errors_by_hour():
 
 def training():
     found = table("fit").iloc[0]
-    display = TrainingDisplay(table("history"), trust=found["trust"], kept=int(found["kept"]))
+    display = TrainingDisplay(
+        table("history"), trust=found["trust"], kept=int(found["kept"])
+    )
     return display.plot()
 
 
@@ -228,7 +266,9 @@ DARK = (forecast, errors_by_hour, contributions_over_time, attention)
 
 def draw(folder):
     """Draw every picture into a folder and return the files."""
-    pairs = [("default", each) for each in PICTURES] + [("dark_background", each) for each in DARK]
+    pairs = [("default", each) for each in PICTURES] + [
+        ("dark_background", each) for each in DARK
+    ]
     files = []
     for style, picture in pairs:
         with plt.style.context(style):

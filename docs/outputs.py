@@ -72,8 +72,12 @@ def start(text: str, folder: Path) -> Iterator[tuple[re.Match[str], str]]:
 def follow_start(text: str, folder: Path) -> None:
     """Run the commands of `start.md` that print something, in a folder like the repository's."""
     (folder / "examples").symlink_to(DOCS.parent / "examples")
-    first = re.search(r"^\.venv/bin/python (examples/\S+ .*--target load)$", text, re.M)[1]
-    (folder / "mine.py").write_text(re.search(r"^```py\n(.*?)^```$", text, re.M | re.S)[1])
+    first = re.search(
+        r"^\.venv/bin/python (examples/\S+ .*--target load)$", text, re.M
+    )[1]
+    (folder / "mine.py").write_text(
+        re.search(r"^```py\n(.*?)^```$", text, re.M | re.S)[1]
+    )
     printed = ""
     environment = os.environ | {"PYTHONPATH": str(DOCS.parent)}
     for command in (first.split(), ["mine.py"]):

@@ -50,7 +50,9 @@ STEPS = np.arange(40)
 DF = pd.DataFrame(
     {
         "temp": np.random.default_rng(0).normal(size=40),
-        "holiday": STEPS.astype(float),  # any values known ahead; these name their own row
+        "holiday": STEPS.astype(
+            float
+        ),  # any values known ahead; these name their own row
         "load": np.random.default_rng(1).normal(size=40),
     }
 )
@@ -70,8 +72,12 @@ class Window(NamedTuple):
 def watch(model, X):
     """Predict X, and read from the network's inputs which blocks were forecast from what."""
     inputs = []
-    requested = getattr(model.module_, "path", model.module_)  # a network without a say is not
-    hook = requested.register_forward_pre_hook(lambda _, given: inputs.append(given[:2]))
+    requested = getattr(
+        model.module_, "path", model.module_
+    )  # a network without a say is not
+    hook = requested.register_forward_pre_hook(
+        lambda _, given: inputs.append(given[:2])
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # values held in a gap
         model.predict(X)
@@ -92,7 +98,11 @@ def _reader(model):
         steps = _steps_of(values[:, place] * scale[place] + mean[place])
         cells = {
             name: [
-                _kind(values[i, j], truth[step, j] if step >= 0 else np.nan, ahead=i >= SEQ_LEN)
+                _kind(
+                    values[i, j],
+                    truth[step, j] if step >= 0 else np.nan,
+                    ahead=i >= SEQ_LEN,
+                )
                 for i, step in enumerate(steps)
             ]
             for j, name in enumerate(names)
@@ -121,7 +131,9 @@ def _kind(value, truth, *, ahead):
 def fitted(rows):
     # Beside ridges, windows that are not whole would be those of classical forecasters.
     alone = {"members": ["network"], **SMALL}
-    return InformerRegressor("load", known_future=["holiday"], **alone).fit(DF.iloc[rows])
+    return InformerRegressor("load", known_future=["holiday"], **alone).fit(
+        DF.iloc[rows]
+    )
 
 
 # --- drawing --------------------------------------------------------------------------------
@@ -129,14 +141,25 @@ def fitted(rows):
 
 def draw_cells(ax, steps, kinds, y, *, height=0.8, texts=None):
     for i, (step, kind) in enumerate(zip(steps, kinds, strict=True)):
-        box = Rectangle((step, y), 1, height, edgecolor="#444444", linewidth=0.6, **STYLES[kind])
+        box = Rectangle(
+            (step, y), 1, height, edgecolor="#444444", linewidth=0.6, **STYLES[kind]
+        )
         ax.add_patch(box)
         if texts is not None:
-            ax.text(step + 0.5, y + height / 2, texts[i], ha="center", va="center", fontsize=9)
+            ax.text(
+                step + 0.5,
+                y + height / 2,
+                texts[i],
+                ha="center",
+                va="center",
+                fontsize=9,
+            )
 
 
 def outline(ax, steps, y, *, height=0.8):
-    box = Rectangle((steps[0], y), len(steps), height, fill=False, linewidth=2.2, zorder=3)
+    box = Rectangle(
+        (steps[0], y), len(steps), height, fill=False, linewidth=2.2, zorder=3
+    )
     ax.add_patch(box)
 
 
@@ -181,10 +204,14 @@ def add_legend(figure, columns=None, lines=(), boxed=None, **kinds):
 
 def draw_asked(ax, windows, requested, y, *, after):
     """Draw the rows of X, and those between the history and X, with the numbers of their blocks."""
-    number_of = {step: str(n) for n, w in enumerate(windows, start=1) for step in w.block}
+    number_of = {
+        step: str(n) for n, w in enumerate(windows, start=1) for step in w.block
+    }
     between = [step for step in number_of if after <= step < requested[0]]
     for steps, kind in ((between, "dropped"), (requested, "forecast")):
-        draw_cells(ax, steps, [kind] * len(steps), y, texts=[number_of[step] for step in steps])
+        draw_cells(
+            ax, steps, [kind] * len(steps), y, texts=[number_of[step] for step in steps]
+        )
     outline(ax, requested, y)
 
 
@@ -195,8 +222,19 @@ def draw_windows(ax, windows, y, *, gap=0.62, height=0.5):
         draw_cells(ax, window.context, window.cells["load"][:SEQ_LEN], y, height=height)
         draw_cells(ax, window.block, ["forecast"] * PRED_LEN, y, height=height)
         origin = window.block[0]
-        ax.plot([origin, origin], [y - 0.05, y + height + 0.05], color="#D00000", linewidth=3)
-        ax.text(window.block[-1] + 1.3, y + height / 2, f"block {number}", va="center", fontsize=9)
+        ax.plot(
+            [origin, origin],
+            [y - 0.05, y + height + 0.05],
+            color="#D00000",
+            linewidth=3,
+        )
+        ax.text(
+            window.block[-1] + 1.3,
+            y + height / 2,
+            f"block {number}",
+            va="center",
+            fontsize=9,
+        )
     return y
 
 
@@ -221,7 +259,9 @@ def blocks():
         draw_cells(ax, range(HISTORY), ["seen"] * HISTORY, 0)
         draw_asked(ax, windows, requested, 0, after=HISTORY)
         bottom = draw_windows(ax, windows, -0.15)
-        ax.plot([HISTORY] * 2, [bottom - 0.1, 1], color="black", linestyle=":", zorder=0)
+        ax.plot(
+            [HISTORY] * 2, [bottom - 0.1, 1], color="black", linestyle=":", zorder=0
+        )
         ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
         bare(ax, x=(-2.2, 36), y=(bottom - 0.15, 1))
     add_legend(
@@ -243,7 +283,10 @@ def rolling():
     model = fitted(slice(0, HISTORY))
     requested = np.arange(HISTORY, HISTORY + 3 * PRED_LEN)
     observed, missing = DF.iloc[requested], DF.iloc[requested].assign(load=np.nan)
-    titles = ("rolling origin: X holds the target", "recursion: the target of X is missing")
+    titles = (
+        "rolling origin: X holds the target",
+        "recursion: the target of X is missing",
+    )
     figure, axes = make_figure(4.6, 2)
     for ax, title, X, kind in zip(
         axes, titles, (observed, missing), ("seen", "hidden"), strict=True
@@ -290,11 +333,22 @@ def modes():
             kinds = window.cells[name]
             draw_cells(ax, steps, kinds, y_place)
             if ax is axes[0]:
-                ax.text(steps[0] - 0.4, y_place + 0.4, name, ha="right", va="center", fontsize=10)
+                ax.text(
+                    steps[0] - 0.4,
+                    y_place + 0.4,
+                    name,
+                    ha="right",
+                    va="center",
+                    fontsize=10,
+                )
         origin = window.block[0]
         ax.plot([origin] * 2, [-0.1, 2.9], color="#D00000", linewidth=3)
         ax.plot([HISTORY] * 2, [-0.1, 2.9], color="black", linestyle=":", linewidth=1.5)
-        labels = {HISTORY - 1: "history", HISTORY + 2: "X, block 1", origin + 2: "X, block 2"}
+        labels = {
+            HISTORY - 1: "history",
+            HISTORY + 2: "X, block 1",
+            origin + 2: "X, block 2",
+        }
         for place, text in labels.items():
             ax.text(place, -0.15, text, ha="center", va="top", fontsize=9)
         ax.set_title(title, fontsize=10.5, fontweight="bold")
@@ -326,7 +380,9 @@ def folds():
             draw_cells(ax, range(n), ["unused"] * n, -fold)
             draw_cells(ax, train, ["seen"] * len(train), -fold)
             draw_asked(ax, windows, test, -fold, after=train[-1] + 1)
-            ax.text(-0.4, 0.4 - fold, f"fold {fold}", ha="right", va="center", fontsize=9.5)
+            ax.text(
+                -0.4, 0.4 - fold, f"fold {fold}", ha="right", va="center", fontsize=9.5
+            )
         ax.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
         bare(ax, x=(-3, n + 0.2), y=(-fold - 0.15, 0))
     add_legend(
@@ -360,7 +416,15 @@ def panels():
                 times = X.index.get_level_values(1)[rows]
                 draw_cells(ax, times, kinds[rows], -place)
                 ax.text(-0.4, 0.4 - place, name, ha="right", va="center", fontsize=10)
-            ax.text(-1.5, -0.6, f"fold {fold}", rotation=90, ha="center", va="center", fontsize=10)
+            ax.text(
+                -1.5,
+                -0.6,
+                f"fold {fold}",
+                rotation=90,
+                ha="center",
+                va="center",
+                fontsize=10,
+            )
             bare(ax, x=(-2, n + 0.2), y=(-2.15, 0.9))
         column[0].set_title(title, loc="left", fontsize=10.5, fontweight="bold")
         column[1].set_xlabel("time →", fontsize=10)

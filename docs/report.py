@@ -16,8 +16,18 @@ from skinformer.display import write_report
 from skinformer.evaluation import SeasonalNaive, backtest
 
 #: As root in a container, and without the services that a browser calls at home for.
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+]
+FLAGS += [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FLAGS += ["--hide-scrollbars"]
 
 
@@ -31,7 +41,9 @@ def browse(*options):
     """Run Chromium with a profile of its own and return what it says on both streams."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [browser(), *FLAGS, f"--user-data-dir={profile}", *map(str, options)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=True
+        )
 
 
 def write_example(path):
@@ -53,7 +65,9 @@ def write_example(path):
         "Informer": backtest(
             estimators["Informer"], test, levels=[0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
         ),
-        "last week repeated": backtest(estimators["last week repeated"], test, test, horizon=24),
+        "last week repeated": backtest(
+            estimators["last week repeated"], test, test, horizon=24
+        ),
     }
     unit = "people per hour"
     title = "Forecasts of 45 Queen Street"

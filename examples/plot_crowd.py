@@ -105,12 +105,9 @@ print(f"\nEnsemble weights: {model.base_blend_}, network {model.trust_:g}")
 figure, panels = plt.subplots(1, len(LEVELS), figsize=(10, 3.6), sharey=True, layout="constrained")
 for panel, label in zip(panels, LEVELS, strict=True):
     k = list(classes).index(label)
-    for name, colour in (
-        ("InformerClassifier", "tab:orange"),
-        ("boosting on 168 lags", "tab:blue"),
-    ):
+    for name in ("InformerClassifier", "boosting on 168 lags"):
         CalibrationDisplay.from_predictions(
-            truth == label, forecasts[name][:, k], n_bins=10, name=name, ax=panel, color=colour
+            truth == label, forecasts[name][:, k], n_bins=10, name=name, ax=panel
         )
     panel.set(title=label, xlabel="forecast probability", ylabel="")
 panels[0].set_ylabel("share that came")

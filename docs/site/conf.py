@@ -28,7 +28,9 @@ default_role = "literal_text"  # docstrings write `name`, and mean code
 autodoc_typehints = "none"  # numpydoc's sections tell types
 numpydoc_show_class_members = False  # the page of a class lists them
 python_use_unqualified_type_names = True
-nitpick_ignore_regex = [("py:obj", r"sklearn\..*")]  # no network: links to other sites are none
+nitpick_ignore_regex = [
+    ("py:obj", r"sklearn\..*")
+]  # no network: links to other sites are none
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",  # where staging.py copies them
@@ -47,11 +49,15 @@ html_static_path = ["static"]
 html_favicon = "static/favicon.svg"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight > pre"  # code, not output
+copybutton_selector = (
+    "div:not(.sphx-glr-script-out) > div.highlight > pre"  # code, not output
+)
 html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False  # api.md lists the names, with a line each
-html_show_search_summary = False  # read by requests, which files opened from a disk refuse
+html_show_search_summary = (
+    False  # read by requests, which files opened from a disk refuse
+)
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {"top_of_page_buttons": []}
@@ -68,5 +74,7 @@ class LiteralText(SphinxRole):
 
 def setup(app: Sphinx) -> None:
     app.add_role("literal_text", LiteralText())
-    app.connect("autodoc-process-docstring", split_parameters, priority=900)  # after numpydoc
+    app.connect(
+        "autodoc-process-docstring", split_parameters, priority=900
+    )  # after numpydoc
     app.connect("autodoc-process-signature", shorten_signature, priority=900)

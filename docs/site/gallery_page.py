@@ -45,20 +45,33 @@ def write_example(path: Path, folder: Path, output: Path) -> None:
     title, rest = told(path)
     page = output / path.relative_to(folder).with_suffix(".rst")
     page.parent.mkdir(parents=True, exist_ok=True)
-    _docstring, _, code = path.read_text(encoding="utf-8").partition('"""')[2].partition('"""')
+    _docstring, _, code = (
+        path.read_text(encoding="utf-8").partition('"""')[2].partition('"""')
+    )
     name = f"examples/{path.relative_to(folder).as_posix()}"
     lines = [title, "=" * len(title), "", rest, "", f"``{name}``:", ""]
-    lines += [".. code-block:: python", "", *(f"   {line}" for line in code.strip().split("\n"))]
+    lines += [
+        ".. code-block:: python",
+        "",
+        *(f"   {line}" for line in code.strip().split("\n")),
+    ]
     page.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
     """Make the gallery's lists: examples with thumbnails, other scripts, and pictures."""
-    names = {path: path.relative_to(folder).with_suffix("").as_posix() for path in examples}
+    names = {
+        path: path.relative_to(folder).with_suffix("").as_posix() for path in examples
+    }
     lines = ["", "## Examples", "", "::::{container} pictures"]
-    for path in filter(is_run, sorted(examples, key=lambda path: "quickstart" not in path.name)):
+    for path in filter(
+        is_run, sorted(examples, key=lambda path: "quickstart" not in path.name)
+    ):
         title, rest = told(path)
-        thumb, link = f"examples/images/thumb/sphx_glr_{path.stem}_thumb.png", f"{names[path]}.rst"
+        thumb, link = (
+            f"examples/images/thumb/sphx_glr_{path.stem}_thumb.png",
+            f"{names[path]}.rst",
+        )
         first = " ".join(rest.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
         lines += [
             "",

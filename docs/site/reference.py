@@ -41,7 +41,11 @@ def own_members(value: type) -> list[str]:
         if isinstance(member, property):
             member = member.fget
         module = getattr(member, "__module__", None) or ""
-        if inspect.isroutine(member) and module.startswith("skinformer.") and name[0] != "_":
+        if (
+            inspect.isroutine(member)
+            and module.startswith("skinformer.")
+            and name[0] != "_"
+        ):
             found.append(name)
     return found
 
@@ -71,7 +75,13 @@ def split_parameters(
 
 
 def shorten_signature(
-    _app: Any, what: str, _name: str, _value: Any, _options: Any, signature: Any, returned: Any
+    _app: Any,
+    what: str,
+    _name: str,
+    _value: Any,
+    _options: Any,
+    signature: Any,
+    returned: Any,
 ) -> tuple[Any, Any] | None:
     """Leave out what fills a telephone's screen; each parameter tells its default below."""
     if what != "class" or (signature or "").count("=") <= 10:

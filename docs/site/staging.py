@@ -12,10 +12,15 @@ def stage(docs: Path, source: Path) -> None:
     """Write Sphinx's sources to the folder `source`, and examples beside it; neither may exist."""
     shutil.copytree(docs / "images", source / "images")
     examples = examples_of(docs.parent / "examples")
-    pages = {path.name: path.read_text(encoding="utf-8") for path in sorted(docs.glob("*.md"))}
+    pages = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted(docs.glob("*.md"))
+    }
     made = {
         "api.md": link_names,
-        "gallery.md": lambda text: text + gallery(pages, examples, docs.parent / "examples"),
+        "gallery.md": lambda text: (
+            text + gallery(pages, examples, docs.parent / "examples")
+        ),
         "index.md": lambda text: text + contents(text),
     }
     for name, text in pages.items():
@@ -39,7 +44,14 @@ def contents(index: str) -> str:
     for section in re.split(r"^## ", index, flags=re.M)[1:]:
         caption, pages = section.split("\n")[0], re.findall(r"\]\((\w+)\.md\)", section)
         if pages:
-            lines = ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]
+            lines = [
+                "```{toctree}",
+                ":hidden:",
+                f":caption: {caption}",
+                "",
+                *pages,
+                "```",
+            ]
             parts.append("\n".join(lines))
     return "\n" + "\n\n".join(parts) + "\n"
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-#: Of the forecast, and, mixed with the ground, of its bands.
-_COLOUR = "tab:orange"
+#: Of the forecast, as of the first of several in other pictures, and, mixed, of its bands.
+_COLOUR = "C0"
 
 
 class ForecastDisplay(Display):

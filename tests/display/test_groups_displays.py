@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
-from skinformer.display import CoverageDisplay, ErrorDisplay
+from skinformer.display import CoverageDisplay, ErrorDisplay, ForecastDisplay
 from skinformer.evaluation import SeasonalNaive, backtest, interval_coverage, summary
 
 
@@ -201,3 +202,14 @@ def test_a_truth_on_a_bound_is_covered(result, bound):
     """As `interval_coverage` counts it: counts of people lie on bounds often."""
     result = result.assign(**{"q0.1": -1.0}).assign(**{bound: 0.0})
     assert CoverageDisplay.from_predictions(result).lines_[0].get_ydata().tolist() == [1.0]
+
+
+def test_a_forecast_has_one_colour_in_all_pictures():
+    """A reader of a report takes another colour for another forecaster."""
+    days = pd.date_range("2024-01-01", periods=4, freq="D")
+    actual = pd.Series(np.arange(4.0), index=days, name="load")
+    line = ForecastDisplay.from_predictions(actual, actual + 1).line_
+    errors = pd.DataFrame({"ours": [1.0, 2.0], "naive": [2.0, 3.0]}, index=[1, 2])
+    first, second = ErrorDisplay(errors).plot().lines_
+    ours, theirs, own = (to_rgb(each.get_color()) for each in (first, second, line))
+    assert own == ours != theirs
