@@ -99,7 +99,10 @@ def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
 def pictures_of(text: str) -> list[tuple[str, str, str, str]]:
     """Find the pictures of a page: description, file, anchor and words of the heading above."""
     found, place, heading, seen = [], "", "", {}
-    for line in text.split("\n"):
+    prose = re.sub(
+        r"^```.*?^```$", "", text, flags=re.M | re.S
+    )  # code has comments, not headings
+    for line in prose.split("\n"):
         if title := re.fullmatch(r"(#+) (.+)", line):
             heading = title[2]
             place = slug(heading) if len(title[1]) > 1 else ""

@@ -58,7 +58,8 @@ def test_what_examples_share_is_no_example(modules):
 
 def test_a_picture_leads_to_the_heading_above_it(modules):
     """Headings that are called the same are told apart as GitHub does."""
-    text = "# Top\n\n![a](images/a.png)\n\n## The `fit`\n\n## The fit\n\n![b](images/b.png)\n"
+    text = "# Top\n\n![a](images/a.png)\n\n## The `fit`\n\n## The fit\n\n"
+    text += "```python\n# A comment\n```\n\n![b](images/b.png)\n"
     found = [(image, place) for _, image, place, _ in modules[1].pictures_of(text)]
     assert found == [("images/a.png", ""), ("images/b.png", "the-fit-1")]
 
