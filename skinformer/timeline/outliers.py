@@ -31,6 +31,7 @@ _HEAVIEST = 5.0
 #: So many values of a series, or one in a thousand, may be outliers; what comes more often may
 #: come again. But for what lies beyond all measure, by what a fifth of the distances exceed.
 _FEW, _BEYOND, _BESIDE = 2, 10_000.0, 1000.0
+_NONE = 0.05  # of the least value, below which what lies far below it is next to zero
 _LEAST = 10  # values that tell what is usual
 _RUN, _LONG = 3, 24  # rows of alike values that are a new level: at the end, and within
 
@@ -228,11 +229,13 @@ def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
         return None
     outlying = away > farthest
     rare = bool(np.median(away[known]) == 0)
-    few = (values <= 0) & ~outlying
-    if not rare and 0 < few.sum() <= _n_few(known):
-        lowest = np.min(values[~outlying & (values > 0)], initial=np.inf)
-        if _beyond(values[few], lowest, np.nanmax(values[~outlying]), np.inf).all():
-            outlying |= few
+    high = np.nanmax(values[~outlying])
+    for bound in (0.0, _NONE * high):
+        few = (values <= bound) & ~outlying
+        if not rare and 0 < few.sum() <= _n_few(known):
+            lowest = np.min(values[~outlying & (values > bound)], initial=np.inf)
+            if _beyond(values[few], lowest, high, np.inf).all():
+                outlying |= few
     if outlying.any():
         outlying = _without_levels(values, outlying, *_extremes(values[~outlying], rare))
     return _Found(reach, np.flatnonzero(outlying), rare)
@@ -277,9 +280,9 @@ def _extremes(values: Float64Array, rare: bool) -> tuple[float, float]:
 
 
 def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
-    """Tell what lies out of reach; or is 0, or below, where nothing was near, or was below."""
+    """Tell what lies out of reach; or is next to 0, or below, where nothing was near, or below."""
     values = np.asarray(values)
-    zero = (values == 0) & (low > high / 4)
+    zero = (np.abs(values) < _NONE * low) & (low > high / 4)
     sign = (values < 0) & (-values > high / 2)
     away = np.maximum(low - values, values - high)
     return (away > reach) | ((low >= 0) & (high > 0) & (zero | sign))

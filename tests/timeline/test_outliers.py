@@ -42,7 +42,7 @@ def later(values, first):
     return table(values, first=first)
 
 
-@pytest.mark.parametrize("factor", [30, 100, 1000, 1e6, 0, -1])
+@pytest.mark.parametrize("factor", [30, 100, 1000, 1e6, 0, -1, 0.001])
 @pytest.mark.parametrize("rows", [[150], [150, 151], [7], [298, 299]])
 def test_wild_values_are_found(factor, rows):
     """Typing errors, zeros and signs, alone or two in a row."""
@@ -309,3 +309,14 @@ def test_lost_decimal_points_of_short_tables_are_found(n, factor):
         at = int(rng.integers(n))
         values[at] *= factor
         assert rows_of(find_usual(table(values), targets=True)[2]) == [at]
+
+
+def test_what_is_next_to_zero_is_an_outlier_as_zero_is():
+    """A decimal point too far to the left; a fall to a tenth is none, nor is what comes often."""
+    usual = 300 + 100 * np.sin(np.arange(200) * 2 * np.pi / 7)
+    for at, value, found in ((199, 0.3, [199]), (90, 3.0, [90]), (199, 30.0, [])):
+        values = usual.copy()
+        values[at] = value
+        assert rows_of(find_usual(table(values), targets=True)[2]) == found
+    values = np.append(usual, [0.3] * 5)
+    assert not find_usual(table(values), targets=True)[2]
