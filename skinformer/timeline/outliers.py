@@ -33,6 +33,7 @@ _HEAVIEST = 5.0
 _FEW, _BEYOND, _BESIDE = 2, 10_000.0, 1000.0
 _NONE = 0.05  # of the least value, below which what lies far below it is next to zero
 _LEAST = 10  # values that tell what is usual
+_LAUNCHED = 40  # from which on zeros before them do not: first sales are few, and rise
 _RUN, _LONG = 3, 24  # rows of alike values that are a new level: at the end, and within
 
 
@@ -222,13 +223,16 @@ def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < _LEAST:
         return None
-    middle = float(np.median(values[known]))
+    begun = known[np.argmax(values[known] != 0) :]  # zeros before a launch are none of its values
+    begun = begun if len(begun) >= _LAUNCHED else known
+    middle = float(np.median(values[begun]))
     away = np.abs(values - middle)
-    farthest, reach = _farthest(away[known], abs(middle), least)
+    farthest, reach = _farthest(away[begun], abs(middle), least)
     if not reach > 0:
         return None
     outlying = away > farthest
-    rare = bool(np.median(away[known]) == 0)
+    outlying[: begun[0]] = False
+    rare = bool(np.median(away[begun]) == 0)
     high = np.nanmax(values[~outlying])
     for bound in (0.0, _NONE * high):
         few = (values <= bound) & ~outlying

@@ -320,3 +320,11 @@ def test_what_is_next_to_zero_is_an_outlier_as_zero_is():
         assert rows_of(find_usual(table(values), targets=True)[2]) == found
     values = np.append(usual, [0.3] * 5)
     assert not find_usual(table(values), targets=True)[2]
+
+
+def test_zeros_before_a_launch_tell_nothing_of_what_is_usual():
+    """Most values were zero, so ten times the others was taken for a rare sale."""
+    values = np.append(np.zeros(200), np.random.default_rng(0).normal(10, 1, 90))
+    assert not find_usual(table(values), targets=True)[2]
+    values[-1] *= 10
+    assert rows_of(find_usual(table(values), targets=True)[2]) == [289]
