@@ -42,19 +42,15 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     first_row: (n_series + 1,), where each series begins.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
-    ones those that learn from windows; ridges of each series, which look further back, for panels
-    and tables too short for trees.
+    ones those that learn from windows; ridges of each series for panels.
     """
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
-    long = not settings.classical or median >= _LONG[panel] * size
-    # Longer tables gain nothing by them, -.1 % on the mean of 18 (docs/panels.md).
-    own = settings.own_ridges and (panel or (long and first_row[-1] < _ENOUGH))
-    settings = replace(settings, own_ridges=own)
-    if long:
+    settings = replace(settings, own_ridges=settings.own_ridges and panel)
+    if not settings.classical or median >= _LONG[panel] * size:
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:

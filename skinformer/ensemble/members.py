@@ -215,12 +215,12 @@ class EnsembleFit:
         stretches = cut_stretches(at.steps, pred_len, n_most=MOST_STRETCHES)
         if stretches is None:
             return []
+        margin = self._margin(complete=bool(stretches.max() + 1 == MOST_STRETCHES))
+        if margin is None:
+            return []
         found = None
         for kind in self._kinds:
-            margin = self._margin(kind, complete=bool(stretches.max() + 1 == MOST_STRETCHES))
-            if margin is None:
-                continue
-            with timed("own ridges" if kind is OwnRidges else "trees"):
+            with timed("trees"):
                 member = kind.of_rows(rows, settings, before_split=True)
                 found = self._forecast(self.ridges, at) if found is None else found
                 both = found, self._forecast(member, at)
@@ -229,7 +229,7 @@ class EnsembleFit:
             self.rivals.append((member, share))
         return self.rivals
 
-    def _margin(self, kind: type[Member], *, complete: bool) -> float | None:
+    def _margin(self, *, complete: bool) -> float | None:
         """Tell by how many standard errors a member has to gain on ridges; None: it is not asked.
 
         complete: whether the split has all stretches. Trees that see no more than ridges do need
@@ -238,8 +238,6 @@ class EnsembleFit:
         """
         assert self.ridges is not None
         wanders = self.ridges.blend.get("last", 0.0) > _WANDERS
-        if kind is OwnRidges:
-            return None if wanders else _MARGIN
         drivers = self.rows.sizes.n_known > 0
         sees_more = drivers or not isinstance(self.settings.regressor, str)
         if not sees_more and (wanders or not complete):

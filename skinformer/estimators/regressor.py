@@ -79,9 +79,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         The members of the ensemble, weighted by their errors on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
-        - "own ridges": ridges of each series of a panel, shrunk towards one that all share, and of
-          tables below 1500 truths, over one and two seasons of each length, in values and
-          logarithms;
+        - "own ridges": ridges of each series of a panel, shrunk towards one that all share, over
+          one and two seasons of each length, in values and logarithms;
         - "network": the Informer, as a correction of the ridges;
         - "trees": from 1500 truths on boosted trees (`HistGradientBoostingRegressor`) on features
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
@@ -221,7 +220,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         ``members=["network"]``; 0 where series are too short for the Informer.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "linear path", "trees", "network", "weights",
-        "other", for short series "classical", and "own ridges"): part, seconds by the
+        "other", for short series "classical", for panels "own ridges"): part, seconds by the
         clock, which add up to the fit's, and cpu_seconds of all threads of the process. A warm
         start has those of its last fit.
     history_ : DataFrame

@@ -6,7 +6,7 @@ import pytest
 
 import skinformer
 from skinformer import InformerRegressor
-from skinformer.evaluation import backtest, forecast_parts
+from skinformer.evaluation import forecast_parts
 
 SIZES = {"seq_len": 24, "pred_len": 6, "random_state": 0, "members": ["ridges", "own ridges"]}
 
@@ -33,29 +33,13 @@ def fitted() -> InformerRegressor:
     return InformerRegressor("y", **SIZES).fit(panel())
 
 
-def test_they_take_part_in_panels_and_in_tables_between_short_and_long(fitted):
+def test_they_take_part_in_panels_and_not_in_one_series(fitted):
     assert fitted.series_blend_["own ridges"].gt(0).all()
     assert fitted.ensemble_.look_back == 48 == 2 * SIZES["seq_len"]
-    one = InformerRegressor("y", **SIZES).fit(panel(n_rows=900).loc["a"])
-    assert "own ridges" in one.ensemble_.members
-    long = InformerRegressor("y", **SIZES).fit(panel(n_rows=1500).loc["a"])
-    assert "own ridges" not in long.ensemble_.members
-    few = InformerRegressor("y", **SIZES).fit(panel(n_rows=120).loc["a"])
-    assert "own ridges" not in few.ensemble_.members
-
-
-def test_a_table_whose_season_is_longer_than_its_window_is_better_for_them():
-    """Weeks of a year, of which half a year is seen."""
-    rng, t = np.random.default_rng(0), np.arange(1300)
-    year = np.exp(np.cos(t * 2 * np.pi / 52.18)) * (1 + 0.05 * rng.normal(size=1300))
-    df = pd.DataFrame({"y": year}, index=pd.date_range("2000-01-02", periods=1300, freq="W"))
-    errors = []
-    for members in (["ridges"], ["ridges", "own ridges"]):
-        model = InformerRegressor("y", seq_len=24, pred_len=8, members=members, calendar=None)
-        model.fit(df[:1100])
-        found = backtest(model, df[1100:])
-        errors.append((found["forecast"] - found["actual"]).abs().mean())
-    assert errors[1] < 0.95 * errors[0]
+    one = InformerRegressor("y", **SIZES).fit(panel().loc["a"])
+    assert "own ridges" not in one.series_blend_
+    without = InformerRegressor("y", **SIZES | {"members": ["ridges"]}).fit(panel())
+    assert "own ridges" not in without.series_blend_
 
 
 def test_units_of_a_series_change_nothing(fitted):
