@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._param_validation import InvalidParameterError
 
 from skinformer.preprocessing.base import RowTransformer
 from skinformer.reading.columns import read_rows
@@ -109,12 +108,12 @@ class CalendarFeatures(RowTransformer):
         """
         try:
             self._validate_params()
-        except InvalidParameterError as error:
+        except ValueError as error:
             if not isinstance(self.fields, str) or self.fields == "auto":
                 raise
             typed = repr(self.fields)  # one field, or a place, as in other libraries
             meant = f"fields=[{typed}]" if self.fields in calendar.FIELDS else f"holidays={typed}"
-            raise InvalidParameterError(f"{error} Pass {meant}.") from None
+            raise type(error)(f"{error} Pass {meant}.") from None
         check_calendar("fields", self.fields, list(calendar.FIELDS))
         given = [self.holidays] if isinstance(self.holidays, str) else self.holidays or []
         codes = (str(place).upper().replace("_", "-") for place in given)

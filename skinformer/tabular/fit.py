@@ -225,7 +225,7 @@ def _plan(
     level = _level(features, LEVEL)
     steady = None if _stays(level, steps) else LEVEL
     errors = [np.abs(truth - each).mean() for each in (_level(features, closest), level)]
-    if errors[0] < _WANDERS * errors[1]:
+    if closest == 0 and errors[0] < _WANDERS * errors[1]:  # the last value
         steady = closest
     medians, means = models
     # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
