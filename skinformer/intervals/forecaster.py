@@ -93,8 +93,8 @@ class Intervals:
         windows: (n_paths, n), whose errors each row gets; all else is as for `quantiles`. Errors of
         one window go together: what dependence there is between steps stays.
         """
-        point, size, ahead = self._parts(outputs)
-        errors = (self.residuals.errors[each, ahead[:, 0]] for each in windows)
+        (point, size, ahead), known = self._parts(outputs), self.residuals.filled
+        errors = (known[each, ahead[:, 0]] for each in windows)
         return np.stack([scaler.restored(point + size * e, series) for e in errors], axis=2)
 
     def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:

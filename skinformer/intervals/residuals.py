@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.selection import shrinkage
@@ -25,6 +26,12 @@ class Residuals:
 
     errors: Float32Array
     n_windows: float
+
+    @property
+    def filled(self) -> Float32Array:
+        """Errors with those of another window, the one before, in place of unknown ones."""
+        flat = pd.DataFrame(self.errors.reshape(len(self.errors), -1))
+        return flat.ffill().bfill().fillna(0.0).to_numpy().reshape(self.errors.shape)
 
     def quantiles(self, levels: Float64Array) -> Float64Array:
         """Give quantiles by step ahead, (n_levels, pred_len, n_targets), ascending with the level.

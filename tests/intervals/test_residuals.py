@@ -1,8 +1,10 @@
 """Quantiles of a sample: exact where it is large, wider where it is small, never crossing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.intervals.residuals import Residuals
 
 LEVELS = np.array([0.025, 0.1, 0.5, 0.9, 0.975])
@@ -63,3 +65,15 @@ def test_missing_errors_are_left_out():
     assert Residuals(errors, 1e9).quantiles(np.array([0.5]))[0, 0, 0] == pytest.approx(2.0)
     nothing = np.full((3, 1, 1), np.nan, dtype=np.float32)
     assert Residuals(nothing, 3.0).quantiles(np.array([0.9])).item() == 0.0
+
+
+def test_paths_are_known_where_errors_of_some_windows_are_not():
+    """Truths that were missing made steps of a fifth of the paths NaN."""
+    values = np.random.default_rng(0).normal(10, 1, 200)
+    values[[50, 90, 120, 121, 122, 150, 180]] = np.nan
+    rows = pd.DataFrame({"y": values}, pd.date_range("2024-01-01", periods=200, freq="D"))
+    model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"], random_state=0).fit(rows)
+    assert np.isnan(model.intervals_.residuals.errors).any()
+    assert model.sample(50, random_state=0).notna().all(axis=None)
+    none = Residuals(np.full((3, 2, 1), np.nan, dtype=np.float32), 1.0)
+    assert not none.filled.any()
