@@ -99,7 +99,7 @@ class InUnits(Member):
             values -= np.nan_to_num(known) @ effect
         start, stop = _known_span(timeline, k)
         rows = origins_between(start, stop - 1)
-        units = (_Units.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
+        units = (SeriesUnits.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
@@ -132,7 +132,7 @@ class InUnits(Member):
         found = np.zeros((len(origins), pred_len, k))
         for j in range(k):
             known = np.minimum(series, n_series)[some]
-            units = _Units.of(self.scaler, known, j, own_logs=self.own_logs)
+            units = SeriesUnits.of(self.scaler, known, j, own_logs=self.own_logs)
             place = np.where(series[some] < n_series, j * n_series + series[some], -1)
             ahead = self.fit.forecast(units.raw(past[some, :, j]), length[some], place)
             found[some, :, j] = units.standardised(ahead)
@@ -172,7 +172,7 @@ def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
     return (start + offset).ravel(), (stop + offset).ravel()
 
 
-class _Units(NamedTuple):
+class SeriesUnits(NamedTuple):
     """How values of some series become numbers in their units, (n, 1) each.
 
     low: what logarithms count as the least value; NaN where there are none.
@@ -183,7 +183,7 @@ class _Units(NamedTuple):
     low: Float64Array
 
     @classmethod
-    def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> _Units:
+    def of(cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool) -> SeriesUnits:
         """Read those of target j off a scaler."""
         mean, deviation = (each[:, [j]] for each in scaler.straight(series, j + 1))
         low, targets = np.full(mean.shape, np.nan), scaler.targets

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 #: Names of the members that every fit with a base has; others are named by their files.
 RIDGES, NETWORK = "ridges", "network"
-#: That of boosted trees; a regressor of the user is named by its class.
-TREES = "trees"
+#: Those of boosted trees – a regressor of the user is named by its class –, and of each series'
+#: ridges.
+TREES, OWN_RIDGES = "trees", "own ridges"
 
 
 class Member:

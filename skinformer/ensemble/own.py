@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from skinformer.classical.own import OwnFit, fit_own
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import InUnits, Series
+from skinformer.ensemble.member import OWN_RIDGES
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.clock import Clock
@@ -22,7 +23,7 @@ class OwnRidges(InUnits):
 
     fit: OwnFit
 
-    name = "own ridges"
+    name = OWN_RIDGES
     own_logs = True
 
     @classmethod

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import NETWORK, RIDGES, TREES
+from skinformer.ensemble.member import NETWORK, OWN_RIDGES, RIDGES, TREES
 from skinformer.ensemble.members import module_of
 from skinformer.estimators.served import ServedForecast, Units
+from skinformer.estimators.served_own import ServedOwnRidges
 from skinformer.estimators.served_trees import ServedTrees
 from skinformer.estimators.state import FittedState
 from skinformer.persistence.atomic import replacing
@@ -75,7 +76,7 @@ class ExportMixin(FittedState):
         Raises
         ------
         ValueError
-            If others than ridges, network and boosted trees have a share in the forecasts.
+            If others than ridges, boosted trees and network have a share in the forecasts.
 
         See Also
         --------
@@ -194,11 +195,14 @@ def served_module(model: FittedState) -> ServedForecast:
     _check(model)
     scaler, ensemble, panel = model.scaler_, model.ensemble_, model.series_ is not None
     weights = {name: ensemble.weights_of(name) for name in ensemble.members}
-    weights = {n: w if panel else w[:1] for n, w in weights.items() if w.any()}
+    # Ridges of each series forecast short windows alone, whatever they count in others.
+    asked = {n: w for n, w in weights.items() if w.any() or n == OWN_RIDGES}
+    weights = {n: w if panel else w[:1] for n, w in asked.items()}
     fitted: Any = module_of(ensemble)
     if NETWORK not in weights and RIDGES in weights:
         fitted = fitted.path
     trees: Any = ensemble.members.get(TREES)
+    own: Any = ensemble.members.get(OWN_RIDGES)
     module = ServedForecast(
         copy.deepcopy(fitted).cpu(),
         Units(scaler.with_unseen() if panel else scaler),
@@ -207,12 +211,14 @@ def served_module(model: FittedState) -> ServedForecast:
         sizes=model.sizes_,
         look_back=model._forecaster.look_back,
         trees=ServedTrees(trees.fit, model.timeline_.clock) if TREES in weights else None,
+        own=ServedOwnRidges(own) if OWN_RIDGES in weights else None,
     ).eval()
     return module.requires_grad_(False)
 
 
 def _check(model: FittedState) -> None:
-    others = [name for name in model.ensemble_.members if name not in (RIDGES, TREES, NETWORK)]
+    held = RIDGES, OWN_RIDGES, TREES, NETWORK
+    others = [name for name in model.ensemble_.members if name not in held]
     check_exportable(model, model.head_, others, model.scaler_.targets)
 
 

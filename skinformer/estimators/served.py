@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.member import NETWORK, RIDGES, TREES
+from skinformer.ensemble.member import NETWORK, OWN_RIDGES, RIDGES, TREES
+from skinformer.estimators.served_own import ServedOwnRidges
 from skinformer.estimators.served_trees import ServedTrees
 from skinformer.model.corrected import Corrected
 from skinformer.model.dates import calendar_fields
@@ -142,7 +143,7 @@ class ServedForecast(nn.Module):
     sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
     last value.
     look_back: rows before the forecast that windows have, `seq_len` at least.
-    trees: beside the module, if they count.
+    trees, own: boosted trees and ridges of each series beside the module, if they count.
 
     Missing values, NaN, count as in `predict`: before the first known value of a column stands
     its training mean, covariates are held at their last value, and rows before the first known
@@ -179,11 +180,12 @@ class ServedForecast(nn.Module):
         sizes: ModelSizes,
         look_back: int,
         trees: ServedTrees | None = None,
+        own: ServedOwnRidges | None = None,
     ) -> None:
         super().__init__()
-        self.module, self.units, self.trees = module, units, trees
+        self.module, self.units, self.trees, self.own = module, units, trees, own
         self.sizes, self.look_back = sizes, look_back
-        self.unread = look_back - sizes.seq_len  # rows that trees alone see
+        self.unread = look_back - sizes.seq_len  # rows that ridges and network do not see
         self.weights = nn.ParameterDict({n: torch.tensor(each) for n, each in weights.items()})
         self.register_buffer("static", torch.tensor(static))
 
@@ -227,13 +229,14 @@ class ServedForecast(nn.Module):
             seen.append(known[:, : self.look_back])
             ahead.append(known[:, self.look_back :])
         rows = torch.cat([torch.cat(part, dim=-1) for part in (seen, ahead)], dim=1)
-        found = {}
+        found, begin = {}, unknown.all(dim=-1).sum(dim=1)
         if self.trees is not None:
-            begin = unknown.all(dim=-1).sum(dim=1)
             found[TREES] = self.trees(rows, begin, time)
+        if self.own is not None:
+            found[OWN_RIDGES] = self.own(rows, begin, self._number(series))
         window, future = rows.narrow(1, self.unread, sizes.seq_len), rows[:, self.look_back :]
         found |= self._found(window, future, *self._categories(series, time), *self._times(instant))
-        forecast, fed_back = self.units.restore(self._mixed(found, window, series), series)
+        forecast, fed_back = self.units.restore(self._mixed(found, window, series, begin), series)
         lost = lost[:, None, None]
         return forecast.masked_fill(lost, torch.nan), fed_back.masked_fill(lost, torch.nan)
 
@@ -246,11 +249,19 @@ class ServedForecast(nn.Module):
         alone = self.module.path(past, *others[:3])
         return {RIDGES: alone, NETWORK: self.module(past, *others, found=alone)}
 
-    def _mixed(self, found: dict[str, Tensor], past: Tensor, series: Tensor | None) -> Tensor:
+    def _mixed(
+        self, found: dict[str, Tensor], past: Tensor, series: Tensor | None, begin: Tensor
+    ) -> Tensor:
         """Weigh forecasts, each of which is limited before."""
-        units, shares = self.units, self.weights.items()
-        each = [units.row(w, series) * units.limit(found[n], past, series) for n, w in shares]
-        return torch.stack(each).sum(dim=0).float()
+        units = self.units
+        found = {name: units.limit(found[name], past, series) for name in self.weights}
+        each = [units.row(w, series) * found[name] for name, w in self.weights.items()]
+        mixed = torch.stack(each).sum(dim=0).float()
+        if self.own is None:
+            return mixed
+        # All others see whole windows, as in `EnsembleForecaster.weights`.
+        short = (begin > self.unread)[:, None, None]
+        return torch.where(short, found[OWN_RIDGES], mixed)
 
     def _covariates(self, values: Tensor, absent: Tensor, before: Tensor) -> Tensor:
         """Hold covariates, or leave them missing; the mean before a series began."""
@@ -285,13 +296,16 @@ class ServedForecast(nn.Module):
         if time is not None and sizes.calendar_fields:
             fields.append(calendar_fields(time[:, self.unread :], sizes.calendar_fields))
         if series is not None and sizes.n_series:
-            numbers = torch.arange(len(self.units.mean), device=series.device)
-            own = self.units.row(numbers, series)[:, None, None]
+            own = self._number(series)[:, None, None]
             fields.append(own.expand(-1, seq_len + sizes.pred_len, 1))
         if not fields:
             return None, None
         joined = torch.cat(fields, dim=-1)
         return joined[:, :seq_len], joined[:, seq_len:]
+
+    def _number(self, series: Tensor | None) -> Tensor:
+        """Give the row of tables that each window has: (batch,), or (1,) without series."""
+        return self.units.row(torch.arange(len(self.units.mean)), series)
 
     def _times(self, instant: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         """Give the times of past and future steps, in mean steps from the first to forecast."""

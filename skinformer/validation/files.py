@@ -73,11 +73,12 @@ def check_exportable(model: Any, head: Any, others: list[str], scale: Any) -> No
     if others:
         raise ValueError(
             f"what {' and '.join(others)} forecast cannot be exported, and would be missing: it "
-            "has a share in the forecasts (base_blend_), and a graph holds ridges, boosted trees "
-            "and the network alone. Fit with members=['ridges', 'trees', 'network'], on series "
-            "much longer than windows (seq_len + pred_len), or with members=['network'] for the "
-            "network alone. Ridges without classical forecasters erred by 6 % more on series of 3 "
-            "to 20 windows; what it costs on yours, backtest tells."
+            "has a share in the forecasts (base_blend_), and a graph holds ridges, own ridges, "
+            "boosted trees and the network alone. Fit with members=['ridges', 'own ridges', "
+            "'trees', 'network'], on series much longer than windows (seq_len + pred_len), or with "
+            "members=['network'] for the network alone. Ridges without classical "
+            "forecasters erred by 6 % more on series of 3 to 20 windows; what it costs "
+            "on yours, backtest tells."
         )
     if scale is not None and scale.transformers:
         transformer = scale.transformers[0].transformer

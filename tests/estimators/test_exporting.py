@@ -488,11 +488,11 @@ def test_trees_of_a_panel_are_in_the_graph():
 
 REFUSAL = (
     "what {} forecast cannot be exported, and would be missing: it has a share in the forecasts "
-    "(base_blend_), and a graph holds ridges, boosted trees and the network alone. Fit with "
-    "members=['ridges', 'trees', 'network'], on series much longer than windows (seq_len + "
-    "pred_len), or with members=['network'] for the network alone. Ridges without classical "
-    "forecasters erred by 6 % more on series of 3 to 20 windows; what it costs on yours, backtest "
-    "tells."
+    "(base_blend_), and a graph holds ridges, own ridges, boosted trees and the network alone. "
+    "Fit with members=['ridges', 'own ridges', 'trees', 'network'], on series much longer than "
+    "windows (seq_len + pred_len), or with members=['network'] for the network alone. Ridges "
+    "without classical forecasters erred by 6 % more on series of 3 to 20 windows; what it costs "
+    "on yours, backtest tells."
 )
 
 
