@@ -196,13 +196,11 @@ def served_module(model: FittedState) -> ServedForecast:
     scaler, ensemble, panel = model.scaler_, model.ensemble_, model.series_ is not None
     weights = {name: ensemble.weights_of(name) for name in ensemble.members}
     # Ridges of each series forecast short windows alone, whatever they count in others.
-    asked = {n: w for n, w in weights.items() if w.any() or n == OWN_RIDGES}
-    weights = {n: w if panel else w[:1] for n, w in asked.items()}
+    weights = {n: w if panel else w[:1] for n, w in weights.items() if w.any() or n == OWN_RIDGES}
     fitted: Any = module_of(ensemble)
     if NETWORK not in weights and RIDGES in weights:
         fitted = fitted.path
-    trees: Any = ensemble.members.get(TREES)
-    own: Any = ensemble.members.get(OWN_RIDGES)
+    members: Any = ensemble.members
     module = ServedForecast(
         copy.deepcopy(fitted).cpu(),
         Units(scaler.with_unseen() if panel else scaler),
@@ -210,8 +208,8 @@ def served_module(model: FittedState) -> ServedForecast:
         static=_static(model),
         sizes=model.sizes_,
         look_back=model._forecaster.look_back,
-        trees=ServedTrees(trees.fit, model.timeline_.clock) if TREES in weights else None,
-        own=ServedOwnRidges(own) if OWN_RIDGES in weights else None,
+        trees=ServedTrees(members[TREES].fit, model.timeline_.clock) if TREES in weights else None,
+        own=ServedOwnRidges(members[OWN_RIDGES]) if OWN_RIDGES in weights else None,
     ).eval()
     return module.requires_grad_(False)
 

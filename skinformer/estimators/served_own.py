@@ -1,7 +1,5 @@
 """Ridges of each series as a torch module, on windows that are put back into their units."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -69,12 +67,11 @@ class ServedOwnRidges(nn.Module):
         if not len(self.ridges):
             return past[..., -1:].expand(-1, -1, self.pred_len)
         low, high = past.amin(dim=-1, keepdim=True), past.amax(dim=-1, keepdim=True)
-        each: list[Any] = [*self.ridges]
-        weights = torch.stack([ridge.weigh(length, low > 0, place) for ridge in each])
+        each = zip(*(ridge(past, length, place) for ridge in self.ridges), strict=True)
+        weights, found = map(torch.stack, each)
         total = weights.sum(dim=0)
         weights = torch.cat([weights[:1].masked_fill(total == 0, 1.0), weights[1:]])
         weights = weights / weights.sum(dim=0)
-        found = torch.stack([ridge(past, low > 0, place) for ridge in each])
         # Where a ridge does not count its exponential may be infinite.
         found = found.masked_fill(weights == 0, 0.0).mul(weights).sum(dim=0)
         ahead = torch.from_numpy(np.arange(1.0, self.pred_len + 1))
@@ -91,20 +88,18 @@ class _Ridge(nn.Module):
         self.shared, self.directions = _buffer(ridge.shared), _buffer(ridge.directions)
         self.own, self.weight = _buffer(ridge.own), _buffer(ridge.weight)
 
-    def weigh(self, length: Tensor, positive: Tensor, place: Tensor) -> Tensor:
-        """Tell how much it counts in forecasts, (batch, n_targets, 1)."""
+    def forward(self, past: Tensor, length: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+        """Weigh and forecast windows, (batch, n_targets, seq_len)."""
+        positive = past.amin(dim=-1, keepdim=True) > 0
         able = (length >= self.n_rows) & (positive | (not self.logs))
-        return torch.where(able, self.weight[place][..., None].double(), 0.0)
-
-    def forward(self, past: Tensor, positive: Tensor, place: Tensor) -> Tensor:
-        """Forecast windows, (batch, n_targets, seq_len)."""
+        weight = torch.where(able, self.weight[place][..., None].double(), 0.0)
         seen = past[..., -self.n_rows :]
         seen = torch.where(positive, seen, 1.0).log() if self.logs else seen
         middle = seen.mean(dim=-1, keepdim=True)
         seen = seen - middle
         read = (seen @ self.directions)[..., None, :] @ self.own[place].double()
         found = middle + seen @ self.shared + read.squeeze(-2)
-        return found.clamp(middle - 30, middle + 30).exp() if self.logs else found
+        return weight, found.clamp(middle - 30, middle + 30).exp() if self.logs else found
 
 
 def _raw(values: Tensor, mean: Tensor, deviation: Tensor, low: Tensor) -> Tensor:
