@@ -236,6 +236,20 @@ LINKS = [
         tests=("tests/persistence/test_damage.py",),
     ),
     Mutant(
+        "trees: a walk is far from its last value",
+        "skinformer/tabular/fit.py",
+        "last < _MUCH_CLOSER * mean",
+        "False",
+        tests=("tests/ensemble/test_proof.py",),
+    ),
+    Mutant(
+        "trees: luck on a walk is believed",
+        MEMBERS,
+        "> _WANDERS",
+        "> 9",
+        tests=("tests/ensemble/test_proof.py",),
+    ),
+    Mutant(
         "trees: prove themselves by few long forecasts",
         MEMBERS,
         "(wanders or not complete)",

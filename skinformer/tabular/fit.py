@@ -25,10 +25,10 @@ PAIRS_PER_ROW = 2
 #: Trees forecast no value that they have not seen. The level of the latest pairs, from this share
 #: on, has to lie within what was usual before, or what is learnt is the distance from it.
 _LATE, _USUAL = 0.9, (0.05, 0.95)
-#: … nor what lies far from all of it: where a level is so much closer to the truth than that of the
-#: latest pairs, as the last one of a price is (.07 to .16; where there are seasons .27 to .85), no
-#: regressor forgets it. A price was forecast with 1.67 times the error of its last value.
-_WANDERS = 0.2
+#: Where the last value errs by less than this share of what the mean of four seasons errs, both
+#: regressors learn distances from it: .07 to .16 on walks and prices, .27 to .85 elsewhere. A price
+#: was forecast with 1.67 times the error of its last value without.
+_MUCH_CLOSER = 0.2
 #: Deviations from the mean beyond which a truth is a new regime or a typing error: squared errors
 #: would know nothing else.
 _FARTHEST = 100.0
@@ -224,8 +224,8 @@ def _plan(
         return [(closest, models[0], nothing)]
     level = _level(features, LEVEL)
     steady = None if _stays(level, steps) else LEVEL
-    errors = [np.abs(truth - each).mean() for each in (_level(features, closest), level)]
-    if closest == 0 and errors[0] < _WANDERS * errors[1]:  # the last value
+    last, mean = (np.abs(truth - each).mean() for each in (_level(features, 0), level))
+    if closest == 0 and last < _MUCH_CLOSER * mean:
         steady = closest
     medians, means = models
     # One that sees what is usual, and one that is not led by it when nothing is (docs/drivers.md).
