@@ -31,7 +31,9 @@ _HEAVIEST = 5.0
 #: So many values of a series, or one in a thousand, may be outliers; what comes more often may
 #: come again. But for what lies beyond all measure, by what a fifth of the distances exceed.
 _FEW, _BEYOND, _BESIDE = 2, 10_000.0, 1000.0
-_NONE = 0.05  # of the least value, below which what lies far below it is next to zero
+#: Share of the least value below which what lies far below it is next to zero, and values of the
+#: fit that tell so: of ten numbers between 0 and 1 one may be.
+_NONE, _TELLING = 0.05, 20
 _LEAST = 10  # values that tell what is usual
 _LAUNCHED = 40  # from which on zeros before them do not: first sales are few, and rise
 _RUN, _LONG = 3, 24  # rows of alike values that are a new level: at the end, and within
@@ -234,7 +236,7 @@ def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
     outlying[: begun[0]] = False
     rare = bool(np.median(away[begun]) == 0)
     high = np.nanmax(values[~outlying])
-    for bound in (0.0, _NONE * high):
+    for bound in (0.0, _NONE * high)[: 1 + (len(begun) >= _TELLING)]:
         few = (values <= bound) & ~outlying
         if not rare and 0 < few.sum() <= _n_few(known):
             lowest = np.min(values[~outlying & (values > bound)], initial=np.inf)

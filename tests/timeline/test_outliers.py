@@ -311,6 +311,14 @@ def test_lost_decimal_points_of_short_tables_are_found(n, factor):
         assert rows_of(find_usual(table(values), targets=True)[2]) == [at]
 
 
+def test_of_few_values_one_may_be_next_to_zero():
+    """As of numbers between 0 and 1."""
+    values = np.linspace(0.4, 0.9, 19)
+    values[5] = 0.01
+    assert not find_usual(table(values), targets=True)[2]
+    assert rows_of(find_usual(table(np.append(values, 0.6)), targets=True)[2]) == [5]
+
+
 def test_what_is_next_to_zero_is_an_outlier_as_zero_is():
     """A decimal point too far to the left; a fall to a tenth is none, nor is what comes often."""
     usual = 300 + 100 * np.sin(np.arange(200) * 2 * np.pi / 7)
