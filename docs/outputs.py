@@ -1,8 +1,9 @@
 """Write what pages print anew: `python docs/outputs.py [PAGE.md …]`, all pages by default.
 
 A ```text block that follows a ```python block is what the code prints. On `start.md` it is what the
-commands before it print, or the first lines of the file that they write. The tests compare: words
-have to be equal, and numbers within a tolerance, because other machines round differently.
+commands before it print, or the first lines of the file that they write; in the README and on
+`classes.md` one is part of what an example prints. The tests compare: words have to be equal, and
+numbers within a tolerance, because other machines round differently.
 """
 
 import contextlib
@@ -20,6 +21,8 @@ TOLERANCE = 0.05
 BLOCKS = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<shown>.*?)^```$)?", re.M | re.S
 )
+#: Pages with a table that an example prints.
+TABLES = {"../README.md": "plot_quickstart", "classes.md": "plot_crowd"}
 NUMBER = re.compile(r"(-?\d+(?:[.,](\d+))?)([%.,;:)]*)")
 
 
@@ -69,6 +72,22 @@ def start(text: str, folder: Path) -> Iterator[tuple[re.Match[str], str]]:
         yield shown[place], cut(shown[place]["shown"], printed[source])
 
 
+def table(text: str, printed: str) -> tuple[re.Match[str], str]:
+    """Give the block that shows a part of what an example printed, and this part."""
+    lines = {" ".join(line.split()) for line in printed.splitlines()}
+    for block in re.finditer(r"^```text\n(?P<shown>([^\n]+)\n.*?)^```$", text, re.M | re.S):
+        if " ".join(block[2].split()) in lines:
+            return block, cut(block["shown"], printed)
+    raise ValueError("no block begins with a line that the example prints")
+
+
+def printed_by(example: str) -> str:
+    """Run an example in the current folder, and give what it prints."""
+    script = str(DOCS.parent / f"examples/{example}.py")
+    command = [sys.executable, script, "--output", "."]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def follow_start(text: str, folder: Path) -> None:
     """Run the commands of `start.md` that print something, in a folder like the repository's."""
     (folder / "examples").symlink_to(DOCS.parent / "examples")
@@ -101,7 +120,10 @@ def anew(name: str) -> str:
         follow_start(text, folder)
         outputs = list(start(text, folder))
     else:
-        outputs = list(run(text, name))
+        outputs = [] if name.startswith("..") else list(run(text, name))
+    if name in TABLES:
+        outputs.append(table(text, printed_by(TABLES[name])))
+        outputs.sort(key=lambda output: output[0].start())
     for block, printed in reversed(outputs):
         if block["shown"] is not None:
             printed = re.sub(r" +$", "", printed, flags=re.M)
@@ -112,11 +134,14 @@ def anew(name: str) -> str:
 def has_outputs(name: str) -> bool:
     """Whether a page shows what its code prints."""
     blocks = BLOCKS.finditer((DOCS / name).read_text(encoding="utf-8"))
-    return name == "start.md" or any(block["shown"] is not None for block in blocks)
+    return name in {"start.md", *TABLES} or any(
+        block["shown"] is not None for block in blocks
+    )
 
 
 def main() -> None:
-    names = sys.argv[1:] or [path.name for path in sorted(DOCS.glob("*.md"))]
+    pages = [path.name for path in sorted(DOCS.glob("*.md"))]
+    names = sys.argv[1:] or ["../README.md", *pages]
     for name in names:
         if has_outputs(name):
             with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -67,9 +67,20 @@ def test_outputs_are_written_anew(tmp_path, monkeypatch):
     (tmp_path / "a.md").write_text(page.format("1\n2\n"), encoding="utf-8")
     (tmp_path / "b.md").write_text("```python\nraise\n```\n", encoding="utf-8")
     monkeypatch.setattr(outputs, "DOCS", tmp_path)
-    monkeypatch.setattr("sys.argv", ["outputs"])
+    monkeypatch.setattr("sys.argv", ["outputs", "a.md", "b.md"])
     outputs.main()
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == page.format("3\n")
+
+
+def test_a_table_of_an_example_is_written_anew(tmp_path, monkeypatch):
+    """The block that begins with a line that the example prints, as many lines of that."""
+    outputs = script_of("outputs")
+    page = "```text\nother\n```\n\n```text\nErrors:\n\n{}\n```\n"
+    (tmp_path / "a.md").write_text(page.format("ours   1"), encoding="utf-8")
+    monkeypatch.setattr(outputs, "DOCS", tmp_path)
+    monkeypatch.setattr(outputs, "TABLES", {"a.md": "example"})
+    monkeypatch.setattr(outputs, "printed_by", "1 epoch\nErrors:\n\n{}  2\nsaved\n".format)
+    assert outputs.anew("a.md") == page.format("example  2")
 
 
 def test_there_is_code():

@@ -214,29 +214,13 @@ def outputs():
     return module
 
 
-def test_the_readme_shows_what_the_quickstart_prints(site, outputs):
+@pytest.mark.parametrize("page", ["../README.md", "classes.md"])
+def test_a_page_shows_what_its_example_prints(site, outputs, page):
     """The whole run, as a user types it."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"^```text\n(Mean absolute error.*?)^```$", readme, re.M | re.S)[1]
-    printed = outputs.cut(shown, printed_by(site, "plot_quickstart"))
-    assert "boosting on lags" in printed
-    assert outputs.alike(shown, printed), printed
-
-
-def test_the_page_of_classes_shows_what_the_crowd_example_prints(site, outputs):
-    """Less how it is set; a leading zero is left out on the page."""
-    page = (ROOT / "docs/classes.md").read_text(encoding="utf-8")
-    printed = printed_by(site, "plot_crowd")
-    for name, called in (
-        ("InformerClassifier", "`InformerClassifier`"),
-        ("boosting on 168 lags", "boosting on 168 lags"),
-        ("hour and weekday", "hour × weekday"),
-        ("last level", "last level"),
-    ):
-        row = re.search(rf"^\| {called} \| (.+) \| (.+) \| (.+) \|$", page, re.M)
-        shown = [f"{float(number.strip('*')):.3f}" for number in row.groups()]
-        found = re.search(rf"^{name} +([\d.]+) +([\d.]+) +([\d.]+)$", printed, re.M)
-        assert outputs.alike(" ".join(shown), " ".join(found.groups())), name
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    block, printed = outputs.table(text, printed_by(site, outputs.TABLES[page]))
+    assert "boosting" in printed
+    assert outputs.alike(block["shown"], printed), printed
 
 
 def test_every_example_that_is_run_has_a_thumbnail(pages):
