@@ -75,7 +75,9 @@ def start(text: str, folder: Path) -> Iterator[tuple[re.Match[str], str]]:
 def table(text: str, printed: str) -> tuple[re.Match[str], str]:
     """Give the block that shows a part of what an example printed, and this part."""
     lines = {" ".join(line.split()) for line in printed.splitlines()}
-    for block in re.finditer(r"^```text\n(?P<shown>([^\n]+)\n.*?)^```$", text, re.M | re.S):
+    for block in re.finditer(
+        r"^```text\n(?P<shown>([^\n]+)\n.*?)^```$", text, re.M | re.S
+    ):
         if " ".join(block[2].split()) in lines:
             return block, cut(block["shown"], printed)
     raise ValueError("no block begins with a line that the example prints")

@@ -9,7 +9,10 @@ PICTURE = re.compile(r"^!\[([^\]]+)\]\((images/[^)]+)\)$")
 
 
 def examples_of(folder: Path) -> list[Path]:
-    """Find the scripts that a user runs: not measurements, nor what other scripts import."""
+    """Find the scripts that a user runs, the quickstart first, then others that draw.
+
+    They are neither measurements nor what other scripts import.
+    """
     scripts = [
         path
         for path in sorted(folder.rglob("*.py"))
@@ -17,7 +20,10 @@ def examples_of(folder: Path) -> list[Path]:
     ]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
     imported = set(re.findall(r"^(?:from|import) (\w+)", sources, re.M))
-    return [path for path in scripts if path.stem not in imported]
+    found = [path for path in scripts if path.stem not in imported]
+    return sorted(
+        found, key=lambda path: ("quickstart" not in path.name, not is_run(path))
+    )
 
 
 def is_run(path: Path) -> bool:
@@ -64,9 +70,7 @@ def gallery(pages: dict[str, str], examples: list[Path], folder: Path) -> str:
         path: path.relative_to(folder).with_suffix("").as_posix() for path in examples
     }
     lines = ["", "## Examples", "", "::::{container} pictures"]
-    for path in filter(
-        is_run, sorted(examples, key=lambda path: "quickstart" not in path.name)
-    ):
+    for path in filter(is_run, examples):
         title, rest = told(path)
         thumb, link = (
             f"examples/images/thumb/sphx_glr_{path.stem}_thumb.png",

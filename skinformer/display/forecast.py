@@ -283,6 +283,8 @@ class ForecastDisplay(Display):
             checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
             forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
             name_of = f"{target} of {series}"
+        elif series is not None:
+            raise ValueError(f"series={series!r}: the fit holds one series. Leave it out.")
         n = history or 3 * len(forecast)
         steps, values = last_steps(estimator, n, number, place)
         actual = pd.Series(values, estimator.timeline_.clock.labels(steps), name=name_of)

@@ -136,7 +136,7 @@ class ExportMixin(FittedState):
         (batch,); "time" and "instant" (batch, seq_len + pred_len), int64, in microseconds. Outputs:
         "forecast" (batch, pred_len, n_targets), float64, in the targets' units, and "fed_back",
         which stands for truths that are missing in a later window. The metadata hold the signature.
-        Tracing takes about ten seconds.
+        Tracing takes 10 to 20 s, most for ridges of each series.
         """
         check_fitted(self)
         _check(self)  # before what can be installed: that would not help

@@ -294,6 +294,8 @@ def test_rows_far_after_the_history_are_drawn_too(two_by_two):
     with pytest.warns(UserWarning, match="update"):
         drawn = model.plot(one[70:], coverage=None, history=30)
     assert drawn.actual.index[-1] == one.index[-1]
+    with pytest.raises(ValueError, match=r"^series='south': the fit holds one series\. Leave"):
+        model.plot(series="south")
 
 
 def test_rows_that_end_before_the_history_are_refused(two_by_two):
