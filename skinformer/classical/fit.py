@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skinformer.classical.candidates import bounded, candidate_names, forecast_candidates
-from skinformer.classical.judging import Ledger, judging_offsets
+from skinformer.classical.judging import Ledger, judging_offsets, kinds_of
 from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
 from skinformer.classical.windows import futures, padded, pasts, unit_of
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -77,7 +77,8 @@ def fit_classical(
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
     floor = np.minimum.reduceat(values, begin) >= 0
     ledger = Ledger(len(begin), len(_names(seq_len, period)))
-    for offset in judging_offsets(end - begin, pred_len, period):
+    offsets = judging_offsets(end - begin, pred_len, period)
+    for offset in offsets:
         judged = np.flatnonzero(offset)
         if len(judged):
             origin = end - offset
@@ -88,10 +89,13 @@ def fit_classical(
                 truth = futures(values, origin[series], end[series], pred_len)
                 unit = unit_of(past[rows], length[rows], period)
                 ledger.enter(series, forecast, truth, unit)
+    first, last = (
+        pasts(values, begin, origin, seq_len) for origin in (end - offsets.max(axis=0), end)
+    )
     return ClassicalFit(
         **sizes,
         ridges=fit_ridges(values, begin, end, **sizes),
-        weights=ledger.weights(),
+        weights=ledger.weights(*(kinds_of(*window) for window in (first, last))),
         panel_weights=ledger.panel_weights().astype(np.float32),
         never_negative=floor,
     )

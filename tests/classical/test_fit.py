@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.classical.fit import fit_classical
-from skinformer.classical.judging import judging_offsets
+from skinformer.classical.judging import Ledger, judging_offsets
 from skinformer.classical.ridges import fit_ridges
 from skinformer.classical.windows import padded, pasts
 
@@ -190,3 +190,16 @@ def test_what_learns_is_judged_on_rows_that_it_has_not_seen(monkeypatch):
     assert len(seen) == len(offsets) + 1
     for end, offset in zip(seen, [*offsets, 0], strict=True):
         np.testing.assert_array_equal(end, first_row[1:] - offset)
+
+
+def test_kinds_are_told_by_rows_that_are_not_judged(monkeypatch):
+    """Else those that trend by chance where they are judged would speak for trends."""
+    seen = []
+    weigh = Ledger.weights
+    monkeypatch.setattr(Ledger, "weights", lambda *args: seen.append(args[1:]) or weigh(*args))
+    whole = fitted(PANEL)
+    offsets = judging_offsets(np.array([len(s) for s in PANEL]), PRED_LEN, PERIOD).max(axis=0)
+    turned = [np.r_[s[:-k], s[-k:][::-1] * 2] for s, k in zip(PANEL, offsets, strict=True)]
+    assert fitted(turned).names == whole.names
+    np.testing.assert_array_equal(seen[0][0], seen[1][0])
+    assert (seen[0][1] != seen[1][1]).all()
