@@ -292,6 +292,27 @@ LINKS = [
         tests=("tests/ensemble/test_weighing.py",),
     ),
     Mutant(
+        "weights: a lone series has others",
+        "skinformer/ensemble/weighing.py",
+        "int(known.sum()) - 1",
+        "int(known.sum()) + 9",
+        tests=("tests/ensemble/test_weighing.py",),
+    ),
+    Mutant(
+        "weights: a large series has the joint error",
+        "skinformer/ensemble/weighing.py",
+        "np.divide(1 / max(known.sum(), 1), size, out",
+        "np.divide(1 / max(known.sum(), 1), 1.0, out",
+        tests=("tests/ensemble/test_weighing.py",),
+    ),
+    Mutant(
+        "weights: the joint error of what is not finite",
+        "skinformer/ensemble/weighing.py",
+        "np.where(known[series][:, None, :, None], off, 0.0)",
+        "off",
+        tests=("tests/ensemble/test_weighing.py",),
+    ),
+    Mutant(
         "weights: rivals count beside each other",
         MEMBERS,
         "left = left * (1 - share[:, None])",

@@ -59,6 +59,33 @@ def test_a_series_believes_the_panel_more_than_itself():
     np.testing.assert_array_less(weights[0, 1], weights[-1, 1])  # the last row is the panel's
 
 
+@pytest.mark.parametrize(("n_series", "counts_more"), [(1, False), (30, True)])
+def test_in_a_panel_it_counts_to_err_on_the_other_side(n_series, counts_more):
+    """Two are too high where a third one, a little worse, is too low; two forecasts prove less."""
+    weights = shares_of(1.0, 1.0, -1.1, n_series=n_series)
+    assert (weights[:, 2] > 0.4 if counts_more else weights[:, 2] < 0.3).all()
+    np.testing.assert_allclose(weights[:, 0], weights[:, 1])
+
+
+def test_joint_errors_count_relative_to_the_series():
+    """Two that are a hundred times as large as all others are two among thirty."""
+    errors, size = np.ones(30), np.repeat([100.0, 1.0], [2, 28])
+    even = shares_of(errors, errors, -1.2 * errors, n_series=30)
+    np.testing.assert_allclose(
+        shares_of(errors * size, errors * size, -1.2 * errors * size, n_series=30), even
+    )
+
+
+def test_who_fails_in_one_series_says_nothing_there():
+    """What is not finite, or is not known, tells nothing, and spoils nothing."""
+    errors = np.full(9, 0.5)
+    expected = shares_of(np.ones(9), errors, n_series=9)
+    errors[0] = np.inf
+    found = shares_of(np.ones(9), errors, n_series=9)
+    np.testing.assert_allclose(found[1:], expected[1:], atol=0.01)
+    np.testing.assert_allclose(found[0], found[-1])
+
+
 def test_missing_truths_say_nothing():
     """A held value in a truth's place is no proof; without any, all forecasters are equal."""
     weight = np.zeros((2, 2, 1))
