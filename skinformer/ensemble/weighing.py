@@ -5,6 +5,7 @@ split: what one series tells is little, and what a long one tells differs by ste
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -23,9 +24,9 @@ from skinformer.timeline.windows import Origins, window_rows
 _N_ORIGINS, _MOST_WINDOWS = 8, 20_000
 #: A difference of so much in the log error makes a factor e in the weight.
 _TEMPERATURE = 0.1
-#: Steps from equal weights towards those of the least joint error; so few that nobody is left out
-#: for being like another. And how many other series make them count for half.
-_N_STEPS, _OTHERS = 15, 5
+#: Steps from equal weights towards those of the least joint error, and their size; how many other
+#: series make these count for half.
+_N_STEPS, _STEP, _OTHERS = 30, 4.0, 20
 #: How far the difference of a series' own log errors from the panel's is believed: eight windows
 #: overlap, and are hardly more than one or two forecasts.
 _OWN = 0.2
@@ -68,25 +69,26 @@ def weigh_series(
     where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
     their mean over members. Those of a panel are averaged over all targets of all series; a series'
     own count for a fifth beside them. So neither the size of a series nor one that went wild
-    decides for the others. In a panel, who errs elsewhere than the others counts for more than its
-    own errors say: see `_joint_scores`.
+    decides for the others. The more series there are, the more count weights by which the joint
+    forecast errs little: who errs elsewhere than the others has more than by its own errors.
     """
     errors = [selection.mean_errors(f, truth, weight, series, n_series) for f in forecasts]
     logs, known = selection.log_errors(np.stack(errors, axis=2))
     panel = logs[known].mean(axis=0) if known.any() else np.zeros(len(forecasts))
     own = np.where(known[:, :, None], logs - panel, 0.0)
     counts = np.ones_like(truth) if weight is None else weight
-    joint = _joint_scores(np.stack(forecasts, -1) - truth[..., None], counts, series, known)
-    shared = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
-    everyone = shared * joint - (1 - shared) * panel / _TEMPERATURE
+    joint = _joint_weights(np.stack(forecasts, -1) - truth[..., None], counts, series, known)
+    share = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
+    alone = selection.softmax(-panel / _TEMPERATURE)
+    everyone = np.log((1 - share) * alone + share * joint)
     scores = everyone - _OWN * own / _TEMPERATURE
     return selection.softmax(np.concatenate([scores, np.broadcast_to(everyone, scores[:1].shape)]))
 
 
-def _joint_scores(
+def _joint_weights(
     off: Float32Array, counts: Float32Array, series: IntArray, known: BoolArray
 ) -> Float64Array:
-    """Score members by how much less the joint forecast errs with more of each, step by step.
+    """Find weights by which the joint forecast errs little: means over steps of mirror descent.
 
     off: (n_windows, pred_len, n_targets, n_members), how far forecasts are off.
     known: (n_series, n_targets), whose errors count, each relative to its members' mean.
@@ -94,12 +96,12 @@ def _joint_scores(
     off = np.where(known[series][:, None, :, None], off, 0.0).astype(np.float64)
     size = np.zeros(known.shape)
     np.add.at(size, series, (np.abs(off).mean(axis=3) * counts).sum(axis=1))
-    parts = np.divide(1 / max(known.sum(), 1), size, out=np.zeros_like(size), where=known)
+    parts = np.divide(_STEP / max(known.sum(), 1), size, out=np.zeros_like(size), where=known)
     flat, share = off.reshape(-1, off.shape[3]), (counts * parts[series, None]).ravel()
-    scores = np.zeros(off.shape[3])
-    for _ in range(_N_STEPS):
-        scores -= (np.sign(flat @ selection.softmax(scores)) * share) @ flat
-    return scores
+    scores = np.zeros((_N_STEPS, off.shape[3]))
+    for now, after in pairwise(scores):
+        after[:] = now - (np.sign(flat @ selection.softmax(now)) * share) @ flat
+    return np.asarray(selection.softmax(scores).mean(axis=0))
 
 
 def without_negligible(weights: Float64Array) -> Float64Array:

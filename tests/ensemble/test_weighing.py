@@ -59,12 +59,16 @@ def test_a_series_believes_the_panel_more_than_itself():
     np.testing.assert_array_less(weights[0, 1], weights[-1, 1])  # the last row is the panel's
 
 
-@pytest.mark.parametrize(("n_series", "counts_more"), [(1, False), (30, True)])
-def test_in_a_panel_it_counts_to_err_on_the_other_side(n_series, counts_more):
-    """Two are too high where a third one, a little worse, is too low; two forecasts prove less."""
-    weights = shares_of(1.0, 1.0, -1.1, n_series=n_series)
-    assert (weights[:, 2] > 0.4 if counts_more else weights[:, 2] < 0.3).all()
-    np.testing.assert_allclose(weights[:, 0], weights[:, 1])
+def test_in_a_panel_it_counts_to_err_on_the_other_side():
+    """Two are too high where a third one, a little worse, is too low: others have to say it."""
+    errors = np.linspace(0.5, 1.5, 500)
+    alone, few, many = (
+        shares_of(some, some, -1.1 * some[::-1], n_series=len(some))
+        for some in (errors[250:251], errors[::84], errors)
+    )
+    np.testing.assert_allclose(alone[:, 2], np.exp(-np.log(1.1) / 0.1) / 2.386, rtol=0.01)
+    assert alone[-1, 2] + 0.03 < few[-1, 2] < many[-1, 2] - 0.1
+    np.testing.assert_allclose(many[:, 0], many[:, 1])
 
 
 def test_joint_errors_count_relative_to_the_series():
