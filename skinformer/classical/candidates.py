@@ -11,6 +11,7 @@ import numpy as np
 from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
 from skinformer.classical.smoothing import Grid, States, continue_states, line, smooth
 from skinformer.classical.windows import on_both_scales
+from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 Named = tuple[list[str], Float64Array]
@@ -29,6 +30,7 @@ _SEASONAL = [
 _PLAIN_GRID, _SEASONAL_GRID = Grid.of(*_SIMPLE, *_HOLT), Grid.of(*_SEASONAL)
 _FIRST_ROWS = 10  # that a line is laid through, from which smoothing starts
 _THETA = (0.2, 0.5, 0.8, 1.0)  # level constants beside half the line's slope
+_N_CONSTANTS = 2  # that a trend has more: its own and its damping
 _MEANS = (3, 6, 12)  # rows
 _MEDIANS = (12,)  # rows; what repeats the median is right most often where most rows are 0
 _SEASONS = (2, 3, 5)  # of which means are taken
@@ -87,10 +89,10 @@ def _without_season(
 ) -> Iterator[Named]:
     steps = np.arange(1.0, horizon + 1)
     last = past[:, -1]
-    slopes = _slopes(past, length)
-    names = [f"{prefix}last"] + [f"{prefix}drift {name}" for name in slopes]
-    drift = np.stack([np.zeros_like(last), *slopes.values()], axis=1)
-    yield names, last[:, None, None] + drift[:, :, None] * steps
+    first = np.take_along_axis(past, past.shape[1] - length[:, None], axis=1)[:, 0]
+    drift = (last - first) / np.maximum(length - 1, 1)
+    drifts = np.stack([np.zeros_like(last), drift], axis=1)
+    yield [f"{prefix}last", f"{prefix}drift"], last[:, None, None] + drifts[:, :, None] * steps
     intercept, slope = line(past, length, past.shape[1])
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
     names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
@@ -112,42 +114,48 @@ def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
     return np.asarray(np.take_along_axis(ordered, middle, axis=1).mean(axis=1))
 
 
-def _slopes(past: Float64Array, length: IntArray) -> dict[str, Float64Array]:
-    """Give mean differences over the whole window, and over the last rows."""
-    slopes = {}
-    for name, rows in (("all", past.shape[1]), ("8", 8), ("3", 3)):
-        back = np.minimum(length - 1, rows)
-        first = np.take_along_axis(past, (past.shape[1] - 1 - back)[:, None], axis=1)[:, 0]
-        slopes[name] = (past[:, -1] - first) / np.maximum(back, 1)
-    return slopes
-
-
 def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:
     names = [f"{prefix}smooth {a:g} {b:g} {p:g}" for a, b, p, _ in _SIMPLE + _HOLT]
     states = smooth(past, length, _PLAIN_GRID, _start(past, length, _PLAIN_GRID))
-    return names, continue_states(states, _PLAIN_GRID, horizon)
+    forecast, n = continue_states(states, _PLAIN_GRID, horizon), len(_SIMPLE)
+    parts = {"simple": slice(n), "Holt": slice(n, None), "smooth": slice(None)}
+    names += [f"{prefix}likely {name}" for name in parts]
+    likely = [_likely(forecast, states, length, _PLAIN_GRID, part) for part in parts.values()]
+    return names, np.concatenate([forecast, *likely], axis=1)
+
+
+def _likely(
+    forecast: Float64Array, states: States, length: IntArray, grid: Grid, part: slice = slice(None)
+) -> Float64Array:
+    """Weigh constants by how likely they make a window's errors a row ahead: (n, 1, horizon).
+
+    These are Akaike's weights. Judged are last forecasts alone; here all rows of a window say how
+    it is smoothed, as where constants are fitted.
+    """
+    missed = states.missed[:, part]
+    missed = missed + 1e-9 * missed.max(axis=1, keepdims=True) + 1e-300
+    scores = -length[:, None] * np.log(missed) - _N_CONSTANTS * grid.trending[part]
+    return np.asarray(np.einsum("nch,nc->nh", forecast[:, part], softmax(scores))[:, None])
 
 
 def _start(past: Float64Array, length: IntArray, grid: Grid) -> States:
     """Start at the line through the first rows; without a trend, at its middle."""
     level, trend = line(past, length, _FIRST_ROWS)
     middle = (np.minimum(length, _FIRST_ROWS) + 1) / 2 * trend
-    return States(level[:, None] + middle[:, None] * (1 - grid.trending), trend, None)
+    return States(level[:, None] + middle[:, None] * (1 - grid.trending), trend, None, np.zeros(1))
 
 
 def _theta(
     prefix: str, past: Float64Array, length: IntArray, horizon: int, slope: Float64Array
 ) -> Named:
-    """Give simple smoothing and half the slope of the line through all rows, as Theta does."""
+    """Add half the slope of the line through all rows to simple smoothing, as Theta does."""
     grid = Grid.of(*[(a, 0.0, 0.0, 0.0) for a in _THETA])
-    level = smooth(past, length, grid, _start(past, length, grid)).level
+    states = smooth(past, length, grid, _start(past, length, grid))
     behind = (1 - (1 - grid.alpha) ** length[:, None]) / grid.alpha
     steps = behind[:, :, None] + np.arange(horizon)
-    half = level[:, :, None] + slope[:, None, None] / 2 * steps
-    whole = level[:, :, None] + slope[:, None, None] * steps
-    names = [f"{prefix}theta {a:g}" for a in _THETA]
-    names += [f"{prefix}smooth {a:g} and line" for a in _THETA]
-    return names, np.concatenate([half, whole], axis=1)
+    half = states.level[:, :, None] + slope[:, None, None] / 2 * steps
+    names = [f"{prefix}theta {a:g}" for a in _THETA] + [f"{prefix}likely theta"]
+    return names, np.concatenate([half, _likely(half, states, length, grid)], axis=1)
 
 
 def _seasonal_smoothing(
@@ -156,7 +164,9 @@ def _seasonal_smoothing(
     names = [f"seasonal {a:g} {b:g} {p:g} {g:g}" for a, b, p, g in _SEASONAL]
     start = _start(calm, length, _SEASONAL_GRID)._replace(season=season)
     states = smooth(past, length, _SEASONAL_GRID, start)
-    return names, continue_states(states, _SEASONAL_GRID, horizon)
+    forecast = continue_states(states, _SEASONAL_GRID, horizon)
+    likely = _likely(forecast, states, length, _SEASONAL_GRID)
+    return [*names, "likely seasonal"], np.concatenate([forecast, likely], axis=1)
 
 
 def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: int) -> Named:

@@ -89,13 +89,12 @@ def fit_classical(
                 truth = futures(values, origin[series], end[series], pred_len)
                 unit = unit_of(past[rows], length[rows], period)
                 ledger.enter(series, forecast, truth, unit)
-    first, last = (
-        pasts(values, begin, origin, seq_len) for origin in (end - offsets.max(axis=0), end)
-    )
+    ends = end - offsets.max(axis=0), end
+    kinds = [kinds_of(*pasts(values, begin, origin, seq_len)) for origin in ends]
     return ClassicalFit(
         **sizes,
         ridges=fit_ridges(values, begin, end, **sizes),
-        weights=ledger.weights(*(kinds_of(*window) for window in (first, last))),
+        weights=ledger.weights(*kinds),
         panel_weights=ledger.panel_weights().astype(np.float32),
         never_negative=floor,
     )

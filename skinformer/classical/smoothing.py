@@ -38,11 +38,13 @@ class States(NamedTuple):
 
     level, trend: (n, n_grid).
     season: of the next rows, (period, n, n_grid).
+    missed: sums of absolute errors a row ahead, (n, n_grid).
     """
 
     level: Float64Array
     trend: Float64Array
     season: Float64Array | None
+    missed: Float64Array
 
 
 def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Array, Float64Array]:
@@ -71,7 +73,7 @@ def smooth(past: Float64Array, length: IntArray, grid: Grid, start: States) -> S
     """
     n, seq_len = past.shape
     level = start.level + np.zeros((n, len(grid.alpha)))
-    trend = start.trend[:, None] * grid.trending
+    trend, missed = start.trend[:, None] * grid.trending, np.zeros_like(level)
     alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
     gamma = grid.gamma * (1 - alpha)
     seasons = None
@@ -89,9 +91,10 @@ def smooth(past: Float64Array, length: IntArray, grid: Grid, start: States) -> S
             effect = seasons[(row - seq_len) % len(seasons), :k]
             error -= effect
             effect += gamma * error
+        missed[:k] += np.abs(error)
         level[:k] = expected + alpha * error
         trend[:k] = phi * trend[:k] + beta * error
-    return States(level, trend, seasons)
+    return States(level, trend, seasons, missed)
 
 
 def continue_states(states: States, grid: Grid, horizon: int) -> Float64Array:

@@ -47,7 +47,7 @@ def test_naive_candidates_are_what_they_are_called():
         y = PAST[i, -n:]
         np.testing.assert_allclose(got["last"][i], y[-1])
         drift = (y[-1] - y[0]) / max(n - 1, 1)
-        np.testing.assert_allclose(got["drift all"][i], y[-1] + drift * steps)
+        np.testing.assert_allclose(got["drift"][i], y[-1] + drift * steps)
         np.testing.assert_allclose(got["mean 3"][i], y[-3:].mean())
         np.testing.assert_allclose(got["mean all"][i], y.mean())
         np.testing.assert_allclose(got["median 12"][i], np.median(y[-12:]))
@@ -62,7 +62,7 @@ def test_naive_candidates_are_what_they_are_called():
 def test_a_line_goes_on():
     ramp = np.tile(5 + 2 * np.arange(30.0), (4, 1))
     got = forecasts(ramp)[0]
-    for name in ("line", "drift all", "smooth 0.5 0.2 1", "seasonal 0.3 0.05 1 0.2"):
+    for name in ("line", "drift", "smooth 0.5 0.2 1", "seasonal 0.3 0.05 1 0.2"):
         for i, n in enumerate(LENGTH[:3]):
             np.testing.assert_allclose(got[name][i], 65 + 2 * np.arange(H), err_msg=f"{name}, {n}")
 
@@ -72,9 +72,9 @@ def test_logarithms_continue_growth_and_windows_without_them_repeat_the_plain_fo
     growth[2] -= 50
     plain, logs = forecasts(growth)
     expected = np.exp(0.1 * np.arange(30.0, 30 + H))
-    np.testing.assert_allclose(logs["drift all"][0], expected)
-    np.testing.assert_array_equal(logs["drift all"][2], plain["drift all"][2])
-    assert (plain["drift all"][0] < expected).all()
+    np.testing.assert_allclose(logs["drift"][0], expected)
+    np.testing.assert_array_equal(logs["drift"][2], plain["drift"][2])
+    assert (plain["drift"][0] < expected).all()
 
 
 def test_no_curve_leaves_what_the_windows_range_allows():
@@ -99,3 +99,41 @@ def test_forecasts_follow_a_shift_and_a_factor(period):
 def test_names_are_distinct():
     names = candidate_names(12)
     assert len(set(names)) == len(names)
+
+
+def missed_by(y, alpha):
+    """Sum what simple smoothing misses a row ahead, from the middle of the first ten rows on."""
+    level, missed = y[: min(len(y), 10)].mean(), 0.0
+    for value in y:
+        missed += abs(value - level)
+        level += alpha * (value - level)
+    return missed
+
+
+def test_likely_smoothing_is_that_of_constants_which_miss_little():
+    """Laplace's likelihood: errors of all rows of the window, to the power of their number."""
+    got = forecasts()[0]
+    alphas = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)
+    for i, n in enumerate(LENGTH[:3]):
+        missed = np.array([missed_by(PAST[i, -n:], alpha) for alpha in alphas])
+        weights = (missed / missed.min()) ** -float(n)
+        each = np.array([got[f"smooth {alpha:g} 0 0"][i] for alpha in alphas])
+        expected = weights @ each / weights.sum()
+        np.testing.assert_allclose(got["likely simple"][i], expected, rtol=1e-6)
+
+
+def test_trends_have_to_be_more_likely_than_levels():
+    """Noise around a level is continued flat, a line that bends is followed."""
+    noise = 20 + np.random.default_rng(1).normal(size=(4, 60))
+    flat = forecasts(noise, np.full(4, 60), period=1)[0]
+    moved = np.abs(flat["likely smooth"][:, -1] - flat["likely smooth"][:, 0])
+    assert moved.max() < np.abs(flat["likely Holt"][:, -1] - flat["likely Holt"][:, 0]).max() / 3
+    bent = np.tile(np.r_[np.zeros(30), np.arange(30.0)], (4, 1))
+    slope = np.diff(forecasts(bent, np.full(4, 60), period=1)[0]["likely smooth"][0])
+    np.testing.assert_allclose(slope, 1, atol=0.05)
+
+
+def test_a_window_that_never_misses_is_smoothed_by_all_alike():
+    got = forecasts(np.full((4, 30), 7.0))[0]
+    for name in ("likely simple", "likely smooth", "likely theta", "likely seasonal"):
+        np.testing.assert_allclose(got[name], 7)

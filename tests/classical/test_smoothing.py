@@ -36,7 +36,7 @@ def test_forecasts_equal_the_component_form(constants):
     season = rng.normal(size=(3, 4)) if constants in SEASONAL else np.zeros((3, 4))
     grid = Grid.of(constants)
     length = np.array([20, 13, 5])
-    states = smooth(past, length, grid, States(level[:, None], trend, season))
+    states = smooth(past, length, grid, States(level[:, None], trend, season, np.zeros(1)))
     ours = continue_states(states, grid, 9)[:, 0]
     for i, n in enumerate(length):
         expected = component_form(past[i, -n:], constants, level[i], trend[i], season[i], 9)
@@ -47,7 +47,7 @@ def test_what_stands_before_a_window_does_not_matter():
     past = np.random.default_rng(0).normal(size=(2, 12))
     other = past.copy()
     other[1, :5] = 1e9
-    grid, start = Grid.of(*CONSTANTS), States(np.ones((2, 4)), np.ones(2), None)
+    grid, start = Grid.of(*CONSTANTS), States(np.ones((2, 4)), np.ones(2), None, np.zeros(1))
     length = np.array([12, 7])
     one, two = (smooth(p, length, grid, start) for p in (past, other))
     np.testing.assert_array_equal(one.level, two.level)
@@ -59,7 +59,7 @@ def test_a_line_is_continued_by_every_trend_that_is_not_damped():
     past = 3 + 2 * np.arange(15.0)[None]
     grid = Grid.of((0.5, 0.2, 1.0, 0.0), (0.1, 0.9, 1.0, 0.0))
     level, trend = line(past, np.array([15]), 10)
-    states = smooth(past, np.array([15]), grid, States(level[:, None], trend, None))
+    states = smooth(past, np.array([15]), grid, States(level[:, None], trend, None, np.zeros(1)))
     expected = np.broadcast_to(3 + 2 * np.arange(15.0, 18), (1, 2, 3))
     np.testing.assert_allclose(continue_states(states, grid, 3), expected)
 
