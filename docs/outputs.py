@@ -1,9 +1,9 @@
 """Write what pages print anew: `python docs/outputs.py [PAGE.md …]`, all pages by default.
 
 A ```text block that follows a ```python block is what the code prints. On `start.md` it is what the
-commands before it print, or the first lines of the file that they write; in the README and on
-`classes.md` one is part of what an example prints. The tests compare: words have to be equal, and
-numbers within a tolerance, because other machines round differently.
+commands before it print, or the first lines of the file that they write; in the README, on
+`quickstart.md` and `classes.md` one is part of what an example prints. The tests compare: words
+have to be equal, and numbers within a tolerance, because other machines round differently.
 """
 
 import contextlib
@@ -22,7 +22,11 @@ BLOCKS = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<shown>.*?)^```$)?", re.M | re.S
 )
 #: Pages with a table that an example prints.
-TABLES = {"../README.md": "plot_quickstart", "classes.md": "plot_crowd"}
+TABLES = {
+    "../README.md": "plot_quickstart",
+    "quickstart.md": "plot_quickstart",
+    "classes.md": "plot_crowd",
+}
 NUMBER = re.compile(r"(-?\d+(?:[.,](\d+))?)([%.,;:)]*)")
 
 

@@ -7,7 +7,7 @@ numbers. Prints the errors over the last rows, saves a picture of them, and writ
 the rows to come into a CSV of the same form::
 
     python examples/forecast_csv.py load.csv --target load --pred-len 24
-    python examples/forecast_csv.py sales.csv --series shop --known promotion --coverage 0.8
+    python examples/forecast_csv.py sales.csv --series shop --known price promotion --coverage 0.8
 
 What is known ahead stands in the last rows of the file, whose target is empty: they are forecast.
 """
@@ -15,6 +15,7 @@ What is known ahead stands in the last rows of the file, whose target is empty: 
 import argparse
 import sys
 import warnings
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,11 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--series", help="column that tells apart several series in one file")
     parser.add_argument(
         "--known",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="COLUMN",
-        help="column known ahead, such as a promotion; once more for another",
+        help="columns known ahead, such as a promotion",
     )
     parser.add_argument(
         "--coverage", type=float, help="add an interval that holds this share of cases, such as .8"
@@ -142,6 +144,9 @@ def run(options: argparse.Namespace) -> None:
     train, test, to_come = split(frame, options)
     check_values(train)
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
+    unused = [name for name in frame.columns[:-1] if to_come[name].notna().any()]
+    if unused and not options.known:
+        print(f"columns with values in rows to come are used by --known {' '.join(unused)}")
     sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
         target=[target],
@@ -175,7 +180,9 @@ def show(
     table = error_table(results, "target" if options.series is None else "series")
     if options.series is None or len(table.columns) > 7:  # too wide for a screen
         table = table["all"].rename("MAE").to_frame()
-    print(table.to_string(float_format="{:.5g}".format))
+    smallest = table.where(table > 0).min(axis=None)
+    n_decimals = 0 if pd.isna(smallest) else max(0, 3 - floor(log10(smallest)))
+    print(table.to_string(float_format=f"{{:.{n_decimals}f}}".format))
     if options.coverage is not None:
         known = result.dropna(subset="actual")
         low, high = (known[name] for name in known if name.startswith("q"))

@@ -7,7 +7,7 @@ file, every worker loads it, forecasts its partitions, and writes them. Here 20,
 years of monthly sales in 40 partitions, on two processes of this machine; on a cluster the same
 lines run with ``Client("scheduler:8786")`` and a folder that all see::
 
-    pip install 'skinformer[dask]' pyarrow
+    pip install '.[dask]' pyarrow
     python examples/parquet_to_parquet.py
 """
 

@@ -5,7 +5,8 @@ Forecast how crowded a street will be
 Is each hour of tomorrow quiet, normal or busy? Trains a classifier on a year and a half of hourly
 counts of a shopping street in Auckland, forecasts half a year a day at a time, and compares it with
 three rivals. Takes one to two minutes on two cores, and saves a picture of how often each forecast
-probability came true under ``examples/output``, or where you say::
+probability came true under ``examples/output``, or where you say. It imports ``comparison.py`` from
+the folder beside it; run it in the repository::
 
     python examples/plot_crowd.py [--output FOLDER]
 """
@@ -13,6 +14,8 @@ probability came true under ``examples/output``, or where you say::
 # %%
 # A third of the training hours is quiet, a third busy. The count of people is a column beside the
 # level: known up to the origin, not ahead.
+
+import sys
 
 import numpy as np
 import pandas as pd
@@ -41,7 +44,12 @@ print(f"{len(train)} hours to train on, {len(test)} to test on: {STREET}")
 # Every day is forecast from the midnight before it: history follows the test as it comes.
 
 model = InformerClassifier(
-    "level", seq_len=WEEK, pred_len=DAY, max_iter=args.epochs, random_state=0, verbose=1
+    "level",
+    seq_len=WEEK,
+    pred_len=DAY,
+    max_iter=args.epochs,
+    random_state=0,
+    verbose=int(sys.stdout.isatty()),  # how far it is, in a terminal
 )
 model.fit(train)
 forecasts = {"InformerClassifier": model.predict_proba(test)}

@@ -5,11 +5,11 @@ Forecast without torch
 Trains on a year of hourly counts of one street and exports the model to one ONNX file; then a
 second process, which imports numpy, pandas and onnxruntime alone, forecasts from it::
 
-    pip install "skinformer[onnx]"
+    pip install '.[onnx]'
     python examples/serve_without_torch.py [--output FOLDER]
 
-On the machine that serves: ``pip install --no-deps skinformer`` and ``pip install pandas
-onnxruntime``. About half a minute.
+On the machine that serves: ``pip install --no-deps .``, also in the repository's folder,
+and ``pip install pandas onnxruntime``. About half a minute.
 """
 
 import argparse

@@ -117,7 +117,9 @@ def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
     path = write(pd.DataFrame({"when": hours, "load": load, "promo": promo}))
     options = [*QUICK, "--known", "promo", "--coverage", "0.8", "--output", str(tmp_path)]
     assert example.main([str(path), *options]) == 0
-    assert "of these rows lie within their 80% interval.\n" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of these rows lie within their 80% interval.\n" in printed
+    assert "columns with values in rows to come" not in printed
     ahead = pd.read_csv(tmp_path / "data_forecast.csv", index_col="when", parse_dates=True)
     assert list(ahead.index) == list(hours[200:])
     assert list(ahead) == ["load", "load_0.1", "load_0.9"]
@@ -125,6 +127,13 @@ def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
     promoted = promo[200:] == 1
     wave = 50 + 10 * np.sin(hours[200:].hour * 2 * np.pi / 24)
     np.testing.assert_allclose(ahead["load"] - wave, 20 * promoted, atol=6)
+    example.main([str(path), *QUICK, "--output", str(tmp_path)])
+    assert "rows to come are used by --known promo\n" in capsys.readouterr().out
+
+
+def test_several_columns_are_known_ahead_by_one_option_or_by_several(example):
+    for given in (["--known", "a", "b"], ["--known", "a", "--known", "b"]):
+        assert example.parse_options(["data.csv", *given]).known == ["a", "b"]
 
 
 @pytest.mark.slow
