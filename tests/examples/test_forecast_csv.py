@@ -127,7 +127,7 @@ def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
     promoted = promo[200:] == 1
     wave = 50 + 10 * np.sin(hours[200:].hour * 2 * np.pi / 24)
     np.testing.assert_allclose(ahead["load"] - wave, 20 * promoted, atol=6)
-    example.main([str(path), *QUICK, "--output", str(tmp_path)])
+    example.main([str(path), *QUICK, "--target", "load", "--output", str(tmp_path)])
     assert "rows to come are used by --known promo\n" in capsys.readouterr().out
 
 
