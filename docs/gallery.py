@@ -53,7 +53,22 @@ def measure():
     """Fit the models and return what the pictures need of them, as arrays by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of fits that are this small
-        return {**of_forecasts(), **of_reasons(), **of_attention()}
+        return {**of_first(), **of_forecasts(), **of_reasons(), **of_attention()}
+
+
+def of_first():
+    """Forecast as the first lines of the README do."""
+    df = load_auckland_pedestrians()[[STREET]][:2016]
+    model = InformerRegressor(STREET, seq_len=168, pred_len=24, random_state=0)
+    drawn = model.fit(df).plot(coverage=[0.5, 0.8])
+    plt.close(drawn.figure_)
+    ahead = drawn.quantiles.assign(forecast=drawn.forecast)
+    return {
+        **pack(
+            "first", drawn.actual.rename("actual").rename_axis("time").reset_index()
+        ),
+        **pack("ahead", ahead.rename(columns=str).rename_axis("time").reset_index()),
+    }
 
 
 def of_forecasts():
@@ -167,6 +182,14 @@ def of_streets():
     return backtest(naive, TEST, TEST, horizon=24)
 
 
+def first():
+    history, ahead = (table(name).set_index("time") for name in ("first", "ahead"))
+    forecast, actual = ahead.pop("forecast"), history["actual"].rename(STREET)
+    return ForecastDisplay(
+        actual, forecast, ahead.rename(columns=float), unit=UNIT
+    ).plot()
+
+
 def contributions():
     return ContributionDisplay.from_frame(
         table("reasons"), time="2024-10-28", unit=UNIT
@@ -248,6 +271,7 @@ def residuals():
 
 
 PICTURES = (
+    first,
     forecast,
     coverage,
     coverage_by_step,

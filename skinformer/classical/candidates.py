@@ -106,12 +106,10 @@ def _without_season(
 
 
 def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
-    """Give the median of the last real rows; PERF: a fifth of the time of NumPy's nanmedian."""
-    most = min(most, past.shape[1])
-    real, count = np.arange(most) >= most - length[:, None], np.minimum(length, most)
-    ordered = np.sort(np.where(real, past[:, -most:], np.inf), axis=1)
-    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
-    return np.asarray(np.take_along_axis(ordered, middle, axis=1).mean(axis=1))
+    """Give the median of the last real rows."""
+    last = past[:, -most:]
+    real = np.arange(last.shape[1]) >= last.shape[1] - length[:, None]
+    return np.asarray(np.nanmedian(np.where(real, last, np.nan), axis=1))
 
 
 def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:

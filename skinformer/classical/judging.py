@@ -52,31 +52,25 @@ def kinds_of(past: Float64Array, length: IntArray) -> Float64Array:
     """Tell what kind of series windows are of, (n, 2): how changes follow one another, their size.
 
     The first is the correlation of neighbouring changes: -.5 for noise around a level, 0 for a
-    random walk, 1 for a line. The second is the mean change over the mean level. Both are 0 where
-    nothing changes.
+    random walk, 1 for a line. The second is the sum of changes over that of values. Both are 0
+    where nothing changes.
     >>> kinds_of(np.array([[9.0, 3.0, 4.0, 5.0], [0.0, 2.0, 1.0, 3.0]]), np.array([3, 4])).round(2)
-    array([[ 0.5 ,  0.25],
-           [-0.44,  1.11]])
+    array([[ 0.5 ,  0.17],
+           [-0.44,  0.83]])
     """
     real = np.arange(past.shape[1]) >= past.shape[1] - length[:, None]
     values = np.where(real, past, 0)
     values /= np.maximum(np.abs(values).max(axis=1, keepdims=True), _TINY)
     change = np.diff(values, axis=1) * real[:, :-1]
-    follows = (change[:, 1:] * change[:, :-1]).sum(axis=1)
-    level = np.abs(values).sum(axis=1) / np.maximum(length, 1)
-    size = np.abs(change).sum(axis=1) / np.maximum(length - 1, 1)
-    power = (change**2).sum(axis=1)
-    return np.stack([follows / np.maximum(power, _TINY), size / np.maximum(level, _TINY)], axis=1)
+    parts = (change[:, 1:] * change[:, :-1], change**2), (np.abs(change), np.abs(values))
+    return np.stack([a.sum(axis=1) / np.maximum(b.sum(axis=1), _TINY) for a, b in parts], axis=1)
 
 
 def _places(kinds: Float64Array, among: Float64Array) -> Float64Array:
     """Tell where each kind stands among others, -1 to 1: ranks, which no wild series moves."""
-    ordered = np.sort(among, axis=0)
-    sides = [
-        [np.searchsorted(ordered[:, j], kinds[:, j], side) for j in range(kinds.shape[1])]
-        for side in ("left", "right")
-    ]
-    return np.asarray(np.sum(sides, axis=0).T / max(len(among), 1) - 1)
+    pairs = zip(np.sort(among, axis=0).T, kinds.T, strict=True)
+    twice = [np.searchsorted(a, k, "left") + np.searchsorted(a, k, "right") for a, k in pairs]
+    return np.stack(twice, axis=1) / max(len(among), 1) - 1
 
 
 class Ledger:

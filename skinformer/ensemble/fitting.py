@@ -19,7 +19,7 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.split import series_with_truth, split_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
-from skinformer.validation.parameters import check_both_sides, warn_of_idle_series
+from skinformer.validation import parameters as checks
 
 #: Windows of an epoch that a network needs to learn anything.
 _LEAST_DRAWN = 1000
@@ -39,9 +39,13 @@ def find_split(table: Table, settings: FitSettings, names: pd.Index | None) -> I
         )
     trained, watched = series_with_truth(table, split, **sizes)
     if not (split is not None and trained.any() and watched.any()):
-        check_both_sides(settings.early_stopping is not True)
+        checks.check_both_sides(settings.early_stopping is not True)
         split, (trained, _) = None, series_with_truth(table, None, **sizes)
-    warn_of_idle_series(names, trained, **sizes)
+    checks.warn_of_idle_series(names, trained, **sizes)
+    if (missing := table.missing) is not None:
+        n_open = int(table.steps.max() - table.steps[~missing.all(axis=1)].max())
+        if n_open >= settings.pred_len:
+            checks.warn_of_rows_to_come(n_open)
     return split
 
 

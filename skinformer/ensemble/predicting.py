@@ -133,15 +133,12 @@ def _forward(module: Callable[..., Tensor], inputs: tuple[Tensor | None, ...]) -
         output: Tensor = module(*inputs)
     except RuntimeError as error:
         n_windows = len(inputs[0]) if inputs[0] is not None else 0
-        if n_windows < 2 or not _is_out_of_memory(error):
+        # CUDA has its own class; the CPU's allocator raises a plain RuntimeError.
+        full = isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+        if n_windows < 2 or not full:
             raise
         half = n_windows // 2
         parts = (slice(half), slice(half, None))
         halves = (tuple(x if x is None else x[part] for x in inputs) for part in parts)
         output = torch.cat([_forward(module, each) for each in halves])
     return output
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    # CUDA has its own class; the CPU's allocator raises a plain RuntimeError.
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)

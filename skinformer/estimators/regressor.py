@@ -33,8 +33,8 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     Parameters
     ----------
     target : str, int, tuple, list or None, default=None
-        Column(s) of X to forecast; None is the last one. A list makes `predict` return
-        (n, n_targets); a tuple is one column of two levels. Positions for arrays.
+        Column(s) of X to forecast, by name, or by position where X is an array; None is the last
+        one. With a list `predict` returns (n, n_targets); a tuple names one column of two levels.
     seq_len : int, default=96
         Steps of the past that a forecast sees, at least 1; trees, ridges of each series, and
         classical forecasters of seasons that are longer look back further, the latter two at most
@@ -47,9 +47,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         `CalendarFeatures` are known without being named, and so are all columns of X when y
         is not one of them. What is named here is never taken for static.
     loss : {"mse", "mae", "huber"}, float or list of float, default="mse"
-        What training lowers, in standardised units. A number in (0, 1) forecasts that quantile by
-        the Informer; a list of them, such as ``[0.1, 0.5, 0.9]``, all these by everyone who
-        forecasts: `predict_quantiles` gives them, and `predict` the one nearest to the median.
+        What training lowers, in standardised units. A number in (0, 1) is a level: that quantile
+        is forecast. A list of levels, such as ``[0.1, 0.5, 0.9]``, trains for all of them:
+        `predict_quantiles` gives them, and `predict` gives the one nearest to the median.
     max_iter : int or None, default=None
         Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone, or as
         many as see each window three times if these are fewer (and 25,000 windows in all).

@@ -230,7 +230,9 @@ def _compete(
                 # Series of a panel move together: many of one time say hardly more than one.
                 sizes.append(len(np.unique(steps[held_out])))
     competition.learn(origins[n_learnt:n_training])
-    return competition, stretches, _noise(sizes, problem.pred_len)
+    # How much a relative error says by chance: a stretch has so many times of forecasts.
+    noise = _NOISE * math.sqrt(problem.pred_len / max(min(sizes, default=1), 1))
+    return competition, stretches, noise
 
 
 def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
@@ -346,11 +348,6 @@ def _compare(competition: Competition, origins: IntArray) -> Stretch | None:
             products += product(flat, flat.T)
             total += float(part.weight.sum())
     return products / total if total else None
-
-
-def _noise(sizes: list[int], pred_len: int) -> float:
-    """Tell how much a relative error says by chance: a stretch has so many times of forecasts."""
-    return _NOISE * math.sqrt(pred_len / max(min(sizes, default=1), 1))
 
 
 def _weigh(

@@ -269,8 +269,9 @@ def check_finite(values: npt.NDArray[Any], name: Hashable, *, may_miss: bool = T
         missing = np.flatnonzero(np.isnan(values))
         raise ValueError(
             f"Input X (column {name!r}) contains NaN ({len(missing)} rows, the first at position "
-            f"{missing[0]}). Only the target may be missing: fill or drop the column, for example "
-            "X.ffill() (on a panel X.groupby(level=0).ffill()), which uses the past alone."
+            f"{missing[0]}). Only the target may be missing: drop the column, or fill it alone, "
+            f"for example X[{name!r}] = X[{name!r}].ffill() (on a panel "
+            f"X[{name!r}].groupby(level=0).ffill()), which uses the past."
         )
 
 

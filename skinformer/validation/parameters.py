@@ -327,6 +327,14 @@ def warn_of_idle_series(
         )
 
 
+def warn_of_rows_to_come(n: int) -> None:
+    """Warn of last steps without a truth, which may be history or are to be forecast."""
+    warn_user(
+        f"the last {n} steps hold no truth: forecasts begin after them. If these steps are to be "
+        "forecast, fit the rows before them, and pass these to forecast(X)."
+    )
+
+
 def check_same_on_ranks(fingerprints: Sequence[dict[str, str]]) -> None:
     """Raise if one of the ranks that share a fit has other rows or parameters than the first.
 

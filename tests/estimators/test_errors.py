@@ -420,9 +420,9 @@ def test_a_missing_covariate_is_refused_by_name(small, df, column):
     with raises(
         ValueError,
         f"Input X (column '{column}') contains NaN (2 rows, the first at position 9). Only the "
-        "target may be missing: fill or drop the column, for example X.ffill() (on a "
-        "panel X.groupby(level=0).ffill()), which uses the "
-        "past alone.",
+        f"target may be missing: drop the column, or fill it alone, for example X['{column}'] = "
+        f"X['{column}'].ffill() (on a panel X['{column}'].groupby(level=0).ffill()), which uses "
+        "the past.",
     ):
         small(target="load", known_future=["price"]).fit(runs)
 
@@ -999,9 +999,8 @@ def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
     with raises(
         ValueError,
         "Input X (column 'price') contains NaN (4 rows, the first at position 0). Only the target "
-        "may be missing: fill or drop the column, for example X.ffill() (on a "
-        "panel X.groupby(level=0).ffill()), which uses the past "
-        "alone.",
+        "may be missing: drop the column, or fill it alone, for example X['price'] = "
+        "X['price'].ffill() (on a panel X['price'].groupby(level=0).ffill()), which uses the past.",
     ):
         estimator.predict(future)
 

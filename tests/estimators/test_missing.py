@@ -1,12 +1,15 @@
 """Missing targets: masked in the loss, filled causally as context, never scored."""
 
 import copy
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+
+from skinformer import InformerRegressor
 
 # The first counterexample is shown as it is: shrinking it would take minutes of forecasts.
 QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
@@ -138,6 +141,7 @@ def test_a_window_without_any_truth_trains_nothing(small, frame):
     assert np.isfinite(estimator.predict(df)).all()
 
 
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
 def test_one_single_truth_is_enough_to_fit(small, frame):
     """A deviation of one value is zero; it must not become a division by zero."""
     df = frame(60)
@@ -156,6 +160,7 @@ def test_missing_nullable_values_are_missing(small, frame):
     )
 
 
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
 @pytest.mark.parametrize("mode", ["frame", "features"])
 def test_a_missing_end_is_filled_as_an_update_fills_it(modes, frame, mode):
     """Steps without truth after the last observation are forecast, in fit as in update."""
@@ -173,3 +178,18 @@ def test_a_missing_end_is_filled_as_an_update_fills_it(modes, frame, mode):
     assert len(np.unique(filled)) > 1
     assert np.abs(filled - values).max() < 3  # another fit, the same kind of values
     assert (whole.timeline_.weight[60:] == 0).all()
+
+
+def test_last_rows_without_a_truth_are_told_where_they_are_a_forecast_or_more():
+    """A file's rows to come are no history: forecasts would begin after them, unseen."""
+    index = pd.date_range("2024-01-01", periods=60, freq="h")
+    df = pd.DataFrame({"load": np.arange(60.0) % 7}, index=index)
+    model = InformerRegressor("load", seq_len=12, pred_len=4, members=["ridges"])
+    df.loc[index[-5:], "load"] = np.nan
+    with pytest.warns(UserWarning, match=r"^the last 5 steps hold no truth: forecasts begin after"):
+        model.fit(df)
+    assert model.forecast().index[0] == index[-1] + pd.Timedelta(hours=1)
+    panel = pd.concat({"a": df, "b": df.fillna(1)}, names=["shop", "time"])
+    with warnings.catch_warnings(action="error"):
+        model.fit(df[:-2])  # a gap shorter than a forecast is one
+        model.fit(panel)  # one of them goes on

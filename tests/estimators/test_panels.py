@@ -317,6 +317,7 @@ def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
 def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
     """The only series with windows ends in missing values: validation lies before them."""
     df = panel(n=(90, 10, 5)).loc[["a", "b"]]

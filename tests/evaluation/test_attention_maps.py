@@ -138,7 +138,7 @@ def test_a_network_without_a_share_is_told(df):
         df[:TRAIN]
     )
     model.ensemble_ = model.ensemble_.trusting(0.5)
-    assert attention_maps(model)[0].weight == 0.5
+    assert attention_maps(model)[0].weight == pytest.approx(0.5)
     model.ensemble_ = model.ensemble_.trusting(0.0)
     text = (
         "the network has no share in 6 of 6 forecasts: others make them, and its attention "

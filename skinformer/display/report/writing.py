@@ -162,7 +162,7 @@ def _settings(
     first = next(iter(tables.values()))
     note = (
         f"train are the rows before {short_label(first['origin'].min())}, test those from it on. "
-        "Options of backtest that results do not tell, such as refit, are not repeated."
+        "Unit, title and options of backtest that results do not tell, such as refit, are left out."
     )
     return tag(
         "section",
