@@ -237,6 +237,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
     assert "network" not in alone
 
 
+@pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
 def test_rows_without_truth_at_the_end_are_no_truths():
     """Held values are flat: who believes them forecasts nothing but flat lines."""
     t = np.arange(300)

@@ -811,10 +811,6 @@ def test_doubt_grows_as_the_shortest_stretch_shrinks(split, monkeypatch):
     fit(make_problem(noisy_walk(100)), split=split)
     shortest = min(len(compared) for _, compared in course.compared)
     assert told == [pytest.approx(0.5 * np.sqrt(PRED / shortest))]
-    sizes = [1, 2, 5, 30, 1000]
-    margins = [fitting._noise([size, 1000, 400], PRED) for size in sizes]
-    assert margins == sorted(margins, reverse=True)
-    assert len(set(margins)) >= 4
 
 
 @pytest.mark.parametrize(
