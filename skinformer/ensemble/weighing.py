@@ -21,7 +21,7 @@ from skinformer.timeline.windows import Origins, window_rows
 
 #: Windows of a series by which it is weighed, spread over its validation split; two where there
 #: would be more than so many of all series.
-_N_ORIGINS, _MOST_WINDOWS = 16, 20_000
+_N_ORIGINS, _MOST_WINDOWS = 64, 20_000
 #: A difference of so much in the log error makes a factor e in the weight.
 _TEMPERATURE = 0.1
 #: Steps from equal weights towards those of the least joint error, and their size; how many other
@@ -35,7 +35,7 @@ _NEGLIGIBLE = 0.01
 
 
 def series_origins(held_out: Origins) -> IntArray:
-    """Choose windows to weigh by for each series: at most sixteen, spread over its split."""
+    """Choose windows to weigh by for each series: at most 64, spread over its split."""
     some = np.flatnonzero(held_out.high >= held_out.low)
     n_origins = min(max(_MOST_WINDOWS // max(len(some), 1), 2), _N_ORIGINS)
     place = np.arange(n_origins)
