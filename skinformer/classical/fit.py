@@ -90,7 +90,7 @@ def fit_classical(
                 unit = unit_of(past[rows], length[rows], period)
                 ledger.enter(series, forecast, truth, unit)
     ends = end - offsets.max(axis=0), end
-    kinds = [kinds_of(*pasts(values, begin, origin, seq_len)) for origin in ends]
+    kinds = [_kinds(values, begin, origin, seq_len) for origin in ends]
     return ClassicalFit(
         **sizes,
         ridges=fit_ridges(values, begin, end, **sizes),
@@ -98,6 +98,13 @@ def fit_classical(
         panel_weights=ledger.panel_weights().astype(np.float32),
         never_negative=floor,
     )
+
+
+def _kinds(values: Float64Array, begin: IntArray, end: IntArray, seq_len: int) -> Float64Array:
+    """Tell the kinds of series by the rows before an end, of so many at a time."""
+    parts = (slice(i, i + _BATCH) for i in range(0, len(begin), _BATCH))
+    each = [kinds_of(*pasts(values, begin[part], end[part], seq_len)) for part in parts]
+    return np.concatenate(each)
 
 
 def _names(seq_len: int, period: int) -> list[str]:

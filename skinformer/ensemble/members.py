@@ -12,6 +12,7 @@ import numpy as np
 
 from skinformer import ranks
 from skinformer.classes.fit import ClassFit
+from skinformer.ensemble import weighing
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.classes import Classes, fit_class_base, held_out_origins, weigh_classes
 from skinformer.ensemble.classical import Classical
@@ -25,15 +26,6 @@ from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.tabular import Tabular
-from skinformer.ensemble.weighing import (
-    network_gain,
-    network_share,
-    series_origins,
-    truths_of,
-    weigh_series,
-    weigh_steps,
-    without_negligible,
-)
 from skinformer.ensemble.windows import Canvas, Rows, Windows
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
@@ -161,7 +153,7 @@ class EnsembleFit:
         return stretches is None or bool(stretches.max() + 1 >= n_least)
 
     def _is_hopeless(self, held_out: WindowBatches) -> bool:
-        gain = ranks.from_first(lambda: self._judged(network_gain, held_out))
+        gain = ranks.from_first(lambda: self._judged(weighing.network_gain, held_out))
         return bool(gain < _PROMISING)
 
     def finish(self, scaler: Scaler) -> Ensemble:
@@ -224,7 +216,9 @@ class EnsembleFit:
                 member = kind.of_rows(rows, settings, before_split=True)
                 found = self._forecast(self.ridges, at) if found is None else found
                 both = found, self._forecast(member, at)
-                share = weigh_steps(both, rows, at.origins, stretches, self.head, margin=margin)
+                share = weighing.weigh_steps(
+                    both, rows, at.origins, stretches, self.head, margin=margin
+                )
             found += share[:, None].astype(np.float32) * (both[1] - found)
             self.rivals.append((member, share))
         return self.rivals
@@ -274,26 +268,26 @@ class EnsembleFit:
     def _by_series(self) -> Ensemble:
         """Weigh all by the errors of each series."""
         rows, timeline = self.rows, self.rows.timeline
-        at = Windows(self._canvas, series_origins(rows.held_out))
+        at = Windows(self._canvas, weighing.series_origins(rows.held_out))
         members = [kind.of_rows(rows, self.settings, before_split=True) for kind in self._kinds]
         said = {member.name: self._forecast(member, at) for member in members}
         assert self.ridges is not None
         said[RIDGES] = self._forecast(self.ridges, at)
         if self.settings.train_network:
             said[NETWORK] = self.head.point(self._forecast(self.network, at, said[RIDGES]))
-        each, truths = list(said.values()), truths_of(rows, at.origins)
-        weights = weigh_series(each, *truths, at.series, n_series=timeline.n_series)
+        each, truths = list(said.values()), weighing.truths_of(rows, at.origins)
+        weights = weighing.weigh_series(each, *truths, at.series, n_series=timeline.n_series)
         joint = (np.stack(each, axis=-1) * weights[at.series, None]).sum(axis=-1, dtype=np.float32)
         compare_with_naive(joint, at.origins, rows)
         of_new = [member.forecasts_new for member in members]
         weights[-1, :, : len(members)] *= of_new
-        weights = without_negligible(weights / weights.sum(axis=-1, keepdims=True))
+        weights = weighing.without_negligible(weights / weights.sum(axis=-1, keepdims=True))
         return self._of(members, {name: weights[:, None, :, i] for i, name in enumerate(said)})
 
     def _by_stretches(self) -> Ensemble:
         """Weigh the network beside ridges, and both beside challengers, who were weighed before."""
         trained = self.settings.train_network
-        trust = self._judged(network_share, self.batches.validation) if trained else 0.0
+        trust = self._judged(weighing.network_share, self.batches.validation) if trained else 0.0
         weights, left = {}, np.ones((1, 1))
         for member, share in reversed(self.rivals):
             weights[member.name] = left * share[:, None]

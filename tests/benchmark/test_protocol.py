@@ -62,7 +62,7 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     """A table that compares them must not compare two trainings."""
     monkeypatch.setattr("skinformer.ensemble.classical._LONG", (0, 0))
     monkeypatch.setattr("skinformer.selection.mean_share", lambda *_, **__: 8)
-    monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.5)
+    monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.5)
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 0.5))
     for number in ("_N_WAVES", "_N_NEAR", "_N_PARTS"):
         monkeypatch.setattr(phases, number, 1)  # fewer features than there are windows
@@ -86,7 +86,7 @@ def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     assert len(parts) == len(set(parts)) == 6
     assert parts["InformerRegressor"] == measured(trees).item()
     assert parts["network alone"] == measured({**small, "members": ["network"]}).item()
-    monkeypatch.setattr("skinformer.ensemble.members.network_share", lambda *_, **__: 0.0)
+    monkeypatch.setattr("skinformer.ensemble.weighing.network_share", lambda *_, **__: 0.0)
     assert parts["ridges and trees"] == measured(trees).item()
     assert (
         parts["ridges by the hour"]

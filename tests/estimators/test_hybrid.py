@@ -91,7 +91,7 @@ def test_without_trust_a_forecast_is_the_linear_path_in_plain_numpy(options, fra
 
 def test_with_trust_0_the_network_does_not_matter(options, frame, monkeypatch):
     """What did not prove itself must not reach a forecast by any way."""
-    monkeypatch.setattr(members, "network_share", lambda *_, **__: 0.0)
+    monkeypatch.setattr(members.weighing, "network_share", lambda *_, **__: 0.0)
     df = frame(120)
     one = options().fit(df[:100])
     two = options(d_model=16, max_iter=2, patch_len=3, random_state=7).fit(df[:100])
@@ -332,7 +332,7 @@ def test_the_network_is_trained_beside_the_path_that_has_not_seen_the_tail(
         return 0.25
 
     monkeypatch.setattr(base, "linear_fit", spy)
-    monkeypatch.setattr(members, "network_share", trust)
+    monkeypatch.setattr(members.weighing, "network_share", trust)
     estimator = options(warm_start=warm_start)
     for seed in range(2):  # the second network starts with full trust again, to prove itself
         estimator.fit(frame(120, seed=seed))
@@ -347,7 +347,7 @@ def tried(options, frame, monkeypatch):
     def fit(*gains, stretches=3, trial=True, **changes):
         monkeypatch.setattr(members, "TRIAL", 24 if trial else 1e9)
         left = list(gains)
-        monkeypatch.setattr(members, "network_gain", lambda *_, **__: left.pop(0))
+        monkeypatch.setattr(members.weighing, "network_gain", lambda *_, **__: left.pop(0))
         monkeypatch.setattr(members, "MOST_STRETCHES", stretches)
         return options(max_iter=3, early_stopping=True, **changes).fit(frame(160))
 

@@ -261,7 +261,7 @@ def calls(monkeypatch):
 def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeypatch, calls):
     """The network alone would be blamed for what it is not trusted with; final ridges know all."""
     for trust in (0.0, 1.0, 0.25):
-        monkeypatch.setattr(members, "network_share", lambda *_, trust=trust, **__: trust)
+        monkeypatch.setattr(members.weighing, "network_share", lambda *_, trust=trust, **__: trust)
         InformerRegressor(**P, members=["classical", "ridges", "network"]).fit(daily())
     ridges, network, mixed = (call for call in calls if isinstance(call, np.ndarray))
     assert not np.allclose(ridges, network)
@@ -272,7 +272,7 @@ def test_a_long_table_is_compared_with_its_trust_before_the_final_ridges(monkeyp
 def test_a_regressor_beside_the_network_has_its_share_in_what_is_compared(monkeypatch, calls):
     """What it saves must not be missing, nor count in full."""
     share = np.linspace(0.1, 0.6, P["pred_len"])
-    monkeypatch.setattr(members, "weigh_steps", lambda *_, **__: share)
+    monkeypatch.setattr(members.weighing, "weigh_steps", lambda *_, **__: share)
     for value in (0.0, 5.0):
         regressor = DummyRegressor(strategy="constant", constant=value)
         monkeypatch.setattr(
@@ -298,7 +298,7 @@ def test_a_short_table_is_compared_by_its_shares_before_the_final_ridges(monkeyp
         weights = np.arange(len(forecasts)) / np.arange(len(forecasts)).sum()
         return np.broadcast_to(weights, (n_series + 1, 1, len(weights))).copy()
 
-    monkeypatch.setattr(members, "weigh_series", judges)
+    monkeypatch.setattr(members.weighing, "weigh_series", judges)
     InformerRegressor(**P).fit(daily(150))
     assert [call for call in calls if isinstance(call, str)] == ["compared", "final ridges"]
     joint = sum(i * forecast for i, forecast in enumerate(given)) / sum(range(len(given)))

@@ -262,9 +262,11 @@ def test_others_share_the_median_and_not_the_distances():
 def test_trust_goes_by_the_median(fan, rows, monkeypatch):
     """Any spread beats none by the loss that training lowers: it would prove every correction."""
     seen = []
-    real = members.network_share
+    real = members.weighing.network_share
     monkeypatch.setattr(
-        members, "network_share", lambda *args, **each: seen.append(each) or real(*args, **each)
+        members.weighing,
+        "network_share",
+        lambda *args, **each: seen.append(each) or real(*args, **each),
     )
     fan().fit(rows)
     error = seen[0]["head"].point_error(torch.zeros(2, 3, 1), torch.ones(2, 3, 1) * 2)
