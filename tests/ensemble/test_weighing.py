@@ -216,7 +216,7 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
     monkeypatch.setattr(
-        members,
+        members.weighing,
         "series_origins",
         lambda held_out: seen.append(held_out) or series_origins(held_out),
     )
