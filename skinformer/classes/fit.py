@@ -10,11 +10,11 @@ from skinformer.classes import frequencies
 from skinformer.classes.features import ClassFeatures, make_features
 from skinformer.classes.logistic import Logistic, fit_logistic
 from skinformer.tabular.features import Columns, Pairs
-from skinformer.tabular.fit import MOST_PAIRS, draw_pairs, first_known
+from skinformer.tabular.fit import MOST_PAIRS, draw_pairs
 from skinformer.tabular.regressors import ready
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.timeline import Timeline, first_known
 
 #: Pairs that the logistic map learns from at most, and the share of time, the last, that chooses
 #: its penalty.
@@ -198,7 +198,7 @@ def _truths(
         weight = timeline.weight[:, group.start].astype(np.float64)
     end = timeline.first_row[1:] if stop is None else stop
     usable = known & (np.arange(len(own)) < end[timeline.series]) & (weight > 0)
-    begin = first_known(timeline, missing)
+    begin = first_known(missing, timeline.first_row)
     return _Truths(group, own, known, usable, weight, own.argmax(axis=1), begin)
 
 

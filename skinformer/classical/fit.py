@@ -71,7 +71,7 @@ def fit_classical(
     Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at most
     8192 windows each. Memory: one number per series and candidate.
     """
-    values = np.asarray(values, dtype=np.float64)
+    values = np.append(values, 0.0)  # the last series may hold no row
     begin, end = first_row[:-1], first_row[1:]
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}

@@ -32,10 +32,10 @@ from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.selection import MOST_STRETCHES, cut_stretches
 from skinformer.stopwatch import timed
-from skinformer.tabular.fit import first_known
 from skinformer.threads import begin
 from skinformer.timeline.arrays import Float32Array, Float64Array
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.timeline import first_known
 from skinformer.training.record import TrainingRecord
 from skinformer.training.stopping import copy_state
 
@@ -334,7 +334,7 @@ class EnsembleFit:
     @cached_property
     def _canvas(self) -> Canvas:
         timeline = self.rows.timeline
-        begin = first_known(timeline, self.rows.missing)
+        begin = first_known(self.rows.missing, timeline.first_row)
         rows = Rows(timeline.values, timeline.series, timeline.steps, begin)
         source = self.batches.training.source
         numbers = np.arange(timeline.n_series)

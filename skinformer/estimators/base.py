@@ -41,16 +41,9 @@ from skinformer.model.optimizer_groups import parameter_groups
 from skinformer.reading.labels import NumberReader
 from skinformer.reading.prediction import read_prediction, read_truth_of, read_update
 from skinformer.reading.training import read_training
+from skinformer.rolling import future
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.rolling.future import (
-    after_observed,
-    check_known_ahead,
-    nothing_observed,
-    steps_of_rows,
-    without_early,
-    without_later,
-)
 from skinformer.rolling.placement import after_history
 from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
@@ -247,19 +240,19 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             check_horizon(horizon)
         forecaster, sizes = self._forecaster, self.sizes_
         if X is None:
-            observed, place = nothing_observed(self.timeline_), after_history(self.timeline_)
+            observed, place = future.nothing_observed(self.timeline_), after_history(self.timeline_)
             clock, names = self.timeline_.clock, self.series_
             wanted = np.arange(self.timeline_.n_series)
         else:
             table = self._read_prediction(X)
-            table, observed = without_early(table, forecaster.observe(table), self.timeline_)
+            table, observed = future.without_early(table, forecaster.observe(table), self.timeline_)
             check_after_context(table, self.timeline_, self.timeline_.first_step)
             place, observed = forecaster.place(table, observed)
-            place = after_observed(place, observed, sizes.n_targets)
-            observed = without_later(observed.without(table.outliers), place, sizes)
+            place = future.after_observed(place, observed, sizes.n_targets)
+            observed = future.without_later(observed.without(table.outliers), place, sizes)
             clock, names, wanted = table.clock, table.names, np.unique(observed.track)
-        horizon = int(horizon or steps_of_rows(observed, place) or sizes.pred_len)
-        check_known_ahead(
+        horizon = int(horizon or future.steps_of_rows(observed, place) or sizes.pred_len)
+        future.check_known_ahead(
             observed, place, wanted, horizon, clock=clock, roles=self.roles_, sizes=sizes
         )
         track = np.repeat(wanted, horizon)

@@ -35,7 +35,7 @@ from skinformer.timeline.target_scale import (
     observe_records,
     observe_targets,
 )
-from skinformer.timeline.timeline import Table, Timeline, build_timeline
+from skinformer.timeline.timeline import Table, Timeline, build_timeline, first_known
 from skinformer.timeline.windows import origins_between, window_rows
 from skinformer.validation.truth import check_positive, check_transformer, raise_unfit_transform
 
@@ -76,8 +76,10 @@ def fit_scale(
     those that are, target by target, and to half their windows each. It is a ValueError if what is
     asked for cannot be done to the training rows.
     """
-    end = table.first_row[1:]
-    rows = table.first_row[:-1], end if split is None else split
+    end = stop = table.first_row[1:]
+    if split is not None:  # a series that is unknown before it has its own size, not the others'
+        stop = np.where(first_known(table.missing, table.first_row) < split, split, end)
+    rows = table.first_row[:-1], stop
     make = partial(fit_scaler, table.columns, *rows, static=table.static_columns())
     plain, least = observe_targets(table.columns, table.first_row, table.n_targets)
     positive, wanted = least > 0, settings.target_transform

@@ -27,7 +27,7 @@ from skinformer.rolling.missing_runs import (
 from skinformer.rolling.placement import Placement, after_history
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.timeline import Timeline, fill_forward
+from skinformer.timeline.timeline import Timeline, fill_forward, first_known
 
 
 class Observed(NamedTuple):
@@ -161,7 +161,13 @@ class Roller:
         values[rows] = np.where(np.isnan(given), values[rows], given)
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)
-        begin = _first_known(np.asarray(~missing.all(axis=1)), first_row)
+        unknown = missing.copy()
+        if history.weight is not None:  # before a series' first truth stands its mean
+            blank = (history.weight == 0) & (history.values[:, : self.sizes.n_targets] == 0)
+            first = first_known(blank, history.first_row)
+            first = np.where(first < history.first_row[1:], first, 0)  # nowhere a truth
+            unknown[(stored >= 0) & (stored < first[history.series_of(stored)])] = True
+        begin = first_known(unknown, first_row)
         if missing.any():
             missing &= _after_first(~missing, first_row)
             fill_forward(targets, first_row)
@@ -235,13 +241,6 @@ def _extent(
     idle = first > last
     low, high = np.where(idle, 0, base - sizes.seq_len), np.where(idle, 0, last + sizes.pred_len)
     return low, high, last
-
-
-def _first_known(known: BoolArray, first_row: IntArray) -> IntArray:
-    """Find the first known row of each track; its end where there is none."""
-    rows = np.append(np.flatnonzero(known), first_row[-1])
-    first: IntArray = rows[np.searchsorted(rows, first_row[:-1])]
-    return np.minimum(first, first_row[1:])
 
 
 def _after_first(known: BoolArray, first_row: IntArray) -> BoolArray:

@@ -16,7 +16,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, Fl
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.cycle import CalendarEffect
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.timeline import Timeline, first_known
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 MOST_PAIRS = 60_000
@@ -116,7 +116,7 @@ def fit_tabular(
     seasons = find_seasons(timeline.clock, np.diff(timeline.first_row))
     bounds = find_bounds(timeline.values, columns.n_targets)
     maker = FeatureMaker(columns, seasons, *bounds, plain=plain or (), calendar=calendar)
-    begin = first_known(timeline, missing)
+    begin = first_known(missing, timeline.first_row)
     end = timeline.first_row[1:] if stop is None else np.minimum(stop, timeline.first_row[1:])
     usable = _usable(timeline, maker, begin, end, missing)
     if not len(usable):
@@ -164,15 +164,6 @@ def _usable(
         truths &= timeline.weight > 0
     truths &= np.abs(timeline.values[:, : columns.n_targets]) < _FARTHEST
     return np.flatnonzero(truths)
-
-
-def first_known(timeline: Timeline, missing: BoolArray | None) -> IntArray:
-    """Find the first row of each series with a known target; its end where there is none."""
-    if missing is None:
-        return timeline.first_row[:-1]
-    known = np.append(np.flatnonzero(~missing.all(axis=1)), len(timeline.values))
-    first: IntArray = known[np.searchsorted(known, timeline.first_row[:-1])]
-    return np.minimum(first, timeline.first_row[1:])
 
 
 def draw_pairs(

@@ -315,7 +315,9 @@ def _stand_in(values: Float64Array, at: int, season: int, low: float, high: floa
     like = _like(values, at, season, low, high)
     rises = values[season:] - values[:-season]
     level = rises[at - season - 1] if at > season else np.nan
-    if np.isnan(level) or not np.nanmedian(np.abs(np.diff(rises))) < np.nanmedian(np.abs(rises)):
+    steps = np.abs(np.diff(rises))
+    falls = np.isnan(steps).all() or not np.nanmedian(steps) < np.nanmedian(np.abs(rises))
+    if np.isnan(level) or falls:
         return like
     return float(np.clip(like + level, low, high))
 

@@ -172,7 +172,8 @@ class Scaler:
         apart = self.mean - mean[-1]
         reach = np.maximum(self.scale, np.abs(apart))
         unit = _units(reach.max(axis=0, where=like, initial=0))
-        squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
+        with np.errstate(over="ignore"):  # of those that do not count
+            squares = (self.scale / unit) ** 2 + (apart / unit) ** 2
         spread = unit * np.sqrt(squares.mean(axis=0, where=like))
         return Scaler(mean=mean, scale=np.vstack([self.scale, spread]), targets=targets)
 

@@ -179,7 +179,9 @@ class TargetScale:
         some = np.flatnonzero(np.diff(first_row))
         for j in range(self.n_targets if len(some) else 0):
             least = _least(columns[j], first_row[some])
-            below = (least < -_ROUNDING * _largest(columns[j])) & ~self.logs[some, j]
+            below = (least < -_ROUNDING * _largest(columns[j], first_row[some])) & ~self.logs[
+                some, j
+            ]
             floor[some[below], j] = -np.inf
             if top is not None:
                 most = np.fmax.reduceat(columns[j], first_row[some]).astype(np.float64)
@@ -200,7 +202,7 @@ def observe_targets(
     (array([  0., -inf]), array([ 1., -1.]))
     """
     least = np.column_stack([_least(columns[j], first_row[:-1]) for j in range(n_targets)])
-    largest = np.array([_largest(columns[j]) for j in range(n_targets)])
+    largest = np.column_stack([_largest(columns[j], first_row[:-1]) for j in range(n_targets)])
     least = np.where(np.isnan(least), np.nan_to_num(np.fmin.reduce(least, axis=0)), least)
     positive = least > 0
     floor = np.where(least < -_ROUNDING * largest, -np.inf, 0.0)
@@ -229,6 +231,8 @@ def observe_records(
             values = columns[j][first_row[i] : first_row[i + 1]].astype(np.float64)
             values = np.log(np.maximum(values, scale.low[i, j]))
             record = np.fmax.accumulate(values[~np.isnan(values)])
+            if not len(record):
+                continue
             later = record[len(record) // 2 :]
             n = min(n_steps, len(later) - 1)
             top[i, j] = record[-1]
@@ -253,7 +257,6 @@ def _least(column: AnyArray, start: IntArray) -> Float64Array:
     return np.fmin.reduceat(column, start).astype(np.float64)
 
 
-def _largest(column: AnyArray) -> float:
-    """Find the largest size of a value, 0 where all are missing."""
-    ends = np.fmin.reduce(column), np.fmax.reduce(column)
-    return float(np.nan_to_num(np.abs(np.array(ends, dtype=np.float64))).max())
+def _largest(column: AnyArray, start: IntArray) -> Float64Array:
+    """Find the largest size of a value of each series, NaN where all are missing."""
+    return np.fmax.reduceat(np.abs(column), start).astype(np.float64)

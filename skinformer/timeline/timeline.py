@@ -215,6 +215,20 @@ def runs(series: IntArray, n_series: int) -> IntArray:
     return np.searchsorted(series, np.arange(n_series + 1)).astype(np.int64)
 
 
+def first_known(missing: BoolArray | None, first_row: IntArray) -> IntArray:
+    """Find the first row of each series with a known target; its end where there is none.
+
+    missing: (n_rows, n_targets); None where all are known.
+
+    >>> first_known(np.array([[True], [False], [True], [True]]), np.array([0, 2, 4]))
+    array([1, 4])
+    """
+    if missing is None:
+        return first_row[:-1]
+    known = np.append(np.flatnonzero(~missing.all(axis=1)), first_row[-1])
+    return np.asarray(np.minimum(known[np.searchsorted(known, first_row[:-1])], first_row[1:]))
+
+
 def fill_forward(values: npt.NDArray[np.floating], first_row: IntArray) -> None:
     """Fill missing values in place by the last one before in their series, else by the mean, 0."""
     owner = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))

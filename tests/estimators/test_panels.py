@@ -1,5 +1,7 @@
 """Panels: several series under (series, time), and never a window across two of them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -387,3 +389,63 @@ def test_the_affine_link_holds_for_a_panel(modes, small, panel):
     one = small(target="load").fit(scaled, df["load"])
     two = small(target="load").fit(df, df["load"])
     np.testing.assert_allclose(one.predict(scaled), two.predict(df), rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+@pytest.mark.parametrize("n_known", [1, 2, 6, 9])
+def test_rows_without_a_truth_before_a_series_begins_change_nothing(n_known):
+    """A pivoted table has them for new products: they were forecast at the level of the others."""
+    rng = np.random.default_rng(0)
+    months = pd.date_range("2020-01-01", periods=60, freq="MS")
+    parts = {f"s{i}": pd.Series(100 + 3 * rng.normal(size=60), months) for i in range(8)}
+    late = pd.Series(5000 * (1 + 0.03 * rng.normal(size=n_known)), months[-n_known:])
+    found = []
+    for series in (late, late.reindex(months)):
+        panel = pd.concat(parts | {"late": series}, names=["shop", "month"]).to_frame("y")
+        model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(panel)
+        found.append(model.forecast().loc["late", "y"])
+        assert found[-1].between(4500, 5500).all()
+    np.testing.assert_allclose(*found, rtol=0.02)
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e9, 1e13])
+def test_a_small_series_below_zero_beside_a_large_one_stays_there(factor):
+    """Below the rounding of another series it was taken for zero, and bounded by it."""
+    rng = np.random.default_rng(0)
+    months = pd.date_range("2020-01-01", periods=40, freq="MS")
+    parts = {"small": -0.5 + 0.01 * rng.normal(size=40), "large": factor * (100 + rng.random(40))}
+    panel = pd.concat({k: pd.Series(v, months) for k, v in parts.items()}, names=["shop", "month"])
+    model = InformerRegressor("y", seq_len=12, pred_len=3, random_state=0).fit(panel.to_frame("y"))
+    assert model.forecast().loc["small", "y"].between(-0.55, -0.45).all()
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+def test_the_last_series_may_have_no_row_before_the_split():
+    """Its place among the others decided whether there were intervals."""
+    parts = {f"s{i}": np.arange(n) % 5 + 100.0 for i, n in enumerate((36, 36, 36, 1))}
+    months = pd.date_range("2020-01-01", periods=36, freq="MS")
+    panel = {k: pd.Series(v, months[: len(v)]) for k, v in parts.items()}
+    panel = pd.concat(panel, names=["shop", "month"]).to_frame("y")
+    model = InformerRegressor("y", seq_len=24, pred_len=12, random_state=0).fit(panel)
+    assert np.isfinite(model.forecast(coverage=0.8)).all(axis=None)
+
+
+def test_a_series_of_which_nothing_is_known_has_logarithms_beside_others():
+    months = pd.date_range("2020-01-01", periods=30, freq="MS")
+    y = 100 + np.random.default_rng(0).normal(size=30)
+    panel = {"a": pd.Series(y, months), "b": pd.Series(np.full(5, np.nan), months[:5])}
+    panel = pd.concat(panel, names=["shop", "month"]).to_frame("y")
+    model = InformerRegressor("y", seq_len=6, pred_len=3, target_transform="log", random_state=0)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        forecast = model.fit(panel).forecast()["y"]
+    assert forecast.between(80, 120).all()
+
+
+@pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
+def test_an_outlier_two_rows_after_the_first_season_is_quiet():
+    """The only change of seasonal rises was missing; NumPy warned of it."""
+    y = 100 + np.random.default_rng(0).normal(size=14)
+    y[13] = 1e6
+    df = pd.DataFrame({"y": y}, pd.date_range("2020-01-01", periods=14, freq="MS"))
+    model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(df)
+    assert model.forecast()["y"].between(90, 110).all()
