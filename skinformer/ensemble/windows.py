@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -99,8 +100,9 @@ class Windows:
 
     @property
     def begin(self) -> IntArray:
-        """The first row of each window's series with a known target."""
-        return self.canvas.rows.begin[self.canvas.rows.track[self.origins]]
+        """The first row of each window's series with a known target; of nothing known, its own."""
+        begin = self.canvas.rows.begin[self.canvas.rows.track[self.origins]]
+        return np.where(begin < self.origins, begin, self.origins - self.canvas.sizes.seq_len)
 
     @property
     def series(self) -> IntArray:

@@ -54,16 +54,11 @@ from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
+from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
 from skinformer.validation.parameters import CONSTRAINTS, check_same_on_ranks, warn_of_idle_network
 from skinformer.validation.rows import check_after_context, check_follows
-from skinformer.validation.truth import (
-    check_any_truth,
-    score_weight,
-    warn_of_other_unit,
-    warn_of_outliers,
-)
 
 
 class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
@@ -218,7 +213,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         if outliers:
             row, j, value = outliers[0]
             i = table.series[row]
-            warn_of_outliers(
+            checks.warn_of_outliers(
                 len(outliers),
                 value,
                 *self._named(table, outliers[0]),
@@ -285,8 +280,8 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         truth = read_truth_of(self, rows, reader.truth(y, unseen=-1.0), self.roles_)
         forecast = self._points(self._requested_rows(X))
         present = ~np.isnan(truth).any(axis=1)
-        check_any_truth(int(present.sum()))
-        weight = score_weight(sample_weight, len(truth))
+        checks.check_any_truth(int(present.sum()))
+        weight = checks.score_weight(sample_weight, len(truth))
         weight = None if weight is None else weight[present]
         return self.head_.score(truth[present], forecast[present], weight)
 
@@ -388,7 +383,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         targets = self.head_.in_units and not known_range
         table, changes = in_last_unit(self.reader_.spread(table), targets=targets)
         for change in changes[:1]:
-            warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
+            checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
         found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
         settings = for_rows(settings, table.first_row)

@@ -162,11 +162,7 @@ class Roller:
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)
         unknown = missing.copy()
-        if history.weight is not None:  # before a series' first truth stands its mean
-            blank = (history.weight == 0) & (history.values[:, : self.sizes.n_targets] == 0)
-            first = first_known(blank, history.first_row)
-            first = np.where(first < history.first_row[1:], first, 0)  # nowhere a truth
-            unknown[(stored >= 0) & (stored < first[history.series_of(stored)])] = True
+        unknown[(stored >= 0) & (stored < history.first_truth[history.series_of(stored)])] = True
         begin = first_known(unknown, first_row)
         if missing.any():
             missing &= _after_first(~missing, first_row)

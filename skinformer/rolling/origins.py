@@ -49,6 +49,7 @@ def _forecast_some(
     held = np.minimum(rows, history.first_row[series + 1][track] - 1)
     values = history.values[held]
     values[rows >= origins[track], : sizes.n_targets + sizes.n_past] = np.nan
+    values[rows < history.first_truth[series][track], : sizes.n_targets] = np.nan
     start = origins + offset
     observed = Observed(values, track, rows + offset[track])
     wanted = np.repeat(np.arange(len(origins)), horizon)

@@ -154,6 +154,13 @@ class Timeline:
         """Labels of all steps from the earliest to the last one."""
         return self.clock.labels(np.arange(self.first_step.min(), self.end_step.max()))
 
+    @property
+    def first_truth(self) -> IntArray:
+        """First row of each series with a truth, before which its mean stands; its end for none."""
+        w = self.weight
+        blank = None if w is None else (w == 0) & (self.values[:, : w.shape[1]] == 0)
+        return first_known(blank, self.first_row)
+
     def head(self, end: IntArray) -> Timeline:
         """Keep a copy of the first rows of each series, before row ``end``, (n_series,)."""
         return self._part(self.first_row[:-1], end)
