@@ -292,6 +292,43 @@ LINKS = [
         tests=("tests/ensemble/test_weighing.py",),
     ),
     Mutant(
+        "first truth: windows of the history see means before it",
+        "skinformer/rolling/blocks.py",
+        "unknown[(stored >= 0) & (stored < history.first_truth",
+        "unknown[(stored >= 9e9) & (stored < history.first_truth",
+        tests=("tests/estimators/test_panels.py",),
+    ),
+    Mutant(
+        "first truth: origins see means before it",
+        "skinformer/rolling/origins.py",
+        "values[rows < history.first_truth[series][track]",
+        "values[rows < 0 * history.first_truth[series][track]",
+        tests=(
+            "tests/evaluation/test_origins.py::test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing",
+        ),
+    ),
+    Mutant(
+        "first truth: a late series has the others' size",
+        TARGET_SCALE,
+        "split, split, end)",
+        "split, split, split)",
+        tests=("tests/estimators/test_panels.py",),
+    ),
+    Mutant(
+        "first truth: windows of nothing known are short",
+        "skinformer/ensemble/windows.py",
+        "np.where(begin < self.origins, begin,",
+        "np.where(begin < 9e9, begin,",
+        tests=("tests/estimators/test_panels.py",),
+    ),
+    Mutant(
+        "bounds: rounding goes by the largest series",
+        "skinformer/timeline/target_scale.py",
+        "np.where(least < -_ROUNDING * largest,",
+        "np.where(least < -_ROUNDING * largest.max(),",
+        tests=("tests/estimators/test_panels.py",),
+    ),
+    Mutant(
         "kinds: of rows that are judged",
         "skinformer/classical/fit.py",
         "ends = end - offsets.max(axis=0), end",

@@ -449,3 +449,27 @@ def test_an_outlier_two_rows_after_the_first_season_is_quiet():
     df = pd.DataFrame({"y": y}, pd.date_range("2020-01-01", periods=14, freq="MS"))
     model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(df)
     assert model.forecast()["y"].between(90, 110).all()
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+def test_a_late_series_rises_on():
+    """Its mean in front of its rows would bend the trend."""
+    rng = np.random.default_rng(0)
+    months = pd.date_range("2016-01-01", periods=100, freq="MS")
+    parts = {f"s{i}": pd.Series(100 + 3 * rng.normal(size=100), months) for i in range(8)}
+    rising = pd.Series(5000 * (1 + 0.05 * np.arange(12) + 0.01 * rng.normal(size=12)), months[-12:])
+    panel = pd.concat(parts | {"late": rising.reindex(months)}, names=["shop", "month"])
+    model = InformerRegressor("y", seq_len=24, pred_len=3, random_state=0).fit(panel.to_frame("y"))
+    assert model.forecast().loc["late", "y"].mean() > 1.03 * rising.iloc[-1]
+
+
+@pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
+def test_a_late_series_has_a_size_of_its_own():
+    """In the units of others, a million times as large, nothing would be left of it."""
+    rng = np.random.default_rng(0)
+    months = pd.date_range("2020-01-01", periods=60, freq="MS")
+    parts = {name: pd.Series(1e6 * (100 + rng.normal(size=60)), months) for name in "ac"}
+    late = pd.Series(50 + rng.normal(size=3), months[-3:]).reindex(months)
+    panel = pd.concat(parts | {"b": late}, names=["shop", "month"]).to_frame("y")
+    model = InformerRegressor("y", seq_len=6, pred_len=3, random_state=0).fit(panel)
+    assert model.forecast().loc["b", "y"].between(45, 55).all()
