@@ -179,9 +179,8 @@ class TargetScale:
         some = np.flatnonzero(np.diff(first_row))
         for j in range(self.n_targets if len(some) else 0):
             least = _least(columns[j], first_row[some])
-            below = (least < -_ROUNDING * _largest(columns[j], first_row[some])) & ~self.logs[
-                some, j
-            ]
+            rounding = _ROUNDING * _largest(columns[j], first_row[some])
+            below = (least < -rounding) & ~self.logs[some, j]
             floor[some[below], j] = -np.inf
             if top is not None:
                 most = np.fmax.reduceat(columns[j], first_row[some]).astype(np.float64)
@@ -237,7 +236,7 @@ def observe_records(
             n = min(n_steps, len(later) - 1)
             top[i, j] = record[-1]
             rise[i, j] = (later[n:] - later[:-n]).max() * n_steps / n if n > 0 else 0.0
-        some = scale.logs[:, j]
+        some = scale.logs[:, j] & np.isfinite(top[:, j])  # of the others nothing is known
         rise[some, j] = np.maximum(rise[some, j], np.median(rise[some, j])) if some.any() else 0.0
     return replace(scale, top=top, rise=np.maximum(rise, np.log(_FREE)))
 
@@ -258,5 +257,5 @@ def _least(column: AnyArray, start: IntArray) -> Float64Array:
 
 
 def _largest(column: AnyArray, start: IntArray) -> Float64Array:
-    """Find the largest size of a value of each series, NaN where all are missing."""
-    return np.fmax.reduceat(np.abs(column), start).astype(np.float64)
+    """Find the largest size of a value of each series, 0 where all are missing."""
+    return np.nan_to_num(np.fmax.reduceat(np.abs(column), start).astype(np.float64))

@@ -430,15 +430,22 @@ def test_the_last_series_may_have_no_row_before_the_split():
     assert np.isfinite(model.forecast(coverage=0.8)).all(axis=None)
 
 
-def test_a_series_of_which_nothing_is_known_has_logarithms_beside_others():
-    months = pd.date_range("2020-01-01", periods=30, freq="MS")
-    y = 100 + np.random.default_rng(0).normal(size=30)
-    panel = {"a": pd.Series(y, months), "b": pd.Series(np.full(5, np.nan), months[:5])}
-    panel = pd.concat(panel, names=["shop", "month"]).to_frame("y")
-    model = InformerRegressor("y", seq_len=6, pred_len=3, target_transform="log", random_state=0)
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        forecast = model.fit(panel).forecast()["y"]
-    assert forecast.between(80, 120).all()
+def test_a_series_of_which_nothing_is_known_is_forecast_as_others_are():
+    """Nor does it take anything from them, such as the limit of their logarithms."""
+    months = pd.date_range("2020-01-01", periods=40, freq="MS")
+    y = 50 + np.random.default_rng(0).normal(size=40)
+    unknown = pd.Series(np.nan, months)
+    for sign, scale in ((1, "log"), (-1, "auto")):
+        panel = {"a": pd.Series(sign * y, months), "b": unknown, "c": pd.Series(sign * y, months)}
+        df = pd.concat(panel, names=["shop", "month"]).to_frame("y")
+        model = InformerRegressor(
+            "y", seq_len=6, pred_len=3, target_transform=scale, random_state=0
+        )
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            forecast = model.fit(df).forecast()["y"]
+        assert (sign * forecast).between(40, 60).all()
+        if scale == "log":
+            assert np.isfinite(model.scaler_.targets.rise[[0, 2]]).all()
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
