@@ -121,6 +121,12 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         FloatingPointError
             If training diverges.
 
+        Warns
+        -----
+        UserWarning
+            If what was passed is likely not what was meant: outliers, units, series too short to
+            learn from, or last steps, as many as a forecast or more, that hold no truth.
+
         Notes
         -----
         A fit that raises, or that Ctrl-C ends before its first epoch has, leaves the estimator as
