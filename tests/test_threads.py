@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 from unittest import mock
 
 import joblib
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from threadpoolctl import ThreadpoolController
@@ -23,6 +25,7 @@ from skinformer import InformerRegressor
 from skinformer.algebra import product, solution
 from skinformer.ensemble.predicting import WindowPredictor, prediction_threads
 from skinformer.ensemble.tabular import Tabular
+from skinformer.evaluation import backtest
 from skinformer.tabular.regressors import ready
 from skinformer.threads import at_once, begin, threads_for
 
@@ -189,6 +192,35 @@ def test_trees_are_fitted_and_asked_by_one_thread():
     trees.fit(features, features[:, 0], None).predict(features)
     assert len(counts) == 2
     assert {count for pools in counts for count in pools} == {1}
+
+
+class CountsThreads(RegressorMixin, BaseEstimator):
+    """Record how many threads OpenMP would give each call."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.seen.append(openmp())
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        self.seen.append(openmp())
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": True, "start": 30}])
+def test_backtest_fits_and_asks_rivals_by_one_thread(monkeypatch, options):
+    """Beside a busy process boosted trees took a hundred times as long by two."""
+    monkeypatch.setattr(CountsThreads, "seen", seen := [])
+    df = pd.DataFrame({"load": np.arange(40.0)})
+    rival = CountsThreads() if options else CountsThreads().fit(df[:30], df["load"][:30])
+    seen.clear()
+    rows = df if options else df[30:]
+    backtest(rival, rows, rows["load"], horizon=5, **options)
+    assert len(seen) == (4 if options else 2)
+    assert {count for pools in seen for count in pools} == {1}
+    assert set(openmp()) == {4}
 
 
 def test_windows_of_a_wide_network_are_forecast_by_all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ from skinformer.evaluation.baselines import SeasonalNaive
 from skinformer.evaluation.origins import after_updates
 from skinformer.reading.places import sort_rows
 from skinformer.reading.targets import find_known, read_truth
+from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.roles import Roles
@@ -199,7 +201,11 @@ def _of_fold(
     estimator: Any, training: Any, later: Any, options: dict[str, Any], every: int
 ) -> pd.DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
-    table = backtest(clone(estimator).fit(*training), *later, **options)
+    # An InformerRegressor bounds its threads by itself.
+    bounds_itself = hasattr(take_apart(estimator)[1], "forecast")
+    with nullcontext() if bounds_itself else threads_for(0):
+        fitted = clone(estimator).fit(*training)
+    table = backtest(fitted, *later, **options)
     origins = table.groupby("series")["origin"] if "series" in table else table["origin"]
     place = origins.rank(method="dense")  # origins behind the stretch are the next fold's
     return table[place <= every]
