@@ -83,6 +83,13 @@ def test_a_table_of_an_example_is_written_anew(tmp_path, monkeypatch):
     assert outputs.anew("a.md") == page.format("example  2")
 
 
+def test_pages_that_fit_for_long_show_how_far_the_fit_is():
+    """A reader who waits without a word thinks that it hangs; the guide says so first."""
+    for name in ("cookbook_drivers.md", "cookbook_sales.md"):
+        assert all("verbose=1" in code for code in CODE[name] if "InformerRegressor(" in code), name
+    assert "verbose=1" in TEXTS["user_guide.md"].partition("\n## ")[0]
+
+
 def test_there_is_code():
     """A changed fence would leave nothing to run."""
     assert len(CODE["user_guide.md"]) >= 6
