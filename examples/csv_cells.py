@@ -49,11 +49,13 @@ DATES = [
 #: What the signs of time zones stand for. DST, beside times without it, is an hour ahead of them.
 OFFSETS = {"Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "CET": "+01:00", "CEST": "+02:00"}
 OFFSETS |= {"DST": "+01:00"}
-#: Numbers that count time: whole years, and seconds or milliseconds since 1970.
+#: Numbers that count time: whole years, and seconds or parts of them since 1970.
 COUNTS = {
     "years": r"(1[5-9]|2[01])\d\d(\.0)?",
     "s": r"([1-9]|1[0-8])\d{8}(\.0)?",
     "ms": r"1[0-8]\d{11}(\.0)?",
+    "us": r"1[0-8]\d{14}(\.0)?",
+    "ns": r"1[0-8]\d{17}(\.0)?",
 }
 #: How dates and times of day are written, as strftime has it.
 WRITTEN_DATES = ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%Y-%m", "%Y%m", "%m/%Y", "%m-%Y"]
@@ -242,7 +244,7 @@ def split_date(cell: str) -> dict[str, str | None] | None:
 
 
 def find_count(cells: pd.Series) -> str | None:
-    """Find what most cells count if they are numbers that count time: years, "s" or "ms"."""
+    """Find what most cells count if they are numbers that count time: a key of `COUNTS`."""
     cells = cells.dropna()
     for unit, pattern in COUNTS.items():
         if 2 * cells.str.fullmatch(pattern).sum() > len(cells):
@@ -312,7 +314,7 @@ class DateForm(NamedTuple):
 
 
 class CountForm(NamedTuple):
-    """How a column of a file counts time: in seconds or milliseconds since 1970."""
+    """How a column of a file counts time: in seconds, or parts of them, since 1970."""
 
     unit: str
 

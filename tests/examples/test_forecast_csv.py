@@ -270,6 +270,21 @@ def test_a_time_of_day_in_its_own_column_is_written_there(modules, write, rows):
 
 
 @pytest.mark.slow
+def test_hours_of_opening_are_forecast_by_the_next_ones(example, write, tmp_path, capsys):
+    """Nobody is served at night: after Friday evening comes Monday morning, in the file's zone."""
+    hours = pd.date_range("2024-03-04", periods=24 * 40, freq="h", tz="Europe/Berlin")
+    hours = hours[(hours.hour >= 8) & (hours.hour <= 18) & (hours.day_of_week < 5)]
+    hours = hours[hours < "2024-03-23"]
+    load = (50 + 10 * np.sin((hours.hour - 8) * np.pi / 10)).round(2)
+    text = "".join(f"{hour.isoformat()};{n}\n" for hour, n in zip(hours, load, strict=True))
+    assert example.main([str(write("t;load\n" + text)), *QUICK, "--output", str(tmp_path)]) == 0
+    assert "weekly seasonal naive" in capsys.readouterr().out
+    ahead = pd.read_csv(tmp_path / "data_forecast.csv", sep=";", index_col="t")
+    assert list(ahead.index) == [f"2024-03-25T{hour:02}:00:00+01:00" for hour in range(8, 14)]
+    np.testing.assert_allclose(ahead["load"], load[:6], atol=1)
+
+
+@pytest.mark.slow
 def test_bad_file_gives_one_line_and_no_traceback(write, tmp_path):
     """As a user meets it; a traceback tells a stranger nothing."""
     write("when;load\n2024-01-01;5\nyesterday 2;6\n2024-01-03;7\n")
@@ -524,6 +539,7 @@ def test_answers_have_the_offset_of_the_latest_time(timeline, capsys, cells, not
         (["1990.0", "1991.0", "1992.0", "1993.0"], "1990-01-01", "YS"),
         (["1700000000", "1700003600"], "2023-11-14 22:13:20Z", "h"),
         (["1700000000000", "1700000060000"], "2023-11-14 22:13:20Z", "min"),
+        (["1700000000000000000", "1700000060000000000"], "2023-11-14 22:13:20Z", "min"),
     ],
 )
 def test_dates_of_spreadsheets_and_databases(timeline, cells, first, freq):
