@@ -12,6 +12,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from itertools import islice, product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ EMPTY = ["", "-", "--", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 MOMENT = re.compile(
     r"(?P<date>.+?)(?:(?:T|[ ,]+)(?P<hour>\d{1,2}):(?P<rest>\d\d(?::\d\d(?:\.\d+)?)?)"
-    r"(?: ?(?P<half>[AP])M)?\s*(?P<zone>Z|UTC|[-+]\d\d:?\d\d)?)?",
+    r"(?: ?(?P<half>[AP])M)?\s*(?P<zone>Z|UTC|GMT|CES?T|DST|[-+]\d\d(?::?\d\d)?)?)?",
     re.IGNORECASE,
 )
 _NAME = rf"(?P<name>{'|'.join(MONTHS)})[a-z]*"
@@ -33,15 +34,29 @@ DATES = [
     for pattern in (
         r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
         r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)",
-        r"(?P<year>\d{4})[-/](?P<month>\d{1,2})",
+        r"(?P<year>\d{4})[-/ ](?P<month>\d{1,2})",
         r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])",
         r"(?P<month>\d{1,2})[-/](?P<year>\d{4})",
         r"(?P<year>\d{4})[- ]?Q(?P<quarter>[1-4])",
-        rf"(?:(?P<day>\d{{1,2}})[-. ]+)?{_NAME}[-., ]+(?P<year>\d{{4}})",
+        r"(?P<year>\d{4})-?W(?P<week>\d\d)(?:-?(?P<weekday>[1-7]))?",
+        rf"(?P<day>\d{{1,2}})[-. ]+{_NAME}[-., ]+(?P<year>\d{{4}}|\d\d)",
+        rf"{_NAME}[-., ]+(?P<year>\d{{4}})",
+        rf"{_NAME}[-. ]+(?P<short>\d\d)",  # Jan-16, as spreadsheets write January 2016
         rf"{_NAME}\.? +(?P<day>\d{{1,2}}),? +(?P<year>\d{{4}})",
         r"(?P<first>\d{1,2})([-/.])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d\d)",
     )
 ]
+#: What the signs of time zones stand for. DST, beside times without it, is an hour ahead of them.
+OFFSETS = {"Z": "+00:00", "UTC": "+00:00", "GMT": "+00:00", "CET": "+01:00", "CEST": "+02:00"}
+OFFSETS |= {"DST": "+01:00"}
+#: Numbers that count time: whole years, and seconds or parts of them since 1970.
+COUNTS = {
+    "years": r"(1[5-9]|2[01])\d\d(\.0)?",
+    "s": r"([1-9]|1[0-8])\d{8}(\.0)?",
+    "ms": r"1[0-8]\d{11}(\.0)?",
+    "us": r"1[0-8]\d{14}(\.0)?",
+    "ns": r"1[0-8]\d{17}(\.0)?",
+}
 #: How dates and times of day are written, as strftime has it.
 WRITTEN_DATES = ["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%Y-%m", "%Y%m", "%m/%Y", "%m-%Y"]
 WRITTEN_DATES += [
@@ -49,8 +64,13 @@ WRITTEN_DATES += [
     for one, two in (("%d", "%m"), ("%m", "%d"))
     for sign, year in product("./-", ("%Y", "%y"))
 ]
+WRITTEN_DATES += ["%G-W%V", "%GW%V", "%G-W%V-%u"]
 WRITTEN_DATES += [
     "%d-%b-%Y",
+    "%d-%b-%y",
+    "%b-%Y",
+    "%b-%y",
+    "%b %y",
     "%d %b %Y",
     "%d %B %Y",
     "%b %d, %Y",
@@ -68,9 +88,9 @@ class InputError(Exception):
     """What is wrong with the file or the options, in one line for the user."""
 
 
-def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str]:
-    """Read a file as cells of text, NaN where empty; give its separator, too."""
-    text = _decode(path)
+def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str, str]:
+    """Read a file as cells of text, NaN where empty; give its separator and encoding, too."""
+    text, encoding = _decode(path)
     sep = _find_separator(text) if sep is None else sep
     rows = _without_title(_split(text, sep))
     line, names = next(iter(rows.items()))
@@ -93,11 +113,11 @@ def read_cells(path: Path, sep: str | None) -> tuple[pd.DataFrame, str]:
             )
     table = [row + [""] * (len(names) - len(row)) for row in rows.values()]
     cells = pd.DataFrame(table, index=list(rows), columns=names, dtype="str")
-    return cells.mask(cells.isin(EMPTY)), sep
+    return cells.mask(cells.isin(EMPTY)), sep, encoding
 
 
-def _decode(path: Path) -> str:
-    """Read the text of a file, whatever its encoding; it may be compressed by gzip."""
+def _decode(path: Path) -> tuple[str, str]:
+    """Read the text of a file, and find its encoding; it may be compressed by gzip."""
     if path.is_dir():
         raise InputError("this is a folder; name a file in it.")
     try:
@@ -108,17 +128,20 @@ def _decode(path: Path) -> str:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"the file cannot be read: {reason}.") from None
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
+    encoding = "utf-8-sig" if raw.startswith(b"\xef\xbb\xbf") else "utf-8"
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):  # a spreadsheet's "Unicode text"
+        encoding = "utf-16"
     try:
-        text = raw.decode("utf-16" if wide else "utf-8-sig")
+        text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-        print("not in UTF-8: read as Latin-1")
+        encoding = "cp1252"
+        text = raw.decode(encoding, errors="replace")
+        print("not in UTF-8: read in the encoding of Windows (cp1252)")
     if "\0" in text:
         raise InputError("this is no text; save a spreadsheet as CSV first.")
     if not text.strip():
         raise InputError("the file is empty.")
-    return text
+    return text, encoding
 
 
 def _find_separator(text: str) -> str:
@@ -214,23 +237,26 @@ def split_date(cell: str) -> dict[str, str | None] | None:
     """Name the parts of a cell that has the form of a date, with or without a time of day."""
     moment = MOMENT.fullmatch(cell)
     for pattern in DATES if moment else ():
-        if date := pattern.fullmatch(moment["date"]):
-            return moment.groupdict() | date.groupdict()
+        if found := pattern.fullmatch(moment["date"]):
+            zone = moment["zone"] and moment["zone"].upper()
+            return moment.groupdict() | found.groupdict() | {"zone": zone}
+    return None
+
+
+def find_count(cells: pd.Series) -> str | None:
+    """Find what most cells count if they are numbers that count time: a key of `COUNTS`."""
+    cells = cells.dropna()
+    for unit, pattern in COUNTS.items():
+        if 2 * cells.str.fullmatch(pattern).sum() > len(cells):
+            return unit
     return None
 
 
 def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
     """Read cells as dates, each of which must be one."""
-    parts = cells.map(split_date, na_action="ignore")
-    bad = cells[parts.isna()]
-    if not len(bad):
-        if dayfirst is None:
-            dayfirst = _day_comes_first(cells, parts)
-        _check_zones(cells, parts)
-        iso = parts.map(lambda part: _iso(part, dayfirst=dayfirst))
-        utc = len({part["zone"] for part in parts}) > 1  # as of summer and winter time
-        dates = pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=utc)
-        bad = cells[dates.isna()]
+    unit = find_count(cells)
+    dates = _read_written(cells, dayfirst) if unit is None else _read_counts(cells, unit)
+    bad = cells[dates.isna()]
     if len(bad):
         value = "an empty cell" if pd.isna(bad.iloc[0]) else repr(bad.iloc[0])
         raise InputError(
@@ -240,33 +266,102 @@ def read_dates(cells: pd.Series, dayfirst: bool | None) -> pd.DatetimeIndex:
     return pd.DatetimeIndex(dates, name=cells.name)
 
 
+def _read_counts(cells: pd.Series, unit: str) -> pd.Series:
+    """Read numbers that count time."""
+    counts = cells[cells.str.fullmatch(COUNTS[unit]).fillna(False).astype(bool)]
+    counts = counts.str.removesuffix(".0")
+    if unit == "years":
+        dates = pd.to_datetime(counts, format="%Y")
+    else:
+        print(f"column {cells.name!r} is read as {unit} since 1970, in UTC")
+        dates = pd.to_datetime(counts.astype("int64"), unit=unit, utc=True)
+    return dates.reindex(cells.index)
+
+
+def _read_written(cells: pd.Series, dayfirst: bool | None) -> pd.Series:
+    """Read dates; times of several offsets from UTC get that of the latest."""
+    parts = cells.map(split_date, na_action="ignore")
+    if parts.isna().any():
+        return parts
+    if dayfirst is None:
+        dayfirst = _day_comes_first(cells, parts)
+    _check_years(cells, parts)
+    _check_zones(cells, parts)
+    zones = {part["zone"] for part in parts}
+    iso = parts.map(lambda part: _iso(part, dayfirst=dayfirst))
+    if "DST" in zones:
+        iso += parts.map(lambda part: "" if part["zone"] else "+00:00")
+    dates = pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=len(zones) > 1)
+    if len(zones) > 1 and dates.notna().all():
+        latest = dates.idxmax()
+        print(f"times differ in their offset from UTC; written is that of {cells[latest]!r}")
+        dates = dates.dt.tz_convert(pd.Timestamp(iso[latest]).tz)
+    return dates.dt.tz_localize(None) if "DST" in zones else dates  # which zone, no one says
+
+
 class DateForm(NamedTuple):
-    """How a column of a file writes dates: by strftime, and without which zeros."""
+    """How a column of a file writes dates: by strftime, without which zeros, in which zone."""
 
     written: str
     left_out: str
+    zone: str
 
     def write(self, times: pd.DatetimeIndex) -> pd.Index:
         """Write times as the cells of the column are."""
         text = times.strftime(self.written)
-        return text.str.replace(self.left_out, "", regex=True) if self.left_out else text
+        text = text.str.replace(self.left_out, "", regex=True) if self.left_out else text
+        return text + self.zone
 
 
-def find_form(cells: pd.Series, dates: pd.Series) -> DateForm | None:
+class CountForm(NamedTuple):
+    """How a column of a file counts time: in seconds, or parts of them, since 1970."""
+
+    unit: str
+
+    def write(self, times: pd.DatetimeIndex) -> pd.Index:
+        """Write times as numbers."""
+        return (times - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(1, self.unit)
+
+
+def find_form(cells: pd.Series, dates: pd.Series) -> DateForm | CountForm | None:
     """Find the form in which cells write the dates that were read from them, if it is known."""
+    unit = find_count(cells)
+    if unit is not None:
+        return DateForm("%Y", "", "") if unit == "years" else CountForm(unit)
+    zone = _written_zone(cells[dates.idxmax()])
     every = slice(None, None, -(-len(cells) // 1000))
-    cells, times = cells[every], pd.DatetimeIndex(dates[every])
-    for date, time, left_out in product(WRITTEN_DATES, WRITTEN_TIMES, LEFT_OUT):
-        form = DateForm((date + time).strip(), left_out)
+    cells = cells[every]
+    cells = cells[cells.map(_written_zone) == zone]
+    times = pd.DatetimeIndex(dates[cells.index])
+    for day, time, left_out in product(WRITTEN_DATES, WRITTEN_TIMES, LEFT_OUT):
+        form = DateForm((day + time).strip(), left_out, zone)
         if (form.write(times[:1]) == cells[:1]).all() and (form.write(times) == cells).all():
             return form
     return None
 
 
+def _written_zone(cell: str) -> str:
+    """Cut the end of a cell that names the zone, with the space before it."""
+    moment = MOMENT.fullmatch(cell)
+    if moment is None or moment["zone"] is None:
+        return ""
+    return cell[len(cell[: moment.start("zone")].rstrip()) :]
+
+
 def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:
-    """Write the parts of a date as 2024-12-31T23:00."""
+    """Write the parts of a date as 2024-12-31T23:00; no date is written as nothing."""
+    text = part.get("year") or part["short"]
+    year = int(text)
+    if len(text) == 2:
+        year += 2000 if year < 69 else 1900  # as POSIX has it
     month, day = part.get("month"), part.get("day") or 1
-    if "first" in part:
+    if "week" in part:
+        try:
+            start = date.fromisocalendar(year, int(part["week"]), int(part["weekday"] or 1))
+        except ValueError:
+            return ""
+        year, month, day = start.year, start.month, start.day
+    elif "first" in part:
         month, day = (part["first"], part["second"])[:: -1 if dayfirst else 1]
     elif "name" in part:
         month = MONTHS.index(part["name"][:3].lower()) + 1
@@ -275,10 +370,7 @@ def _iso(part: dict[str, str], *, dayfirst: bool | None) -> str:
     hour = int(part["hour"] or 0)
     if part["half"]:
         hour = hour % 12 + 12 * (part["half"] in "pP")
-    zone = (part["zone"] or "").upper().replace("UTC", "Z")
-    year = int(part["year"])
-    if len(part["year"]) == 2:
-        year += 2000 if year < 69 else 1900  # as POSIX has it
+    zone = OFFSETS.get(part["zone"], part["zone"] or "")
     return f"{year:04}-{int(month):02}-{int(day):02}T{hour:02}:{part['rest'] or '00'}{zone}"
 
 
@@ -300,10 +392,24 @@ def _day_comes_first(cells: pd.Series, parts: pd.Series) -> bool | None:
     return bool(len(first)) if len(parts) else None
 
 
+def _check_years(cells: pd.Series, parts: pd.Series) -> None:
+    """Raise if Jan-16 is a day of a year that is not named: most follow one of the same month."""
+    short = parts[parts.map(lambda part: "short" in part)]
+    months = short.map(lambda part: part["name"].lower())
+    follows = (months == months.shift()) & (cells[months.index] != cells[months.index].shift())
+    has_hour = short.map(lambda part: part["hour"] is not None).any()
+    if has_hour or (len(months.unique()) > 1 and 2 * follows.sum() > len(months)):
+        raise InputError(
+            f"{first_cell(cells[months.index])} is a day without its year, or a month that is "
+            "not in order; write dates as 2024-12-31."
+        )
+
+
 def _check_zones(cells: pd.Series, parts: pd.Series) -> None:
-    """Raise if some dates have an offset such as +02:00 and others have none."""
-    naive = cells[parts.map(lambda part: part["zone"] is None)]
-    if 0 < len(naive) < len(cells):
+    """Raise if some dates have an offset such as +02:00 and others have none; DST may lack."""
+    zones = parts.map(lambda part: part["zone"])
+    naive = cells[zones.isna()]
+    if 0 < len(naive) < len(cells) and not zones.dropna().eq("DST").all():
         raise InputError(
             f"{first_cell(naive)} has no offset from UTC{and_more(len(naive))}, other dates have "
             "one; write all dates with it or all without."

@@ -5,14 +5,17 @@ holds several series, the index is (series, time).
 """
 
 import argparse
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 from csv_cells import (
+    CountForm,
     DateForm,
     InputError,
     and_more,
+    find_count,
     find_decimal,
     find_form,
     first_cell,
@@ -24,6 +27,8 @@ from csv_cells import (
     split_date,
 )
 
+NAMES_OF_TIME = re.compile(r"year|jahr|ann[eé]e|año|time|date|stamp|epoch|unix", re.IGNORECASE)
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 STEPS_OF_THE_CALENDAR = ["MS", "ME", "QS", "QE", "YS", "YE"]
 STEPS_OF_THE_CALENDAR += [pd.DateOffset(months=n) for n in (1, 3, 12)]  # each 15th
 
@@ -32,10 +37,12 @@ class Timeline(NamedTuple):
     """What a file holds, the target last, the step between its rows, and how it is written."""
 
     frame: pd.DataFrame
+    lines: pd.Series  # the line of each row that the file has
     step: pd.offsets.BaseOffset
     sep: str
+    encoding: str
     decimal: str
-    forms: dict[str, DateForm | None]  # of each column of dates; None where it is an unusual one
+    forms: dict[str, DateForm | CountForm | None]  # of columns of dates; None: an unusual one
 
     def written(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Put the times of rows into columns, in the form that the file has."""
@@ -51,12 +58,12 @@ class Timeline(NamedTuple):
     def write(self, rows: pd.DataFrame, path: Path) -> None:
         """Write rows as the file that was read is written."""
         options = {"sep": self.sep, "decimal": self.decimal, "float_format": "%.6g"}
-        self.written(rows).to_csv(path, index=False, **options)
+        self.written(rows).to_csv(path, index=False, encoding=self.encoding, **options)
 
 
 def read_timeline(options: argparse.Namespace) -> Timeline:
     """Read the file that the options name."""
-    cells, sep = read_cells(options.path, options.sep)
+    cells, sep, encoding = read_cells(options.path, options.sep)
     series = [options.series] if options.series else []
     _check_named(cells, options)
     other = cells.drop(columns=[*series, *([options.target] if options.target else [])])
@@ -67,15 +74,18 @@ def read_timeline(options: argparse.Namespace) -> Timeline:
     forms = {name: find_form(cells[name], dates) for name in time}
     others = cells.drop(columns=time + series)
     values, decimal = _read_values(others, options.target, options.decimal, sep, options.known)
-    parts = {}
+    parts, numbers = {}, {}
     for name, lines in _lines_of_series(cells, options.series).items():
         advice = _tell_apart(others.loc[lines], dates[lines])
         parts[name] = _one_row_a_step(values.loc[lines], dates[lines], options.duplicates, advice)
+        numbers[name] = pd.Series(lines, dates[lines]).groupby(level=0).first()
     longest = max(parts.values(), key=len).index
     step = _find_step(longest) if options.freq is None else _named_step(options.freq)
     parts = {name: _without_gaps(part, step, name) for name, part in parts.items()}
-    frame = pd.concat(parts, names=series) if series else parts[""]
-    return Timeline(frame, step, sep, decimal, forms)
+    if not series:
+        return Timeline(parts[""], numbers[""], step, sep, encoding, decimal, forms)
+    frame, numbers = pd.concat(parts, names=series), pd.concat(numbers, names=series)
+    return Timeline(frame, numbers, step, sep, encoding, decimal, forms)
 
 
 def _check_named(cells: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -96,15 +106,32 @@ def _names(cells: pd.DataFrame) -> str:
 
 
 def _find_dates(cells: pd.DataFrame) -> str:
-    """Find the first column most of whose cells have the form of a date."""
+    """Find the first column most of whose cells have the form of a date, or count time."""
+    failed = []
     for name in cells:
         present = cells[name].dropna()
-        if 2 * present.map(split_date).notna().sum() > len(present):
+        is_date = present.map(split_date).notna()
+        if 2 * is_date.sum() > len(present):
             return name
+        failed += [f"{name!r} has {first_cell(present[~is_date])}"] if len(present) else []
+    for name in cells:
+        if _counts_time(cells[name].dropna()):
+            return name
+    more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
     raise InputError(
-        f"no dates in the columns {_names(cells)}; write them as 2024-12-31 23:00, or name their "
-        "column by --time."
+        f"no dates in the columns: {', '.join(failed[:5])}{more}; write them as 2024-12-31 23:00, "
+        "or name their column by --time."
     )
+
+
+def _counts_time(cells: pd.Series) -> bool:
+    """Whether cells are years or seconds since 1970: by the name, or by even steps."""
+    if find_count(cells) is None:
+        return False
+    steps = read_numbers(cells, ".").diff().dropna()
+    usual = steps.mode()
+    even = len(usual) > 0 and usual[0] != 0 and 2 * (steps == usual[0]).sum() > len(steps)
+    return even or NAMES_OF_TIME.search(cells.name) is not None
 
 
 def _without_remarks(when: pd.Series) -> pd.Series:
@@ -168,11 +195,15 @@ def _lines_of_series(cells: pd.DataFrame, series: str | None) -> dict[str, pd.In
 
 def _tell_apart(cells: pd.DataFrame, dates: pd.Series) -> str:
     """Say what to do about several rows of one time."""
+    of_years = bool((dates.dt.day_of_year == 1).all())
     for name in cells.columns:
         cell = cells[name].iloc[0]
         if isinstance(cell, str) and ":" in cell and split_date(f"2024-01-01 {cell}"):
             return f"if {name!r} is the time of day, add --time {dates.name!r} --time {name!r}"
         rows = pd.concat([cells[name], dates], axis=1)
+        months = cells[name].str.fullmatch("0?[1-9]|1[0-2]").fillna(False)
+        if of_years and months.all() and not rows.duplicated().any():
+            return f"if {name!r} is the month, add --time {dates.name!r} --time {name!r}"
         if cells[name].nunique() < len(cells) / 2 and not rows.duplicated().any():
             return f"if {name!r} names several series, add --series {name!r}"
     return "say which to keep by --duplicates mean, first or last"
@@ -217,21 +248,42 @@ def _find_step(index: pd.DatetimeIndex) -> pd.offsets.BaseOffset:
     if not len(gaps):
         raise InputError("all rows are of one time.")
     usual = gaps.mode()[0]
-    working_days = (
-        usual == pd.Timedelta(days=1) and len(index) > 7 and (index.day_of_week < 5).all()
-    )
     days, rest = divmod(usual, pd.Timedelta(days=1))
     steps = [usual if rest else f"{days}D", *STEPS_OF_THE_CALENDAR]
-    for step in ["B", *steps] if working_days else steps:
+    for step in [*_steps_of_open_days(index, usual), *steps]:
         grid = pd.date_range(index[0], index[-1], freq=step)
         if len(grid) <= 2 * len(index) and index.isin(grid).all():
             return grid.freq
     odd = gaps[gaps % usual != pd.Timedelta(0)]
-    odd = odd if len(odd) else gaps[gaps != usual]
+    advice = "name the step by --freq, such as h or MS, or mend the dates"
+    if not len(odd):
+        odd = gaps[gaps != usual]
+        advice = "if these are closed hours, make one row of each open hour; if not, " + advice
     raise InputError(
         f"rows are mostly {_span(usual)} apart, but {_span(odd.iloc[0])} before {odd.index[0]}"
-        f"{and_more(len(odd))}; name the step by --freq, such as h or MS, or mend the dates."
+        f"{and_more(len(odd))}; {advice}."
     )
+
+
+def _steps_of_open_days(
+    index: pd.DatetimeIndex, usual: pd.Timedelta
+) -> list[pd.offsets.BaseOffset]:
+    """Find the step of days some of which are always closed, or of their open hours."""
+    if index[-1] - index[0] < pd.Timedelta(days=7):
+        return []
+    open_days = [DAYS[day] for day in sorted(index.day_of_week.unique())]
+    weekmask = " ".join(open_days)
+    if usual == pd.Timedelta(days=1) and len(open_days) < 7:
+        weekend = open_days == DAYS[:5]
+        step = pd.offsets.BDay() if weekend else pd.offsets.CustomBusinessDay(weekmask=weekmask)
+        return [step]
+    clock = index - index.normalize()
+    first, end = clock.min(), clock.max() + usual
+    is_closed = end - first < pd.Timedelta(days=1)
+    if usual == pd.Timedelta(hours=1) and is_closed and not (index.second | index.nanosecond).any():
+        start, end = (f"{pd.Timestamp(0) + time:%H:%M}" for time in (first, end))
+        return [pd.offsets.CustomBusinessHour(start=start, end=end, weekmask=weekmask)]
+    return []
 
 
 def _span(gap: pd.Timedelta) -> str:

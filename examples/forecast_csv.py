@@ -21,8 +21,8 @@ from typing import Any
 
 import pandas as pd
 from comparison import OUTPUT, compare, error_table, make_rivals, picture_path, save_picture
-from csv_cells import InputError
-from csv_timeline import read_timeline
+from csv_cells import InputError, and_more
+from csv_timeline import Timeline, read_timeline
 
 from skinformer import InformerRegressor
 
@@ -128,11 +128,36 @@ def check_values(train: pd.DataFrame) -> None:
             raise InputError(f"column {name!r} is empty in all rows to train on; lower --test.")
 
 
+def rows_ahead(to_come: pd.DataFrame) -> pd.DataFrame:
+    """Leave out rows to come that the shortest series has not: all are forecast equally far."""
+    by = by_series(to_come)
+    return to_come.groupby(**by).head(to_come.groupby(**by).size().min() if len(to_come) else 0)
+
+
+def check_known(rows: pd.DataFrame, timeline: Timeline, known: list[str]) -> None:
+    """Raise where a column known ahead has no value in a row to come."""
+    for name in known:
+        missing = rows.index[rows[name].isna()]
+        if not len(missing):
+            continue
+        row = missing[0]
+        time, series = (row[1], f" of {row[0]!r}") if rows.index.nlevels > 1 else (row, "")
+        fault = f"no line is of {time}{series}"
+        if row in timeline.lines.index:
+            fault = f"line {timeline.lines[row]}: {name!r} is empty"
+        raise InputError(
+            f"{fault}{and_more(len(missing))}, and --known {name} needs a value in each "
+            "row to come; fill it in, or end the file before."
+        )
+
+
 def rows_of_a_week(step: pd.offsets.BaseOffset, pred_len: int) -> int | None:
     """Count the rows of a week; None if the step does not divide it or forecasts are longer."""
-    week = pd.date_range("2024-01-01", "2024-01-08", freq=step)
+    start = pd.date_range("2024-01-01", periods=1, freq=step)[0]
+    end = start + pd.Timedelta(days=7)
+    week = pd.date_range(start, end, freq=step)
     rows = len(week) - 1
-    return rows if week[-1] == pd.Timestamp("2024-01-08") and rows >= max(2, pred_len) else None
+    return rows if week[-1] == end and rows >= max(2, pred_len) else None
 
 
 def run(options: argparse.Namespace) -> None:
@@ -143,16 +168,20 @@ def run(options: argparse.Namespace) -> None:
     target = frame.columns[-1]
     train, test, to_come = split(frame, options)
     check_values(train)
+    if options.known:
+        to_come = rows_ahead(to_come)
+        check_known(to_come, timeline, options.known)
     print(f"{len(train)} rows to train on, {len(test)} to test on, target {target!r}")
     unused = [name for name in frame.columns[:-1] if to_come[name].notna().any()]
     if unused and not options.known:
         print(f"columns with values in rows to come are used by --known {' '.join(unused)}")
+    seen = pd.concat([train, test]).drop(columns=target)
     sizes = {"seq_len": options.seq_len, "pred_len": options.pred_len}
     informer = InformerRegressor(
         target=[target],
         known_future=options.known or None,
         freq=step,
-        embeddings=["missing"] if train.drop(columns=target).isna().any(axis=None) else [],
+        embeddings=["missing"] if seen.isna().any(axis=None) else [],
         max_iter=options.epochs,
         random_state=0,
         verbose=1,

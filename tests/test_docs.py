@@ -14,6 +14,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skinformer
 from skinformer import InformerRegressor, datasets, display, evaluation, serving
+from skinformer.ensemble import classical
 from skinformer.evaluation import explain
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,6 +82,27 @@ def test_a_table_of_an_example_is_written_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(outputs, "TABLES", {"a.md": "example"})
     monkeypatch.setattr(outputs, "printed_by", "1 epoch\nErrors:\n\n{}  2\nsaved\n".format)
     assert outputs.anew("a.md") == page.format("example  2")
+
+
+def test_pages_that_fit_for_long_show_how_far_the_fit_is():
+    """A reader who waits without a word thinks that it hangs; the guide says so first."""
+    for name in ("cookbook_drivers.md", "cookbook_sales.md"):
+        assert all("verbose=1" in code for code in CODE[name] if "InformerRegressor(" in code), name
+    assert "verbose=1" in TEXTS["user_guide.md"].partition("\n## ")[0]
+
+
+def test_the_rows_that_members_need_are_those_of_the_code():
+    """A user who counts rows by the guide must get the members that it promises."""
+    guide = TEXTS["user_guide.md"]
+    series, panel = classical._LONG
+    few, many, forecasts = classical._SHORT, classical._ENOUGH, classical._FORECASTS
+    for row in (
+        f"| classical forecasters | fewer than {series} windows | fewer than {panel} windows |",
+        f"| ridges | 1 window | {few} windows |",
+        f"| network | `seq_len + {forecasts} pred_len` rows | {few} windows |",
+        f"| trees | {many:,} observed targets;",
+    ):
+        assert row in guide, row
 
 
 def test_there_is_code():

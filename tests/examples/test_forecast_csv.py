@@ -64,6 +64,16 @@ def read(modules, write):
     return read
 
 
+@pytest.fixture
+def timeline(modules, write):
+    """Read a file with what else is known of it."""
+
+    def timeline(text):
+        return modules[1].read_timeline(modules[0].parse_options([str(write(text))]))
+
+    return timeline
+
+
 def lines(rows, form, header=""):
     """Write each row of when and load by a function."""
     body = [form(when, load) for when, load in zip(rows["when"], rows["load"], strict=True)]
@@ -134,6 +144,47 @@ def test_columns_known_ahead_forecast_the_rows_whose_target_is_empty(
 def test_several_columns_are_known_ahead_by_one_option_or_by_several(example):
     for given in (["--known", "a", "b"], ["--known", "a", "--known", "b"]):
         assert example.parse_options(["data.csv", *given]).known == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda rows: rows.mask(rows == 203),
+            "line 205: 'promo' is empty, and --known promo needs a value in each row to come;",
+        ),
+        (
+            lambda rows: rows.drop(index=203),
+            "no line is of 2024-01-09 11:00:00, and --known promo needs a value in each row",
+        ),
+        (
+            lambda rows: pd.concat([rows.assign(place="a"), rows.mask(rows == 203)]),
+            "line 411: 'promo' is empty, and --known promo needs a value in each row to come;",
+        ),
+    ],
+)
+def test_a_missing_value_known_ahead_is_named_by_its_line(
+    example, write, tmp_path, capsys, change, message
+):
+    """Before anything is fitted; a position among rows that were read helps nobody."""
+    hours = pd.date_range("2024-01-01", periods=206, freq="h")
+    rows = pd.DataFrame({"when": hours, "load": 1.0, "promo": np.arange(206.0)})
+    rows.loc[200:, "load"] = np.nan
+    rows = change(rows)
+    options = ["--known", "promo", "--target", "load", "--output", str(tmp_path)]
+    if "place" in rows:
+        rows, options = rows.fillna({"place": "b"}), [*options, "--series", "place"]
+    assert example.main([str(write(rows)), *options]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "InformerRegressor" not in printed.out
+
+
+def test_values_beyond_the_shortest_series_are_not_needed(example):
+    """All series are forecast equally far."""
+    index = pd.MultiIndex.from_tuples([("a", 0), ("a", 1), ("b", 0)])
+    assert list(example.rows_ahead(pd.DataFrame(index=index)).index) == [("a", 0), ("b", 0)]
+    assert len(example.rows_ahead(pd.DataFrame(index=index[:0]))) == 0
 
 
 @pytest.mark.slow
@@ -216,6 +267,21 @@ def test_a_time_of_day_in_its_own_column_is_written_there(modules, write, rows):
     written = timeline.written(timeline.frame.head(2))
     assert written.iloc[1, :2].tolist() == ["01.01.2024", "01:00"]
     assert list(written) == ["day", "clock", "load"]
+
+
+@pytest.mark.slow
+def test_hours_of_opening_are_forecast_by_the_next_ones(example, write, tmp_path, capsys):
+    """Nobody is served at night: after Friday evening comes Monday morning, in the file's zone."""
+    hours = pd.date_range("2024-03-04", periods=24 * 40, freq="h", tz="Europe/Berlin")
+    hours = hours[(hours.hour >= 8) & (hours.hour <= 18) & (hours.day_of_week < 5)]
+    hours = hours[hours < "2024-03-23"]
+    load = (50 + 10 * np.sin((hours.hour - 8) * np.pi / 10)).round(2)
+    text = "".join(f"{hour.isoformat()};{n}\n" for hour, n in zip(hours, load, strict=True))
+    assert example.main([str(write("t;load\n" + text)), *QUICK, "--output", str(tmp_path)]) == 0
+    assert "weekly seasonal naive" in capsys.readouterr().out
+    ahead = pd.read_csv(tmp_path / "data_forecast.csv", sep=";", index_col="t")
+    assert list(ahead.index) == [f"2024-03-25T{hour:02}:00:00+01:00" for hour in range(8, 14)]
+    np.testing.assert_allclose(ahead["load"], load[:6], atol=1)
 
 
 @pytest.mark.slow
@@ -327,13 +393,22 @@ def test_forms_that_the_whole_file_makes_plain(read, rows, header, form):
     assert list(frame.index) == list(rows["when"])
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "gzip"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "gzip"])
 def test_encodings(read, rows, encoding, monkeypatch):
     """Excel writes the first three."""
-    text = lines(rows, lambda when, load: f"{when};{load}", "t;Größe")
+    text = lines(rows, lambda when, load: f"{when};{load}", "t;Größe (€)")
     if encoding == "gzip":
         text, encoding = gzip.compress(text.encode()), None
-    assert list(read(text, encoding=encoding)) == ["Größe"]
+    assert list(read(text, "--target", "Größe (€)", encoding=encoding)) == ["Größe (€)"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_the_answer_has_the_encoding_of_the_file(timeline, tmp_path, encoding):
+    """What shows the file's signs must show the answer's."""
+    read = timeline("t;Größe (€)\n2024-01-01;1\n2024-01-02;2\n".encode(encoding))
+    read.write(read.frame, tmp_path / "ahead.csv")
+    written = (tmp_path / "ahead.csv").read_bytes().decode(encoding)
+    assert written.startswith("t;Größe (€)\n2024-01-01;1")
 
 
 @pytest.mark.parametrize(
@@ -415,6 +490,124 @@ def test_dates_with_offsets_are_read(read):
     )
 
 
+@pytest.mark.parametrize(
+    ("cells", "note", "following"),
+    [
+        (
+            ["28-10-2018 01:00 DST", "28-10-2018 01:00", "28-10-2018 02:00"],
+            "written is that of '28-10-2018 02:00'\n",
+            "28-10-2018 03:00",
+        ),
+        (
+            ["25-03-2018 00:00", "25-03-2018 02:00 DST", "25-03-2018 03:00 DST"],
+            "written is that of '25-03-2018 03:00 DST'\n",
+            "25-03-2018 04:00 DST",
+        ),
+        (["19-05-2018 01:00 DST", "19-05-2018 02:00 DST"], "", "19-05-2018 03:00 DST"),
+        (
+            ["2024-10-27T02:00+02:00", "2024-10-27T02:00+01:00"],
+            "written is that of '2024-10-27T02:00+01:00'\n",
+            "2024-10-27T03:00+01:00",
+        ),
+        (
+            ["2024-10-27 02:00 CEST", "2024-10-27 02:00 CET"],
+            "'2024-10-27 02:00 CET'\n",
+            "03:00 CET",
+        ),
+        (["2024-10-27 02:00Z", "2024-10-27 03:00Z"], "", "2024-10-27 04:00Z"),
+    ],
+)
+def test_answers_have_the_offset_of_the_latest_time(timeline, capsys, cells, note, following):
+    """Answers in UTC, unsaid, would be taken for local time, an hour or two off."""
+    read = timeline("t;load\n" + "".join(f"{cell};1\n" for cell in cells))
+    assert read.step == pd.Timedelta(hours=1)
+    ahead = read.frame.tail(1).shift(1, freq="h")
+    assert read.written(ahead)["t"].iloc[0].endswith(following)
+    printed = capsys.readouterr().out
+    assert printed.endswith(note)
+    assert bool(printed) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "freq"),
+    [
+        (["01-Jan-23", "02-Jan-23", "03-Jan-23"], "2023-01-01", "D"),
+        (["Jan-16", "Feb-16", "Mar-16"], "2016-01-01", "MS"),
+        (["Dec-16", "Dec-17", "Dec-18", "Dec-19", "Dec-20"], "2016-12-01", "12MS"),
+        (["2020-W52", "2020-W53", "2021-W01"], "2020-12-21", "7D"),
+        (["1990", "1991", "1992", "1993"], "1990-01-01", "YS"),
+        (["1990.0", "1991.0", "1992.0", "1993.0"], "1990-01-01", "YS"),
+        (["1700000000", "1700003600"], "2023-11-14 22:13:20Z", "h"),
+        (["1700000000000", "1700000060000"], "2023-11-14 22:13:20Z", "min"),
+        (["1700000000000000000", "1700000060000000000"], "2023-11-14 22:13:20Z", "min"),
+    ],
+)
+def test_dates_of_spreadsheets_and_databases(timeline, cells, first, freq):
+    """They are read without an option, and the answer is written as they are."""
+    read = timeline("when;load\n" + "".join(f"{cell};1990\n" for cell in cells))
+    assert list(read.frame.index) == list(pd.date_range(first, periods=len(cells), freq=freq))
+    written = read.written(read.frame)["when"].astype(str)
+    assert list(written) == [cell.removesuffix(".0") for cell in cells]
+
+
+def test_numbers_that_count_no_time_are_no_dates(read, modules):
+    """A load of 1990 kW is no year, and a date is better than a count."""
+    text = "load;when\n1990;2024-01-01\n1991;2024-01-02\n1992;2024-01-03\n"
+    assert read(text, "--target", "load").index[0] == pd.Timestamp("2024-01-01")
+    with pytest.raises(modules[2].InputError, match=r"^no dates in the columns: 'a' has '1990'"):
+        read("a;load\n1990;1\n2011;2\n2003;3\n")
+    assert list(read("year;load\n1990;1\n1992;2\n1993;3\n", "--freq=YS").index.year[[0, 3]]) == [
+        1990,
+        1993,
+    ]
+
+
+def test_years_of_a_panel_and_months_beside_years(read, modules):
+    """Public statistics come so."""
+    text = "".join(f"{name};{year};1\n" for year in range(1990, 1996) for name in "ab")
+    frame = read(f"country;year;gdp\n{text}", "--series", "country")
+    assert list(frame.loc["b"].index.year) == list(range(1990, 1996))
+    text = "year;month;n\n" + "".join(f"{1990 + i // 12};{i % 12 + 1};{i}\n" for i in range(30))
+    with pytest.raises(modules[2].InputError, match="add --time 'year' --time 'month'"):
+        read(text)
+    frame = read(text, "--time", "year", "--time", "month")
+    assert list(frame.index) == list(pd.date_range("1990-01-01", periods=30, freq="MS"))
+
+
+def test_days_without_a_year_are_no_months(read, modules):
+    """Jan-16, the day, was the month of a year in silence."""
+    days = "".join(f"{day:%b-%d};1\n" for day in pd.date_range("2024-01-01", periods=40))
+    with pytest.raises(modules[2].InputError, match=r"^'Jan-01' \(line 2\) is a day without its"):
+        read("t;load\n" + days)
+
+
+@pytest.mark.parametrize("first", ["08:00", "08:30"])
+@pytest.mark.parametrize(("last_day", "n_hours"), [(4, 11), (5, 15), (6, 11)])
+def test_opening_hours_are_followed_by_opening_hours(modules, timeline, first, last_day, n_hours):
+    """Nights and Sundays that are no rows must be no rows of the forecast."""
+    hours = pd.date_range(f"2024-01-01 {first}", periods=24 * 28, freq="h")
+    is_open = (hours.hour < 8 + n_hours) & (hours.hour >= 8) & (hours.day_of_week <= last_day)
+    hours = hours[is_open]
+    text = "t;load\n" + "".join(f"{hour};1\n" for hour in hours.delete(5))
+    read = timeline(text)
+    assert list(read.frame.index) == list(hours)
+    after = pd.date_range(hours[-1], periods=n_hours + 2, freq=read.step)[1:]
+    assert list(after[[0, -1]]) == [hours[0] + pd.Timedelta(days=d) for d in (28, 29)]
+    assert modules[0].rows_of_a_week(read.step, 3) == len(hours) // 4
+
+
+def test_closed_days_and_closed_half_hours(read, modules):
+    """Days closed on Sundays have a step; half-hours have none, and a sentence says what to do."""
+    days = pd.date_range("2024-01-01", periods=60)
+    days = days[days.day_of_week < 6]
+    frame = read("t;load\n" + "".join(f"{day:%Y-%m-%d};1\n" for day in days))
+    assert list(frame.index) == list(days)
+    halves = pd.date_range("2024-01-01", periods=48 * 14, freq="30min")
+    halves = halves[(halves.hour >= 8) & (halves.hour < 18)]
+    with pytest.raises(modules[2].InputError, match="if these are closed hours, make one row of e"):
+        read("t;load\n" + "".join(f"{half};1\n" for half in halves))
+
+
 def test_the_time_of_day_may_have_its_own_column(read, rows):
     """Loggers write it so."""
     text = lines(rows, lambda when, load: f"{when:%Y-%m-%d};{when:%H:%M};{load}", "day;clock;load")
@@ -493,8 +686,8 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
         (
             lambda rows: rows.drop(columns="when"),
             (),
-            "no dates in the columns 'id', 'place', 'load'; write them as 2024-12-31 23:00, or "
-            "name their column by --time.",
+            "no dates in the columns: 'id' has '0' (line 2), 'place' has 'here' (line 2), 'load' "
+            "has '50.13' (line 2); write them as 2024-12-31 23:00, or name their column by --time.",
         ),
         (
             lambda rows: rows,
