@@ -6,8 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
 
 from skinformer.reading.columns import Columns, as_frame, read_columns
+from skinformer.reading.copies import find_copies
 from skinformer.reading.places import group_rows
 from skinformer.reading.targets import Truth, find_known, find_targets, read_truth
 from skinformer.timeline.arrays import AnyArray, BoolArray
@@ -72,7 +74,7 @@ def read_training(
         check_some_columns(X.shape[1], "X")
     columns = read_columns(estimator, X, reset=True)
     truth = None if y is None else read_truth(y)
-    roles = _assign_roles(columns, truth, settings)
+    roles = _assign_roles(columns, truth, settings, classifies=is_classifier(estimator))
     roles = replace(roles, levels=_column_levels(X, y, roles.mode))
     if truth is not None:
         _check_truth(X, y, truth, columns, roles)
@@ -97,18 +99,26 @@ def read_training(
     return TrainingRows(table, roles, rows.names, digest)
 
 
-def _assign_roles(columns: Columns, truth: Truth | None, settings: ReadingSettings) -> Roles:
-    """Tell the mode, and each column's role in it."""
+def _assign_roles(
+    columns: Columns, truth: Truth | None, settings: ReadingSettings, *, classifies: bool
+) -> Roles:
+    """Decide on the mode, and on each column's role in it."""
     names, wanted = tuple(columns.values), settings.target
     targets = find_targets(wanted, names, named=columns.named, truth=truth)
+    labels: tuple[Hashable, ...] = ()
+    if truth is not None and not targets:
+        targets = find_copies(columns.values, truth, classifies=classifies)
+        labels = truth.names if targets and truth.named else ()
     check_known_future(settings.known_future, names, targets)
     one = not isinstance(wanted, list) if truth is None else truth.one_dimensional
     if truth is not None and not targets:
         return Roles("features", truth.names, (), names, one, names, by_name=columns.named)
     known = find_known(names, settings.known_future, targets)
     past = tuple(name for name in names if name not in targets and name not in known)
+    if labels:
+        checks.warn_of_copy(targets[0], past)
     mode: Literal["frame", "both"] = "frame" if truth is None else "both"
-    return Roles(mode, targets, past, known, one, names, by_name=columns.named)
+    return Roles(mode, targets, past, known, one, names, by_name=columns.named, labels=labels)
 
 
 def _warn_of_targets(columns: Columns, roles: Roles, settings: ReadingSettings) -> None:

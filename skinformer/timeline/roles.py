@@ -21,6 +21,8 @@ class Roles:
     links: in "both" mode (slope, intercept) from each target's column of X into y's units.
     by_name: whether columns are found by their names; by their place where an array was fitted.
     levels: names of the levels of the targets' labels, and of those of X's columns.
+    labels: what the targets are called where X holds copies of them in another scale, whose names
+    are other ones; empty elsewhere.
     """
 
     mode: Literal["frame", "both", "features"]
@@ -34,11 +36,12 @@ class Roles:
     links: tuple[tuple[float, float], ...] = ()
     by_name: bool = True
     levels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] = ((None,), (None,))
+    labels: tuple[Hashable, ...] = ()
 
     @property
     def target_labels(self) -> pd.Index:
         """The targets as columns of a forecast, in the levels they came in."""
-        return _label_columns(self.targets, self.levels[0])
+        return _label_columns(self.labels or self.targets, self.levels[0])
 
     @property
     def column_labels(self) -> pd.Index:

@@ -115,6 +115,40 @@ def check_any_truth(n_rows: int) -> None:
         )
 
 
+def raise_copy(column: Hashable, target: Hashable, *, classifies: bool) -> NoReturn:
+    """Raise if a column of X is a target in a scale from which there is no way back.
+
+    target: None where other targets have no copy in X.
+    """
+    if target is None:
+        raise ValueError(
+            f"the column {column!r} of X is one of y's targets in another scale: known ahead it "
+            "would hold the answer. Of the other targets X holds no copy. Leave the column out of "
+            "X, or pass X with all targets and target=[...]."
+        )
+    kind = "its classes under other labels" if classifies else "not up to scale and shift alone"
+    advice = "" if classifies else ", or forecast logarithms by target_transform='log'"
+    raise ValueError(
+        f"the column {column!r} of X is y ({target!r}) in another scale, {kind}: known ahead it "
+        "would hold the answer, and forecasts from it could not be put into y's units. Leave the "
+        "target out of the transformer, ColumnTransformer([('drivers', transformer, drivers)], "
+        "remainder='passthrough', verbose_feature_names_out=False).set_output(transform='pandas')"
+        f"{advice}: the estimator scales by itself."
+    )
+
+
+def warn_of_copy(target: Hashable, past: Sequence[Hashable]) -> None:
+    """Warn that X's other columns are not known ahead where a copy of y was found beside them."""
+    if not past:
+        return
+    warn_user(
+        f"the column {target!r} of X is y in another scale, so it is the target's history, and "
+        f"X's other columns, {first_names(pd.Index(past))}, are known up to the present alone. "
+        "Name those that are known ahead in known_future; set_output(transform='pandas') on the "
+        "transformers keeps names and times."
+    )
+
+
 def warn_of_leaks(columns: dict[Hashable, npt.NDArray[Any]], truth: Float64Array) -> None:
     """Warn of columns that equal a truth: at prediction they would hold the answer."""
     for name, column in columns.items():

@@ -6,10 +6,23 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
 
-from skinformer import CalendarFeatures
+from skinformer import CalendarFeatures, InformerClassifier, InformerRegressor
 
 
 @pytest.fixture(scope="session")
@@ -172,13 +185,16 @@ def test_a_target_by_position_works_on_an_array(small, frame):
     assert abs(estimator.forecast()[0].mean() - 3) < 3
 
 
-def test_a_leaked_truth_is_named(small, frame):
-    """A feature that equals y would make every score perfect and every forecast worthless."""
+def test_a_copy_of_y_under_another_name_is_its_history(small, frame):
+    """Known ahead it would hold the answer; so X's other columns are read as beside a target."""
     df = frame(60)
     X = df[["flow", "price"]].assign(copy=df["load"])
-    with pytest.warns(UserWarning, match="column 'copy' of X equals y") as caught:
-        small(members="auto").fit(X, df["load"])
-    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="column 'copy' of X is y in another scale") as caught:
+        model = small().fit(X, df["load"])
+    assert sum("copy" in str(each.message) for each in caught) == 1
+    plain = small().fit(df[["flow", "price", "load"]], df["load"])
+    np.testing.assert_array_equal(model.forecast(), plain.forecast())
+    assert list(model.forecast()) == ["load"]
 
 
 def test_a_leak_is_named_in_both_mode_too(small, frame):
@@ -188,13 +204,101 @@ def test_a_leak_is_named_in_both_mode_too(small, frame):
         small(target="load", known_future=["copy"]).fit(df, df["load"])
 
 
-def test_a_leak_is_named_although_y_has_missing_values(small, frame):
-    """NaN in y must not hide the twin."""
+def test_a_copy_is_found_although_y_has_missing_values(small, frame):
+    """NaN in y must not hide it."""
     df = frame(60)
     y = df["load"].copy()
     y.iloc[[20, 30]] = np.nan
-    with pytest.warns(UserWarning, match="column 'copy' of X equals y"):
-        small().fit(df[["price"]].assign(copy=df["load"]), y)
+    with pytest.warns(UserWarning, match="column 'copy' of X is y in another scale"):
+        model = small().fit(df[["price"]].assign(copy=df["load"]), y)
+    assert model.roles_.mode == "both"
+
+
+# --- scalers that are given the target, too ----------------------------------------------------
+
+STRAIGHT = {
+    "standard": StandardScaler(),
+    "robust": RobustScaler(),
+    "minmax": MinMaxScaler(),
+    "maxabs": MaxAbsScaler(),
+    "falling": FunctionTransformer(lambda X: -2 * np.asarray(X)),
+    "prefixed": ColumnTransformer([("s", StandardScaler(), ["load"])], remainder="passthrough"),
+    "named": ColumnTransformer(
+        [("s", StandardScaler(), ["load"])], remainder="passthrough"
+    ).set_output(transform="pandas"),
+    "powers": PolynomialFeatures(2),
+}
+BENT = {
+    "power": PowerTransformer(),
+    "quantile": QuantileTransformer(n_quantiles=50),
+    "log": FunctionTransformer(lambda X: np.log1p(np.asarray(X))),
+    "splines": SplineTransformer(),
+}
+
+
+def noise(n=120):
+    days = pd.date_range("2024-01-01", periods=n)
+    return pd.DataFrame({"load": np.random.default_rng(0).normal(100, 20, n)}, days)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:the training rows had a time index", "ignore:the column .* of X is y in another scale"
+)
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_a_scaled_copy_of_noise_is_not_known_ahead(name):
+    """A pipeline as everybody writes it had a score of .99999 on noise."""
+    df = noise()
+    ridges = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"], calendar=None)
+    scaled = make_pipeline(clone(STRAIGHT[name]), ridges)
+    cv = TimeSeriesSplit(2)
+    score = cross_val_score(scaled, df, df["load"], cv=cv)
+    honest = cross_val_score(ridges, df, df["load"], cv=cv)
+    assert (score < 0.1).all()
+    if name != "powers":  # whose squares are past values of their own
+        np.testing.assert_allclose(score, honest, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_a_bent_copy_of_y_is_refused_with_the_line_to_type(name):
+    """From its own scale there is no straight way back to y's units."""
+    df = noise()
+    model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"])
+    with pytest.raises(ValueError, match=r"is y .* in another scale") as raised:
+        make_pipeline(BENT[name], model).fit(df, df["load"])
+    assert "ColumnTransformer([('drivers', transformer, drivers)]" in str(raised.value)
+
+
+@pytest.mark.filterwarnings("ignore:the column .* of X is y in another scale")
+def test_scaled_copies_of_several_targets_and_of_a_panel_are_found():
+    """Each is history of its own; forecasts come in y's units."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=60)
+    two = pd.DataFrame({"a": rng.normal(100, 20, 60), "b": rng.normal(5, 1, 60)}, days)
+    model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"])
+    pipeline = make_pipeline(StandardScaler(), model).fit(two, two[["b", "a"]])
+    assert pipeline[-1].roles_.targets == (1, 0)
+    forecast = pipeline[-1].forecast()
+    assert list(forecast) == ["b", "a"]
+    assert forecast["a"].between(60, 140).all()
+    panel = pd.concat({"x": two[["a"]], "y": 10 * two[["a"]] + rng.normal(size=(60, 1))})
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), model)
+    fitted = pipeline.fit(panel.rename(columns={"a": "other"}), panel["a"])
+    assert fitted[-1].roles_.targets == ("other",)
+    level = fitted[-1].forecast().groupby(level=0)["a"].mean()
+    assert level["y"] > 5 * level["x"] > 250
+
+
+def test_a_copy_of_some_targets_alone_is_refused():
+    df = noise().assign(other=lambda d: np.roll(d["load"], 3))
+    with pytest.raises(ValueError, match="one of y's targets in another scale"):
+        InformerRegressor(seq_len=14, pred_len=7).fit(df[["load"]].to_numpy(), df.to_numpy())
+
+
+def test_classes_under_other_numbers_are_refused():
+    """An encoder that was given the labels, too, would have told them ahead."""
+    labels = np.random.default_rng(0).integers(0, 3, 80)
+    with pytest.raises(ValueError, match="its classes under other labels"):
+        InformerClassifier(seq_len=6, pred_len=2).fit(10.0 - 3 * labels[:, None], labels)
 
 
 def test_the_calendar_reaches_dated_rows_only_and_can_be_chosen(small, frame):

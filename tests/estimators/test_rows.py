@@ -218,7 +218,7 @@ def test_in_sample_values_of_x_win_over_the_stored_ones(fitted, frame):
 # --- plain arrays ------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:column .* of X equals y:UserWarning")
+@pytest.mark.filterwarnings("ignore:the column .* of X is y in another scale:UserWarning")
 @pytest.mark.parametrize("with_y", [False, True])
 def test_the_training_array_is_recognised_and_any_other_follows_it(small, frame, with_y):
     """An array has no clock: content tells the training rows, all else comes after them."""

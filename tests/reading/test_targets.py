@@ -17,6 +17,9 @@ VALUES = np.random.default_rng(0).normal(size=(40, 3))
 FRAME = pd.DataFrame(VALUES, index=DAYS, columns=["price", "load", "flow"])
 
 
+HEAT = pd.Series(np.random.default_rng(1).normal(size=len(FRAME)), FRAME.index, name="heat")
+
+
 def roles_of(X, y=None, **parameters):
     model = InformerRegressor(seq_len=8, pred_len=2, **parameters)
     return read_training(model, X, y, None, reading_settings(model)).roles
@@ -37,11 +40,11 @@ def test_estimators_transformers_and_yardsticks_find_the_same_targets(target):
     [
         (None, FRAME["load"], [1]),
         (None, FRAME[["flow", "load"]], [2, 1]),
-        (None, FRAME["load"].rename("heat"), []),
-        (None, FRAME["load"].to_numpy(), []),
+        (None, HEAT, []),
+        (None, HEAT.to_numpy(), []),
         ("load", FRAME["load"].to_numpy(), [1]),
-        ("heat", FRAME["load"].to_numpy(), []),
-        ("heat", FRAME["load"].rename("heat"), []),
+        ("heat", HEAT.to_numpy(), []),
+        ("heat", HEAT, []),
     ],
 )
 def test_with_y_they_find_them_in_the_same_place(target, y, places):
