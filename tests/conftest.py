@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -29,3 +30,24 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker("no_cover")
+
+
+@pytest.fixture
+def count_calls():
+    """Count the calls of functions in some work: what a loop over rows costs, on every machine."""
+
+    def count(work):
+        calls = 0
+
+        def see(frame, event, argument):
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(see)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    return count

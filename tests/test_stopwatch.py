@@ -16,49 +16,65 @@ from skinformer.stopwatch import running, stopwatch, timed
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
 
+class FakeClock:
+    """Time that passes when the test says so."""
+
+    seconds = 0.0
+
+    def now(self):
+        return np.array([self.seconds, self.seconds])
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    fake = FakeClock()
+    monkeypatch.setattr("skinformer.stopwatch._now", fake.now)
+    return fake
+
+
 @timed("inner")
-def work(seconds):
-    time.sleep(seconds)
+def work(clock=None, seconds=0.0):
+    if clock is not None:
+        clock.sleep(seconds)
 
 
-def test_parts_within_parts_count_once_and_add_up_to_the_whole():
+def test_parts_within_parts_count_once_and_add_up_to_the_whole(clock):
     """Else a fit's parts would be more than the fit."""
-    began = time.perf_counter()
     with stopwatch() as watch:
-        work(0.01)
+        work(clock, 1)
         with timed("outer"):
-            work(0.02)
-            time.sleep(0.005)
-    whole = time.perf_counter() - began
+            work(clock, 2)
+            clock.sleep(0.5)
+        clock.sleep(0.25)
     seconds = watch.table().set_index("part")["seconds"]
-    assert seconds.index.tolist() == ["inner", "outer", "other"]
-    assert seconds["inner"] >= 0.03
-    assert 0.005 <= seconds["outer"] < seconds["inner"]
-    assert seconds.sum() == pytest.approx(whole, abs=0.01)
+    assert seconds.to_dict() == {"inner": 3.0, "outer": 0.5, "other": 0.25}
 
 
-def test_a_part_that_raises_ends():
+def test_a_part_that_raises_ends(clock):
     """What comes after an error that was caught is not its part's."""
     with stopwatch() as watch, timed("outer"):
         with pytest.raises(KeyError), timed("inner"):
             raise KeyError
-        time.sleep(0.01)
-    assert watch.table().set_index("part")["seconds"]["outer"] >= 0.01
+        clock.sleep(1)
+    assert watch.table().set_index("part")["seconds"]["outer"] == 1
 
 
 def test_work_outside_a_fit_is_not_measured():
     """The same functions are called when nobody measures."""
-    work(0.0)
+    work()
     with stopwatch() as watch:
         pass
-    work(0.0)
+    work()
     assert watch.table()["part"].tolist() == ["other"]
 
 
 def test_a_fit_within_a_fit_is_measured_on_its_own():
     """A regressor in `base` may be an estimator of this package."""
     with stopwatch() as outer, timed("trees"), stopwatch() as inner:
-        work(0.0)
+        work()
     assert outer.table()["part"].tolist() == ["trees", "other"]
     assert inner.table()["part"].tolist() == ["inner", "other"]
 
@@ -78,13 +94,13 @@ def fitted(wave):
 
 
 def test_a_default_fit_tells_its_parts(fitted):
-    """They add up to what the caller waited for."""
+    """They add up to no more than the caller waited for."""
     times = fitted[0].fit_times_.set_index("part")
     parts = ["reading", "linear path", "trees", "network", "weights", "other"]
     assert times.index.tolist() == parts
     assert times.columns.tolist() == ["seconds", "cpu_seconds"]
     assert (times >= 0).all(axis=None)
-    assert times["seconds"].sum() == pytest.approx(fitted[1], rel=0.05)
+    assert 0 < times["seconds"].sum() <= fitted[1]
 
 
 def test_of_classes_and_of_short_series_too(wave):

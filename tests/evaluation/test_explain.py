@@ -2,7 +2,6 @@
 
 import copy
 import re
-import time
 from functools import cache
 from itertools import permutations
 from unittest.mock import patch
@@ -451,28 +450,6 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
         explain(LinearRegression(), df)
     with pytest.raises(TypeError, match=r"^InformerClassifier cannot be explained"):
         forecast_parts(InformerClassifier("load", **SIZES), df)
-
-
-@pytest.mark.slow
-def test_a_day_of_eight_columns_and_two_weeks_takes_two_seconds():
-    """On one core, everybody taking part: this is asked while somebody waits."""
-    rng = np.random.default_rng(0)
-    hours = pd.date_range("2024-01-01", periods=1700, freq="h")
-    columns = {f"c{i}": rng.normal(size=1700).cumsum() / 20 for i in range(6)}
-    price = rng.normal(size=1700)
-    load = 500 + 100 * np.sin(hours.hour * np.pi / 12) * (price < 1) + 20 * columns["c0"]
-    df = pd.DataFrame({**columns, "price": price, "load": load}, index=hours)
-    model = InformerRegressor(
-        "load", seq_len=336, known_future=["price"], max_iter=1, max_windows=200, random_state=0
-    ).fit(df)
-    assert "trees" in model.ensemble_.members
-    model.ensemble_ = model.ensemble_.trusting(0.5)
-    later = df[-24:].set_axis(df.index[-24:] + pd.Timedelta("24h"))
-    explain(model, later, n_evaluations=32)
-    start = time.process_time()
-    assert explain(model, later)["ahead"].max() == 24
-    # 1.5 s where nothing watches; coverage and a busy neighbour double it.
-    assert time.process_time() - start < 4
 
 
 def test_importance_is_the_mean_absolute_contribution_of_a_column():

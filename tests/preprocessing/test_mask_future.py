@@ -1,5 +1,4 @@
 import re
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -122,16 +121,15 @@ def test_each_series_of_a_panel_has_its_own_future():
     pd.testing.assert_frame_equal(fitted.transform(shuffled), masked.loc[shuffled.index])
 
 
-def test_a_panel_of_many_series_takes_one_pass():
+def test_a_panel_of_many_series_takes_one_pass(count_calls):
     """A loop over series that looks at all rows each time takes 3 s for a thousand of them."""
     n_series, n_rows = 3000, 20
     index = pd.MultiIndex.from_product(
         [range(n_series), pd.date_range("2024-01-01", periods=n_rows, freq="h")]
     )
     X = pd.DataFrame({"load": np.arange(len(index), dtype=float)}, index=index)
-    started = perf_counter()
+    assert count_calls(lambda: MaskFuture(pred_len=3).fit_transform(X)) < 2 * n_series
     masked = MaskFuture(pred_len=3).fit_transform(X)
-    assert perf_counter() - started < 1  # 0.05 s in one pass, 2 s in a loop
     hidden = masked["load"].isna().to_numpy().reshape(n_series, n_rows)
     assert hidden[:, -3:].all()
     assert not hidden[:, :-3].any()

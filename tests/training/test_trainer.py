@@ -1,5 +1,4 @@
 import math
-import time
 
 import pytest
 import torch
@@ -390,13 +389,3 @@ def test_a_module_with_a_generator_resumes_where_it_was(settings, tmp_path):
     resumed = run(tmp_path / "fit.pt", 99)
     assert torch.equal(whole.weight, resumed.weight)
     assert torch.equal(whole.get_extra_state(), resumed.get_extra_state())
-
-
-@pytest.mark.slow
-def test_the_loop_costs_little_beside_the_step_of_a_model(fit, data):
-    """A toy's step is nearly all loop: 0.6 ms, with room here for a busy machine."""
-    training, _ = data()
-    many = list(training.batches) * 50
-    start = time.process_time()
-    fit(training=many, validation=None, max_iter=1)
-    assert (time.process_time() - start) / len(many) < 5e-3
