@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skinformer.classical.means import mean_log_shift
 from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
 from skinformer.classical.smoothing import Grid, States, continue_states, line, smooth
 from skinformer.classical.windows import on_both_scales
@@ -36,27 +37,31 @@ _MEDIANS = (12,)  # rows; what repeats the median is right most often where most
 _SEASONS = (2, 3, 5)  # of which means are taken
 
 
-def candidate_names(period: int) -> list[str]:
+def candidate_names(period: int, *, of_mean: bool) -> list[str]:
     """Name the candidates of one scale as `forecast_candidates` orders them; period 1: none."""
     past, length = np.zeros((1, 2)), np.array([2])
-    return [name for names, _ in _families(past, length, 1, period) for name in names]
+    families = _families(past, length, 1, period, of_mean=of_mean)
+    return [name for names, _ in families for name in names]
 
 
 def forecast_candidates(
-    past: Float64Array, length: IntArray, horizon: int, period: int
+    past: Float64Array, length: IntArray, horizon: int, period: int, *, of_mean: bool
 ) -> Float64Array:
     """Let every candidate forecast windows, the longest first: (n, n_candidates, horizon).
 
     Forecasts on the values come first, then those on their logarithms; a window that holds anything
     but positive values has the former twice. A period of 1 means no season. Memory: as many windows
     as the caller gives.
+
+    of_mean: whether means are forecast: there are no medians then, and logarithms are raised.
     """
 
     def on_one_scale(_: str, some: IntArray, there: Float64Array) -> Float64Array:
-        families = _families(there, length[some], horizon, period)
+        families = _families(there, length[some], horizon, period, of_mean=of_mean)
         return np.concatenate([forecast for _, forecast in families], axis=1)
 
-    return bounded(on_both_scales(on_one_scale, past), past, length)
+    shift = mean_log_shift(past, length, period) if of_mean else 0.0
+    return bounded(on_both_scales(on_one_scale, past, shift), past, length)
 
 
 def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Float64Array:
@@ -71,21 +76,23 @@ def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Flo
     return np.clip(forecast, lower[:, None], upper[:, None], out=forecast)
 
 
-def _families(past: Float64Array, length: IntArray, horizon: int, period: int) -> Iterator[Named]:
+def _families(
+    past: Float64Array, length: IntArray, horizon: int, period: int, *, of_mean: bool
+) -> Iterator[Named]:
     """Give one family of candidates after the other; the simplest is the first."""
-    yield from _without_season("", past, length, horizon)
+    yield from _without_season("", past, length, horizon, of_mean=of_mean)
     if period > 1:
         season = effects(past, length, period)
         known = repeated(season, horizon)[:, None]
         calm = adjusted(past, season)
-        for names, forecast in _without_season("adjusted ", calm, length, horizon):
+        for names, forecast in _without_season("adjusted ", calm, length, horizon, of_mean=of_mean):
             yield names, forecast + known
         yield _seasonal_smoothing(past, calm, season, length, horizon)
         yield _seasonal_means(past, length, horizon, period)
 
 
 def _without_season(
-    prefix: str, past: Float64Array, length: IntArray, horizon: int
+    prefix: str, past: Float64Array, length: IntArray, horizon: int, *, of_mean: bool
 ) -> Iterator[Named]:
     steps = np.arange(1.0, horizon + 1)
     last = past[:, -1]
@@ -95,9 +102,10 @@ def _without_season(
     yield [f"{prefix}last", f"{prefix}drift"], last[:, None, None] + drifts[:, :, None] * steps
     intercept, slope = line(past, length, past.shape[1])
     names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
-    names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
     means = [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])]
-    means += [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
+    if not of_mean:
+        names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
+        means += [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
     straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
     flat = np.repeat(np.stack(means, axis=1)[:, :, None], horizon, axis=2)
     yield names, np.concatenate([straight[:, None], flat], axis=1)

@@ -25,6 +25,7 @@ class ClassicalFit:
     panel_weights: (n_candidates,), those of a series that the fit did not hold.
     never_negative: (n_series,), whether no row of the series lies below zero; then no forecast
     does.
+    of_mean: whether means are forecast; else medians.
     """
 
     seq_len: int
@@ -34,11 +35,12 @@ class ClassicalFit:
     weights: Float32Array = field(repr=False)
     panel_weights: Float32Array = field(repr=False)
     never_negative: BoolArray = field(repr=False)
+    of_mean: bool
 
     @property
     def names(self) -> list[str]:
         """Names of the candidates."""
-        return _names(self.seq_len, self.period)
+        return _names(self.seq_len, self.period, of_mean=self.of_mean)
 
     def forecast(self, past: Float64Array, length: IntArray, series: IntArray) -> Float64Array:
         """Forecast windows by the weighted candidates of their series: (n, pred_len).
@@ -52,14 +54,20 @@ class ClassicalFit:
         place = np.where(known, series, 0)
         never = np.where(known, self.never_negative[place], self.never_negative.all())
         floor = never & (past.min(axis=1) >= 0)  # later rows may be below zero
-        for rows, forecast in _forecasts(past, length, floor, self.ridges):
+        for rows, forecast in _forecasts(past, length, floor, self.ridges, of_mean=self.of_mean):
             weights = np.where(known[rows, None], self.weights[place[rows]], self.panel_weights)
             out[rows] = np.einsum("nch,nc->nh", forecast, weights)
         return out
 
 
 def fit_classical(
-    values: Float64Array, first_row: IntArray, *, seq_len: int, pred_len: int, period: int
+    values: Float64Array,
+    first_row: IntArray,
+    *,
+    seq_len: int,
+    pred_len: int,
+    period: int,
+    of_mean: bool,
 ) -> ClassicalFit:
     """Let classical forecasters and shared ridges forecast each series' own end, and weigh them.
 
@@ -67,6 +75,8 @@ def fit_classical(
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     seq_len: longest look-back; a shorter series is forecast from what it has.
     period: rows of a season, 1 for none; `find_period` tells it from the data.
+    of_mean: whether forecasts are to be means, judged by squared errors; else medians, by absolute
+    ones.
 
     Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at most
     8192 windows each. Memory: one number per series and candidate.
@@ -76,15 +86,17 @@ def fit_classical(
     period = period if 2 * period <= seq_len else 1
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
     floor = np.minimum.reduceat(values, begin) >= 0
-    ledger = Ledger(len(begin), len(_names(seq_len, period)))
+    n_candidates = len(_names(seq_len, period, of_mean=of_mean))
+    ledger = Ledger(len(begin), n_candidates, squared=of_mean)
     offsets = judging_offsets(end - begin, pred_len, period)
     for offset in offsets:
         judged = np.flatnonzero(offset)
         if len(judged):
             origin = end - offset
-            ridges = fit_ridges(values, begin, origin, **sizes)
+            ridges = fit_ridges(values, begin, origin, **sizes, of_mean=of_mean)
             past, length = pasts(values, begin[judged], origin[judged], seq_len)
-            for rows, forecast in _forecasts(past, length, floor[judged], ridges):
+            each = _forecasts(past, length, floor[judged], ridges, of_mean=of_mean)
+            for rows, forecast in each:
                 series = judged[rows]
                 truth = futures(values, origin[series], end[series], pred_len)
                 unit = unit_of(past[rows], length[rows], period)
@@ -93,10 +105,11 @@ def fit_classical(
     kinds = [_kinds(values, begin, origin, seq_len) for origin in ends]
     return ClassicalFit(
         **sizes,
-        ridges=fit_ridges(values, begin, end, **sizes),
+        ridges=fit_ridges(values, begin, end, **sizes, of_mean=of_mean),
         weights=ledger.weights(*kinds),
         panel_weights=ledger.panel_weights().astype(np.float32),
         never_negative=floor,
+        of_mean=of_mean,
     )
 
 
@@ -107,25 +120,25 @@ def _kinds(values: Float64Array, begin: IntArray, end: IntArray, seq_len: int) -
     return np.concatenate(each)
 
 
-def _names(seq_len: int, period: int) -> list[str]:
-    plain = candidate_names(period)
+def _names(seq_len: int, period: int, *, of_mean: bool) -> list[str]:
+    plain = candidate_names(period, of_mean=of_mean)
     return [*plain, *(f"log {name}" for name in plain), *ridge_names(seq_len, period)]
 
 
 def _forecasts(
-    past: Float64Array, length: IntArray, floor: BoolArray, ridges: SharedRidges
+    past: Float64Array, length: IntArray, floor: BoolArray, ridges: SharedRidges, *, of_mean: bool
 ) -> Iterator[tuple[IntArray, Float64Array]]:
     """Give numbers of windows, and what every candidate forecasts for them, batch by batch."""
     order = np.argsort(-length, kind="stable")
     # What forecasts where no ridge can.
     name = "theta 0.5" if ridges.period == 1 else "adjusted theta 0.5"
-    fallback = candidate_names(ridges.period).index(name)
-    n_values = len(_names(ridges.seq_len, ridges.period)) * ridges.pred_len
+    fallback = candidate_names(ridges.period, of_mean=of_mean).index(name)
+    n_values = len(_names(ridges.seq_len, ridges.period, of_mean=of_mean)) * ridges.pred_len
     size = min(_BATCH, max(1, _BATCH_VALUES // n_values))
     for start in range(0, len(order), size):
         rows = order[start : start + size]
         x, n = past[rows], length[rows]
-        classical = forecast_candidates(x, n, ridges.pred_len, ridges.period)
+        classical = forecast_candidates(x, n, ridges.pred_len, ridges.period, of_mean=of_mean)
         learnt = bounded(ridges.forecast(x, n, classical[:, fallback]), x, n)
         everything = np.concatenate([classical, learnt], axis=1)
         lowest = np.where(floor[rows], 0, -np.inf)[:, None, None]

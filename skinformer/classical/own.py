@@ -15,6 +15,7 @@ import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
 from skinformer.classical.candidates import bounded
+from skinformer.classical.means import series_log_shift
 from skinformer.classical.windows import padded, row_products
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -47,6 +48,8 @@ class OwnRidge:
     directions: (rows, n_directions).
     own: (n_series + 1, n_directions, pred_len); a new series, the last, has none.
     weight: (n_series + 1,), how much it counts in forecasts of each series.
+    log_shift: (n_series + 1,), what makes means of forecasts of logarithms; 0 where medians are
+    forecast.
     """
 
     logs: bool
@@ -54,6 +57,7 @@ class OwnRidge:
     directions: Float64Array
     own: Float32Array = field(repr=False)
     weight: Float32Array = field(repr=False)
+    log_shift: Float64Array
 
     def forecast(self, past: Float64Array, series: IntArray) -> Float64Array:
         """Forecast windows, (n, seq_len), that are long enough: (n, pred_len)."""
@@ -63,7 +67,10 @@ class OwnRidge:
         seen = seen - middle
         found: Float64Array = middle + row_products(seen, self.shared)
         found += np.einsum("nd,ndh->nh", row_products(seen, self.directions), self.own[series])
-        return np.exp(np.clip(found, middle - 30, middle + 30)) if self.logs else found
+        if not self.logs:
+            return found
+        shifted = np.clip(found, middle - 30, middle + 30) + self.log_shift[series, None]
+        return np.exp(shifted)
 
 
 @dataclass(frozen=True)
@@ -100,13 +107,19 @@ class OwnFit:
 
 
 def fit_own(
-    values: Float64Array, first_row: IntArray, *, look_backs: tuple[int, ...], pred_len: int
+    values: Float64Array,
+    first_row: IntArray,
+    *,
+    look_backs: tuple[int, ...],
+    pred_len: int,
+    of_mean: bool,
 ) -> OwnFit:
     """Fit ridges to each series of a panel.
 
     values: rows of all series, series after series, without NaN.
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     look_backs: ascending; a series has those of which it holds half as many windows as rows.
+    of_mean: whether forecasts are to be means; else those of logarithms are medians.
 
     Cost: of each look-back on each scale 128 to 256 windows of a series, times as many products as
     the shared map has numbers.
@@ -127,7 +140,8 @@ def fit_own(
                 parts.append(_Part(there, first_row, np.flatnonzero(some), *sizes))
     errors = [(part.series, part.errors()) for part in parts]
     weights = _weights(errors, n_series) if errors else np.empty(0)
-    ridges = [part.fitted(weight) for part, weight in zip(parts, weights, strict=True)]
+    each = zip(parts, weights, strict=True)
+    ridges = [part.fitted(weight, of_mean=of_mean) for part, weight in each]
     return OwnFit(max(look_backs), pred_len, ridges)
 
 
@@ -174,8 +188,7 @@ class _Part:
     def __post_init__(self) -> None:
         self.begin, end = self.first_row[self.series], self.first_row[self.series + 1]
         self.n_windows = end - self.begin - self.rows - self.pred_len + 1
-        ends = zip(self.begin, end, strict=True)
-        self.unit = np.array([_deviation(self.values[first:stop]) for first, stop in ends])
+        self.unit = np.array([_deviation(values) for values in self._each_series()])
         self.shared = self._share()
 
     def _windows(self, some: slice, step: int = 1) -> _Windows:
@@ -261,7 +274,7 @@ class _Part:
     def _back(self, values: Float64Array, unit: Float64Array) -> Float64Array:
         return np.exp(values * unit) if self.logs else values * unit
 
-    def fitted(self, weights: Float64Array) -> OwnRidge:
+    def fitted(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
         """Mix own maps of all strengths by weights, (n_series of the panel + 1, n_strengths)."""
         total = weights.sum(axis=1)
         shape = len(weights), self.shared.directions.shape[1], self.pred_len
@@ -271,7 +284,16 @@ class _Part:
             share = weights[series] / np.maximum(total[series, None], 1e-300)
             own[series] = np.einsum("nk,nkdh->ndh", share, self._own(windows, read, _BLOCKS))
         shared, directions = self.shared.maps[-1], self.shared.directions
-        return OwnRidge(self.logs, shared, directions, own, total.astype(np.float32))
+        log_shift = np.zeros(len(weights))
+        if of_mean and self.logs:
+            log_shift[self.series] = [series_log_shift(logs) for logs in self._each_series()]
+            log_shift[-1] = np.median(log_shift[self.series])
+        total = total.astype(np.float32)
+        return OwnRidge(self.logs, shared, directions, own, total, log_shift)
+
+    def _each_series(self) -> Iterator[Float64Array]:
+        ends = self.first_row[self.series + 1]
+        return (self.values[first:stop] for first, stop in zip(self.begin, ends, strict=True))
 
 
 def _deviation(values: Float64Array) -> float:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import product, solution
+from skinformer.classical.means import mean_log_shift
 from skinformer.classical.seasons import last_seasons, repeated
 from skinformer.classical.windows import futures, on_both_scales, pasts, row_products, unit_of
 from skinformer.timeline.arrays import Float64Array, IntArray
@@ -80,6 +81,7 @@ class SharedRidges:
     pred_len: int
     period: int
     maps: dict[tuple[str, str, int], Float64Array]
+    of_mean: bool = False
 
     def forecast(
         self, past: Float64Array, length: IntArray, fallback: Float64Array
@@ -104,17 +106,21 @@ class SharedRidges:
                     out.append(best)
             return np.concatenate(out, axis=1)
 
-        return on_both_scales(on_one_scale, past)
+        shift = mean_log_shift(past, length, self.period) if self.of_mean else 0.0
+        return on_both_scales(on_one_scale, past, shift)
 
 
-def fit_ridges(values: Float64Array, begin: IntArray, end: IntArray, **sizes: int) -> SharedRidges:
+def fit_ridges(
+    values: Float64Array, begin: IntArray, end: IntArray, *, of_mean: bool, **sizes: int
+) -> SharedRidges:
     """Fit ridges on windows whose futures end before given rows.
 
+    of_mean: whether squared errors are to be least; else nearly absolute ones.
     sizes: ``seq_len``, ``pred_len`` and ``period``.
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared, pred_len = SharedRidges(**sizes, maps={}), sizes["pred_len"]
+    shared, pred_len = SharedRidges(**sizes, maps={}, of_mean=of_mean), sizes["pred_len"]
     for rows in look_backs(shared.seq_len, shared.period):
         origin = Origins(begin + rows, end - pred_len).thinned(_MOST_WINDOWS)
         if len(origin) < _FEWEST_WINDOWS:
@@ -152,7 +158,7 @@ def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:
 def _learn(
     shared: SharedRidges, scale: str, rows: int, seen: tuple[Float64Array, IntArray, Float64Array]
 ) -> None:
-    """Enter the maps of both anchors, nearly those of least absolute errors."""
+    """Enter the maps of both anchors, of least squared errors or nearly of least absolute ones."""
     past, length, future = seen
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
@@ -160,6 +166,10 @@ def _learn(
     distance = scaled.over(rows) * real[:, None]
     for anchor, forecast in scaled.anchors.items():
         left = (future - forecast) / scaled.unit[:, None] * real[:, None]
+        if shared.of_mean:
+            even = np.full(len(left), 1 / len(left))
+            shared.maps[scale, anchor, rows] = _ridge(distance, left, even, *RIDGE_STRENGTHS)
+            continue
         weight = _robust_weights(left)
         middle = RIDGE_STRENGTHS[len(RIDGE_STRENGTHS) // 2]
         for _ in range(_ROUNDS - 1):

@@ -60,11 +60,14 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
 
 
 def on_both_scales(
-    forecast: Callable[[str, IntArray, Float64Array], Float64Array], past: Float64Array
+    forecast: Callable[[str, IntArray, Float64Array], Float64Array],
+    past: Float64Array,
+    log_shift: Float64Array | float = 0.0,
 ) -> Float64Array:
     """Forecast windows as they are, and by their logarithms: (n, 2 * n_candidates, horizon).
 
     forecast: of some windows, by their numbers, on a scale ("" or "log "), of (n_some, seq_len).
+    log_shift: (n,), added to forecasts of logarithms, see `mean_log_shift`.
     A window that holds anything but positive values has the former twice.
     """
     plain = forecast("", np.arange(len(past)), past)
@@ -74,7 +77,8 @@ def on_both_scales(
         middle, logs = there[:, -1, None, None], plain.copy()
         # Within what has an exponential.
         found = np.clip(forecast("log ", positive, there), middle - 30, middle + 30)
-        logs[positive] = np.exp(found)
+        shift = np.broadcast_to(log_shift, len(past))[positive]
+        logs[positive] = np.exp(found + shift[:, None, None])
     return np.concatenate([plain, logs], axis=1)
 
 

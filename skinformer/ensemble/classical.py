@@ -76,12 +76,17 @@ class Classical(InUnits):
     @timed("classical")
     def fit_series(series: Series, sizes: ModelSizes) -> ClassicalFit:
         """Let classical forecasters compete."""
-        values, first_row, clock = series
+        values, first_row, clock, of_mean = series
         period = find_period(values, first_row, likely_seasons(clock))
         seasons = 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
         seq_len = max(sizes.seq_len, seasons)
         return fit_classical(
-            values, first_row, seq_len=seq_len, pred_len=sizes.pred_len, period=period
+            values,
+            first_row,
+            seq_len=seq_len,
+            pred_len=sizes.pred_len,
+            period=period,
+            of_mean=of_mean,
         )
 
     @property

@@ -29,11 +29,13 @@ class Series(NamedTuple):
 
     values: rows of all series for the first target, series after series, then for the second.
     first_row: (n_series * n_targets + 1,).
+    of_mean: whether forecasts are to be means; else medians.
     """
 
     values: Float64Array
     first_row: IntArray
     clock: Clock
+    of_mean: bool
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class InUnits(Member):
     then for the second.
     effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
     standardised; it is taken off first and added last.
+    of_mean: whether forecasts are means; else medians.
     scaler: of the fit, and of series that it did not hold. Targets that it transforms are forecast
     as they are standardised, but for logarithms that `own_logs` undoes.
     """
@@ -51,6 +54,7 @@ class InUnits(Member):
     fit: Any
     effect: Float64Array
     scaler: Scaler
+    of_mean: bool
 
     forecasts_short = fits_again = True
     #: Whether the fit finds out by itself which series are better seen in logarithms.
@@ -75,7 +79,7 @@ class InUnits(Member):
     def of_rows(
         cls,
         rows: FitRows,
-        settings: FitSettings,  # noqa: ARG003
+        settings: FitSettings,
         *,
         before_split: bool,
         earlier: Self | None = None,  # noqa: ARG003
@@ -84,10 +88,12 @@ class InUnits(Member):
         timeline = rows.timeline
         if before_split and rows.split is not None:
             timeline = timeline.head(rows.split)
-        return cls.of_timeline(timeline, rows.sizes, rows.scaler)
+        return cls.of_timeline(timeline, rows.sizes, rows.scaler, of_mean=settings.head.of_mean)
 
     @classmethod
-    def of_timeline(cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
+    def of_timeline(
+        cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler, *, of_mean: bool
+    ) -> Self:
         """Fit them to the rows of a timeline, standardised by this scaler."""
         k, series = sizes.n_targets, timeline.series
         effect, values = np.zeros((sizes.n_known, k)), timeline.values[:, :k].astype(np.float64)
@@ -103,12 +109,12 @@ class InUnits(Member):
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
-        fit = cls.fit_series(Series(flat, first_row, timeline.clock), sizes)
-        return cls(fit, effect, scaler.with_unseen())
+        fit = cls.fit_series(Series(flat, first_row, timeline.clock, of_mean), sizes)
+        return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
         """Fit it to other rows."""
-        return type(self).of_timeline(timeline, sizes, scaler)
+        return type(self).of_timeline(timeline, sizes, scaler, of_mean=self.of_mean)
 
     def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""

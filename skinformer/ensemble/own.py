@@ -35,9 +35,9 @@ class OwnRidges(InUnits):
     @timed("own ridges")
     def fit_series(series: Series, sizes: ModelSizes) -> OwnFit:
         """Fit ridges over one and two seasons of each length, and over windows."""
-        values, first_row, clock = series
+        values, first_row, clock, of_mean = series
         rows = look_backs(clock, sizes.seq_len)
-        return fit_own(values, first_row, look_backs=rows, pred_len=sizes.pred_len)
+        return fit_own(values, first_row, look_backs=rows, pred_len=sizes.pred_len, of_mean=of_mean)
 
 
 def look_backs(clock: Clock, seq_len: int) -> tuple[int, ...]:

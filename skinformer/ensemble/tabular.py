@@ -70,6 +70,7 @@ class Tabular(Member):
             plain=None if earlier is None else earlier.plain_columns,
             quick=before_split and settings.early_stopping is not True,
             calendar=rows.calendars[0 if before_split else 1],
+            of_mean=settings.head.of_mean,
         )
         return cls(fit)
 

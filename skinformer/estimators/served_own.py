@@ -22,7 +22,9 @@ class ServedOwnRidges(nn.Module):
     >>> from skinformer import InformerRegressor
     >>> wave = np.sin(np.arange(200.0) / 4)[:, None]
     >>> model = InformerRegressor(seq_len=24, pred_len=2, members=["ridges"]).fit(wave)
-    >>> member = OwnRidges.of_timeline(model.timeline_, model.sizes_, model.scaler_)
+    >>> member = OwnRidges.of_timeline(
+    ...     model.timeline_, model.sizes_, model.scaler_, of_mean=True
+    ... )
     >>> served, only = ServedOwnRidges(member), torch.zeros(1, dtype=torch.int64)
     >>> served(torch.zeros(3, member.look_back + 2, 1), torch.tensor([0, 9, 40]), only).shape
     torch.Size([3, 2, 1])
@@ -87,6 +89,7 @@ class _Ridge(nn.Module):
         self.logs, self.n_rows = ridge.logs, len(ridge.shared)
         self.shared, self.directions = _buffer(ridge.shared), _buffer(ridge.directions)
         self.own, self.weight = _buffer(ridge.own), _buffer(ridge.weight)
+        self.log_shift = _buffer(ridge.log_shift)
 
     def forward(self, past: Tensor, length: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         """Weigh and forecast windows, (batch, n_targets, seq_len)."""
@@ -99,7 +102,10 @@ class _Ridge(nn.Module):
         seen = seen - middle
         read = (seen @ self.directions)[..., None, :] @ self.own[place].double()
         found = middle + seen @ self.shared + read.squeeze(-2)
-        return weight, found.clamp(middle - 30, middle + 30).exp() if self.logs else found
+        if not self.logs:
+            return weight, found
+        found = found.clamp(middle - 30, middle + 30) + self.log_shift[place][..., None]
+        return weight, found.exp()
 
 
 def _raw(values: Tensor, mean: Tensor, deviation: Tensor, low: Tensor) -> Tensor:

@@ -97,6 +97,7 @@ def fit_tabular(
     plain: tuple[int, ...] | None = None,
     quick: bool = False,
     calendar: CalendarEffect | None = None,
+    of_mean: bool = False,
 ) -> TabularFit:
     """Fit one regressor for all steps ahead, all targets and all series.
 
@@ -108,6 +109,7 @@ def fit_tabular(
     are known from an earlier fit; None finds them.
     quick: whether boosted trees are fewer, see `default_regressors`; a `regressor` is as it is.
     calendar: what is usual, see `FeatureMaker`; found on these truths at most.
+    of_mean: whether trees of absolute errors, which forecast medians, are raised to means.
 
     Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the target and
     eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
@@ -139,7 +141,10 @@ def fit_tabular(
 
     def fitted(anchor: int | None, model: Any, unseen: slice) -> Anchored:
         distance, chosen = truth - _level(features, anchor), ready(model, random_state)
-        return Anchored(anchor, chosen.fit(features, distance, weight, unseen=unseen))
+        chosen.fit(features, distance, weight, unseen=unseen)
+        if of_mean and getattr(model, "loss", None) == "absolute_error" and regressor is None:
+            chosen.raise_to_mean(features, distance, weight)
+        return Anchored(anchor, chosen)
 
     plan = _plan(maker, features, truth, pairs.step, models)
     members = at_once([partial(fitted, *each) for each in plan])

@@ -92,6 +92,16 @@ class ReadyRegressor:
             self.regressor.fit(self._filled(features), truth, **given)
         return self
 
+    def raise_to_mean(
+        self, features: Float64Array, truth: Float64Array, weight: Float64Array | None
+    ) -> None:
+        """Add the mean of what boosted trees leave to all that they forecast.
+
+        Trees of absolute errors forecast medians; where errors are skewed their sum is off.
+        """
+        left = np.average(truth - self.predict(features), weights=weight)
+        self.regressor._baseline_prediction += left
+
     def predict(self, features: Float64Array) -> Float64Array:
         """Forecast from features, NaN where nothing is known."""
         return self._requested(self.regressor.predict, features).reshape(len(features))

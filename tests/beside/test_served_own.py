@@ -57,7 +57,7 @@ def fit(X, **changes):
     """Fit, and let all count, the member above all, whatever they have proved."""
     model = InformerRegressor(known_future=["event"], **{**SMALL, **changes}).fit(X)
     ensemble, fitted = model.ensemble_, (model.timeline_, model.sizes_, model.scaler_)
-    members = {"own ridges": OwnRidges.of_timeline(*fitted), **ensemble.members}
+    members = {"own ridges": OwnRidges.of_timeline(*fitted, of_mean=True), **ensemble.members}
     members["own ridges"] = ensemble.members.get("own ridges", members["own ridges"])
     weights = np.array([SHARES[name] for name in members])
     shape = *ensemble.weights.shape[:-1], len(members)

@@ -14,8 +14,10 @@ H = 6
 
 def forecasts(past=PAST, length=LENGTH, period=4):
     """Name the forecasts on the values and on the logarithms."""
-    plain, logs = np.split(forecast_candidates(padded(past, length), length, H, period), 2, axis=1)
-    names = candidate_names(period)
+    plain, logs = np.split(
+        forecast_candidates(padded(past, length), length, H, period, of_mean=False), 2, axis=1
+    )
+    names = candidate_names(period, of_mean=False)
     return [dict(zip(names, part.transpose(1, 0, 2), strict=True)) for part in (plain, logs)]
 
 
@@ -90,14 +92,14 @@ def test_forecasts_follow_a_shift_and_a_factor(period):
     plain, logs = forecasts(period=period)
     moved, _ = forecasts(PAST + 1000, period=period)
     larger = forecasts(PAST * 1e6, period=period)
-    for name in candidate_names(period):
+    for name in candidate_names(period, of_mean=False):
         np.testing.assert_allclose(moved[name], plain[name] + 1000, rtol=1e-9, err_msg=name)
         np.testing.assert_allclose(larger[0][name], plain[name] * 1e6, rtol=1e-9)
         np.testing.assert_allclose(larger[1][name], logs[name] * 1e6, rtol=1e-9)
 
 
 def test_names_are_distinct():
-    names = candidate_names(12)
+    names = candidate_names(12, of_mean=False)
     assert len(set(names)) == len(names)
 
 

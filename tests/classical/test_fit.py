@@ -9,7 +9,7 @@ from skinformer.classical.ridges import fit_ridges
 from skinformer.classical.windows import padded, pasts
 
 SEQ_LEN, PRED_LEN, PERIOD = 24, 4, 4
-SIZES = {"seq_len": SEQ_LEN, "pred_len": PRED_LEN, "period": PERIOD}
+SIZES = {"seq_len": SEQ_LEN, "pred_len": PRED_LEN, "period": PERIOD, "of_mean": False}
 
 
 def make_panel(n_series=40, *, seed=0, level=50.0):

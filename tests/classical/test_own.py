@@ -9,7 +9,7 @@ from skinformer.classical import own
 from skinformer.classical.own import fit_own
 
 ROWS, PRED_LEN, LENGTH = 12, 4, 120
-SIZES = {"look_backs": (ROWS,), "pred_len": PRED_LEN}
+SIZES = {"look_backs": (ROWS,), "pred_len": PRED_LEN, "of_mean": False}
 
 
 def waves(
@@ -113,7 +113,7 @@ def test_what_grows_by_a_share_is_seen_in_logarithms():
 def test_a_long_look_back_is_for_series_that_have_windows_enough():
     values = waves(5.0, 7.0)
     first_row = np.array([0, 40, len(values)])
-    fit = fit_own(values, first_row, look_backs=(ROWS, 48), pred_len=PRED_LEN)
+    fit = fit_own(values, first_row, look_backs=(ROWS, 48), pred_len=PRED_LEN, of_mean=False)
     long = [ridge for ridge in fit.ridges if len(ridge.shared) == 48]
     assert long
     assert all(ridge.weight[0] == 0.0 < ridge.weight[1] for ridge in long)

@@ -5,7 +5,7 @@ import numpy as np
 from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names
 from skinformer.classical.windows import pasts, unit_of
 
-SIZES = {"seq_len": 16, "pred_len": 3, "period": 4}
+SIZES = {"seq_len": 16, "pred_len": 3, "period": 4, "of_mean": False}
 
 
 def panel(slopes, n_rows=60, seed=0):

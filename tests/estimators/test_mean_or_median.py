@@ -1,0 +1,84 @@
+"""`loss="mse"` forecasts means, whose sums are right, and `loss="mae"` medians."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skinformer import InformerRegressor
+from skinformer.classical.means import mean_log_shift, series_log_shift
+from skinformer.tabular.regressors import default_regressors, ready
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*taken as missing")
+
+N_SERIES, N_ROWS, HORIZON = 60, 40, 6
+
+
+def draw(kind, seed, n_series=N_SERIES, n_rows=N_ROWS + HORIZON):
+    """Draw noise around levels of many sizes: (n_series, n_rows), of mean 1 in units of each."""
+    rng = np.random.default_rng(seed)
+    size = 10 ** rng.uniform(0, 3, (n_series, 1))
+    if kind == "lognormal":
+        noise = rng.lognormal(-0.32, 0.8, (n_series, n_rows))
+    else:
+        noise = np.where(rng.random((n_series, n_rows)) < 0.3, rng.uniform(0, 2, 1) / 0.3, 0.0)
+        noise *= rng.uniform(0.5, 1.5, noise.shape)
+    return size * noise, size
+
+
+def panel(values):
+    months = pd.date_range("2020-01-01", periods=values.shape[1], freq="MS")
+    frames = {f"s{i:02}": pd.DataFrame({"y": row}, months) for i, row in enumerate(values)}
+    return pd.concat(frames, names=["series", "t"])
+
+
+def forecast(values, loss):
+    model = InformerRegressor("y", pred_len=HORIZON, loss=loss, random_state=0).fit(panel(values))
+    return model.forecast()["y"].to_numpy().reshape(len(values), HORIZON)
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "rare"])
+def test_sums_over_a_skewed_panel_are_right_by_squared_errors_alone(kind):
+    """Who orders stock by the sum ordered half: medians of sales lie below their means."""
+    means, medians, came = [], [], []
+    for seed in (1, 2, 3):
+        values, size = draw(kind, seed)
+        past = values[:, :N_ROWS]
+        means.append((forecast(past, "mse") / size).mean())
+        medians.append((forecast(past, "mae") / size).mean())
+        came.append((values / size).mean())
+    assert np.sum(means) == pytest.approx(np.sum(came), rel=0.05)
+    assert np.sum(medians) < 0.9 * np.sum(came)
+
+
+def test_half_of_what_comes_lies_below_forecasts_by_absolute_errors():
+    values, _ = draw("lognormal", 4)
+    past, future = values[:, :N_ROWS], values[:, N_ROWS:]
+    assert (future < forecast(past, "mae")).mean() == pytest.approx(0.5, abs=0.06)
+    assert (future < forecast(past, "mse")).mean() > 0.58
+
+
+def test_logarithms_are_raised_by_half_the_variance_around_their_level():
+    """A trend, a season and a slow level are none; nor is what lies before the real rows."""
+    rng, rows = np.random.default_rng(0), np.arange(240)
+    wave = np.sin(2 * np.pi * rows / 12)
+    logs = 3 + 0.6 * rng.normal(size=(50, 240)) + 0.01 * rows + wave
+    shift = mean_log_shift(np.exp(logs), np.full(50, 240), 12)
+    assert shift.mean() == pytest.approx(0.18, rel=0.08)
+    padded = np.concatenate([np.full((50, 99), 1e-9), np.exp(logs)], axis=1)
+    np.testing.assert_allclose(mean_log_shift(padded, np.full(50, 240), 12), shift, rtol=0.05)
+    assert not mean_log_shift(np.exp(logs) - np.exp(logs).min(), np.full(50, 240), 12)[0] > 0.7
+    assert mean_log_shift(np.array([[1.0, 0.0, 2.0]]), np.array([3]), 1).tolist() == [0.0]
+    whole = np.mean([series_log_shift(row - wave) for row in logs])
+    assert whole == pytest.approx(0.18, rel=0.08)
+
+
+def test_trees_of_absolute_errors_are_raised_to_means():
+    """One of the two kinds of trees forecasts medians; of skewed errors their sum is off."""
+    rng = np.random.default_rng(0)
+    features, truth = rng.normal(size=(2000, 2)), rng.exponential(size=2000)
+    trees = ready(default_regressors(simple=True)[0], 0).fit(features, truth, None)
+    assert trees.predict(features).mean() < 0.8
+    before = trees.predict(features)
+    trees.raise_to_mean(features, truth, None)
+    assert trees.predict(features).mean() == pytest.approx(truth.mean())
+    np.testing.assert_allclose(np.ptp(trees.predict(features) - before), 0, atol=1e-9)
