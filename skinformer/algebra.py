@@ -21,6 +21,18 @@ _JITTER = (0.0, 1e-15, 1e-12, 1e-9)
 _SELDOM = 16
 
 
+def tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
+    """Share an array's memory with a tensor, or copy it where it is not to be written.
+
+    So are arrays that joblib maps from a file, in other processes, too; torch would warn of them.
+
+    >>> array = np.zeros(2)
+    >>> np.shares_memory(tensor_of(array).numpy(), array)
+    True
+    """
+    return torch.from_numpy(array if array.flags.writeable else array.copy("K"))
+
+
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
     """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
@@ -28,7 +40,7 @@ def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     array([[2.]])
     """
     with threads_for(left.shape[-2] * left.shape[-1] * right.shape[-1] / _SELDOM):
-        out: npt.NDArray[Any] = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
+        out: npt.NDArray[Any] = (tensor_of(left) @ tensor_of(right)).numpy()
     return out
 
 
@@ -61,7 +73,7 @@ def factor(symmetric: Float64Array) -> Float64Array:
 def solve_factored(factors: Float64Array, right: Float64Array) -> Float64Array:
     """Solve equations as `solution` does, by factors of their matrices."""
     with threads_for(factors.shape[-1] ** 2 * right.shape[-1] / _SELDOM):
-        return torch.cholesky_solve(torch.from_numpy(right), torch.from_numpy(factors)).numpy()
+        return torch.cholesky_solve(tensor_of(right), tensor_of(factors)).numpy()
 
 
 def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -> _Found:
@@ -73,7 +85,7 @@ def _robustly(work: Callable[[torch.Tensor], _Found], symmetric: Float64Array) -
             if share:
                 moved = symmetric + share * (size or 1.0) * np.diag(np.linspace(1, 2, n))
             try:
-                return work(torch.from_numpy(moved))
+                return work(tensor_of(moved))
             except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
                 last = error
     raise last

@@ -281,7 +281,10 @@ class ForecastDisplay(Display):
         if fitted is not None:
             series = forecast.index[0][0] if series is None else series
             checks.check_choice("series", series, forecast.index.unique(0).intersection(fitted))
-            forecast, number = forecast.loc[[series]].droplevel(0), fitted.get_loc(series)
+            number = fitted.get_loc(series)
+            # By code: to `loc` a tuple is a name of two levels, and booleans are a mask.
+            own = forecast.index.codes[0] == forecast.index.levels[0].get_loc(series)
+            forecast = forecast[own].droplevel(0)
             name_of = f"{target} of {series}"
         elif series is not None:
             raise ValueError(f"series={series!r}: the fit holds one series. Leave it out.")
@@ -412,13 +415,8 @@ def _check_same_axis(actual: pd.Index, forecast: pd.Index) -> None:
 
 def _drawn_levels(coverage: Any, levels: Any) -> list[float] | None:
     """Give the levels as they are asked for, of coverages in ascending order; None for none."""
-    if coverage is None or levels is not None:
-        requested = checks.check_range_levels(coverage, levels)  # which refuses both
-        return None if requested is None else requested.tolist()
-    several = isinstance(coverage, list | tuple | np.ndarray)
-    shares = [checks.check_coverage(each) for each in (coverage if several else [coverage])]
-    bounds = [round(0.5 + side * share / 2, 12) for share in shares for side in (-1, 1)]
-    return sorted(map(float, checks.check_levels(bounds)))
+    requested = checks.check_range_levels(coverage, levels)
+    return None if requested is None else requested.round(12).tolist()
 
 
 def _labelled_quantiles(quantiles: Any, levels: list[float] | None, rows: Any) -> pd.DataFrame:

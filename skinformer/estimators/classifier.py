@@ -39,7 +39,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Steps of the past that a forecast sees, at least 1.
     pred_len : int, default=24
         Steps forecast at once, at least 1. Beyond them forecasts are fed back.
-    known_future : str, list or None, default=None
+    known_future : str, list, tuple or None, default=None
         Columns whose values are known ahead, such as holidays or planned prices. All others
         but the target count as known only up to the present. Columns made by
         `CalendarFeatures` are known without being named, and so are all columns of X when y

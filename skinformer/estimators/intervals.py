@@ -33,7 +33,7 @@ class IntervalsMixin(FittedState):
         X: Any = None,
         horizon: int | None = None,
         *,
-        coverage: float | None = None,
+        coverage: float | Sequence[float] | None = None,
         levels: Sequence[float] | None = None,
     ) -> pd.DataFrame:
         """
@@ -47,8 +47,9 @@ class IntervalsMixin(FittedState):
         horizon : int, default=None
             Steps to forecast, at least 1. None: the rows of X after the history, else
             `pred_len`.
-        coverage : float, default=None
-            Share of the truth that is to lie between two columns more.
+        coverage : float or sequence of float, default=None
+            Share of the truth that is to lie between two columns more; of several the bounds of
+            all, ascending, each once.
         levels : sequence of float, default=None
             Levels of quantiles, one column more each; not together with `coverage`.
 
@@ -57,7 +58,8 @@ class IntervalsMixin(FittedState):
         DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
             Forecasts with their timestamps, in the index's time zone and frequency; for several
             series (those of X, if X is given) horizon rows each, under a MultiIndex. Behind each
-            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9.
+            target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9;
+            "load__0.05" and so on where such a name is another target's.
 
         Raises
         ------
@@ -243,19 +245,25 @@ class IntervalsMixin(FittedState):
         raise NotImplementedError
 
 
+def _named(target: Any, levels: Float64Array, between: str) -> list[Any]:
+    """Return the names of a target's quantiles."""
+    if isinstance(target, tuple):
+        return [(*target[:-1], f"{target[-1]}{between}{level:g}") for level in levels]
+    return [f"{target}{between}{level:g}" for level in levels]
+
+
 def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
     """Name the columns of targets, and behind each its quantiles.
 
     Of names with several levels the last one tells.
+    >>> _names_with_levels(pd.Index(["load", "load_0.1"]), np.array([0.1])).tolist()
+    ['load', 'load__0.1', 'load_0.1', 'load_0.1__0.1']
     >>> _names_with_levels(pd.Index(["load"]), np.array([0.05, 0.95])).tolist()
     ['load', 'load_0.05', 'load_0.95']
     """
-    names: list[Any] = []
-    for target in targets:
-        names.append(target)
-        if isinstance(target, tuple):
-            names += [(*target[:-1], f"{target[-1]}_{level:g}") for level in levels]
-        else:
-            names += [f"{target}_{level:g}" for level in levels]
+    between = "_"
+    while any(name in targets for target in targets for name in _named(target, levels, between)):
+        between += "_"  # two columns of one name could not be told apart
+    names = [name for each in targets for name in (each, *_named(each, levels, between))]
     labels: pd.Index = pd.Index(names, tupleize_cols=targets.nlevels > 1)
     return labels.set_names(targets.names)

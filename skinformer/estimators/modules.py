@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from skinformer.algebra import tensor_of
 from skinformer.model.informer import Informer
 from skinformer.persistence.codec import Kind
 from skinformer.persistence.errors import ModelFileError, NotPlainError
@@ -39,7 +40,7 @@ def _resumable_together(given: Any) -> Informer:
     """Build a network of a pickle, which runs code in any case: its word is taken."""
     network = Informer.of(given["built_from"])
     state = given["weights"] | given["generators"]
-    network.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+    network.load_state_dict({name: tensor_of(value) for name, value in state.items()})
     return network.eval()
 
 
@@ -53,7 +54,7 @@ def _network_together(given: Any) -> Informer:
     if stated != found or n_codes > _MOST_CODES:
         raise ModelFileError("its network has other weights than it says")
     network = Informer.of(built_from)
-    own = {name: torch.from_numpy(value) for name, value in weights.items()}
+    own = {name: tensor_of(value) for name, value in weights.items()}
     network.load_state_dict(own, strict=False)  # generators stay as they begin
     return network.eval()
 

@@ -24,7 +24,7 @@ class Parameters:
     target: Any = field(default=None, kw_only=False)
     seq_len: int = 96
     pred_len: int = 24
-    known_future: str | list[Any] | None = None
+    known_future: str | list[Any] | tuple[Any, ...] | None = None
     loss: Any = field(init=False)
     class_weight: Any = field(init=False)
     max_iter: int | None = None

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from skinformer.algebra import tensor_of
 from skinformer.model.dates import calendar_fields
 from skinformer.tabular.features import Feature, FeatureMaker, Pairs, View
 from skinformer.tabular.fit import TabularFit
@@ -112,7 +113,7 @@ class _WindowView(View):
         origin = np.full(len(ahead), values.shape[1] - shape[0])
         super().__init__(values, Pairs(origin, ahead, target, 0 * ahead, origin), maker, clock)
         self.begin, self.time = begin[:, None], time
-        low, high = torch.from_numpy(maker.low), torch.from_numpy(maker.high)
+        low, high = tensor_of(maker.low), tensor_of(maker.high)
         row = torch.from_numpy(np.arange(values.shape[1]))
         seen = (row >= self.begin)[..., None] & (values >= low) & (values <= high)
         self.seen = values.masked_fill(~seen, torch.nan).flatten(1)
@@ -144,7 +145,7 @@ class _WindowView(View):
 
     def _effect(self, calendar: CalendarEffect) -> Tensor:
         """Add up the effects on all rows."""
-        level, known, bounds, places, year = map(torch.from_numpy, (*calendar[:4], calendar.year))
+        level, known, bounds, places, year = map(tensor_of, (*calendar[:4], calendar.year))
         tables: Any = {"level": level, "known": known, "year": year}
         cell = number_cells(places, calendar_fields(self.time, calendar.fields))
         seen = self.values[..., self.values.shape[2] - known.shape[1] :]
@@ -181,4 +182,4 @@ def _joined(parts: Iterable[AnyArray]) -> AnyArray:
 
 
 def _buffer(array: AnyArray) -> Tensor:
-    return nn.Buffer(torch.from_numpy(array))
+    return nn.Buffer(tensor_of(array))

@@ -40,7 +40,7 @@ def backtest(
     known_future: str | Sequence[Any] = (),
     refit: bool | int = False,
     levels: Sequence[float] | None = None,
-    coverage: float | None = None,
+    coverage: float | Sequence[float] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> pd.DataFrame:
@@ -84,8 +84,8 @@ def backtest(
         the first origin is; `estimator` need not be fitted.
     levels : sequence of float, default=None
         Quantiles to forecast, too; the estimator must have `predict_quantiles`.
-    coverage : float, default=None
-        The same for the two bounds of an interval.
+    coverage : float or sequence of float, default=None
+        The same for the two bounds of an interval, or of each of several.
     n_jobs : int or None, default=None
         Processes that share refits, or origins; None is one. Within
         ``joblib.parallel_config("dask")`` or ``"ray"`` those of a cluster.

@@ -175,7 +175,7 @@ class Codec:
 
     def _encode_other(self, value: Any, arrays: list[AnyArray] | None, place: str) -> Any:
         try:
-            if type(value) is np.ndarray:
+            if type(value) in (np.ndarray, np.memmap):  # as joblib maps a file
                 return self._encode_array(value, arrays, place)
             kind = self._kind_of(value)
             if kind is None:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from skinformer.algebra import tensor_of
 from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
 from skinformer.timeline.cycle import CalendarEffect, number_cells
 
@@ -188,5 +189,5 @@ def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
     """Register arrays as buffers, which share memory with them where they are of float32."""
     for name, array in found.items():
         if isinstance(array, np.ndarray):
-            tensor = torch.from_numpy(array)
+            tensor = tensor_of(array)
             module.register_buffer(name, tensor.float() if tensor.is_floating_point() else tensor)

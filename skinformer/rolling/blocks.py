@@ -153,11 +153,13 @@ class Roller:
         values = np.full((first_row[-1], observed.values.shape[1]), np.nan, dtype=np.float32)
         tracks = Timeline(values, None, first_row, low, history.clock)
         track, steps = tracks.series, tracks.steps
-        values[steps < place.begin[track], self.sizes.n_targets :] = 0.0  # training mean
-        stored = np.where(place.stored[track], history.find(place.series[track], steps), -1)
-        values[stored >= 0] = history.values[stored[stored >= 0]]
         rows = tracks.find(observed.track, observed.steps)
         given, rows = observed.values[rows >= 0], rows[rows >= 0]
+        early = steps < place.begin[track]
+        early[rows] = False  # what a given row lacks is missing, also before the origin
+        values[early, self.sizes.n_targets :] = 0.0  # training mean
+        stored = np.where(place.stored[track], history.find(place.series[track], steps), -1)
+        values[stored >= 0] = history.values[stored[stored >= 0]]
         values[rows] = np.where(np.isnan(given), values[rows], given)
         targets = values[:, : self.sizes.n_targets]
         missing = np.isnan(targets)

@@ -138,16 +138,27 @@ def check_coverage(coverage: Any) -> float:
 
 
 def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
-    """Give the levels that are asked for, None for none; raise if they are asked for twice."""
+    """Return the levels that are asked for, those of coverages ascending and once; None for none.
+
+    >>> check_range_levels([0.5, 0.8, 0.5], None).round(3)
+    array([0.1 , 0.25, 0.75, 0.9 ])
+    """
     if coverage is not None and levels is not None:
         raise ValueError(
             f"coverage={coverage!r} and levels={levels!r} ask for quantiles twice: pass one of "
             "them; a coverage of 0.9 is levels=[0.05, 0.95]."
         )
-    if coverage is not None:
-        tail = (1 - check_coverage(coverage)) / 2
-        return np.array([tail, 1 - tail])
-    return None if levels is None else check_levels(levels)
+    if coverage is None:
+        return None if levels is None else check_levels(levels)
+    several = isinstance(coverage, list | tuple) or getattr(coverage, "ndim", 0) == 1
+    shares = np.array([check_coverage(each) for each in (coverage if several else [coverage])])
+    if not len(shares):
+        raise ValueError(
+            f"coverage={coverage!r} asks for no interval: pass one share or more, such as "
+            "[0.5, 0.8], or None for none."
+        )
+    bounds = np.concatenate([(1 - shares) / 2, 1 - (1 - shares) / 2])
+    return bounds[np.unique(bounds.round(12), return_index=True)[1]]
 
 
 def check_ranges(ranges: T | None) -> T:

@@ -36,7 +36,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "target_transform": [None, StrOptions({"auto", "log"}), _TRANSFORMER],
     "members": [StrOptions({"auto"}), list],
     "patch_len": [None, _LENGTH],
-    "known_future": [None, str, list],
+    "known_future": [None, str, list, tuple],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
     "calendar": [None, StrOptions({"auto"}), list],
     "embeddings": [tuple, list],

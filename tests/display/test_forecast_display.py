@@ -251,6 +251,20 @@ def test_the_history_and_what_follows_are_of_the_one_that_was_asked_for(two_by_t
     assert len(display.bands_) == 1
 
 
+@pytest.mark.parametrize("names", [[("a", 1), ("b", 2)], [False, True]], ids=["tuples", "booleans"])
+def test_series_are_drawn_whatever_names_them(names):
+    """To pandas' loc a tuple names two levels, and booleans are a mask."""
+    days, wave = pd.date_range("2024-01-01", periods=60), np.sin(np.arange(60.0))
+    labels = pd.Index(np.array([*names, None], dtype=object)[:-1].repeat(60), tupleize_cols=False)
+    index = pd.MultiIndex.from_arrays([labels, days.append(days)])
+    panel = pd.DataFrame({"sold": np.append(wave, 100 + wave)}, index=index)
+    model = InformerRegressor(seq_len=14, pred_len=7, members=["ridges"]).fit(panel)
+    for i, name in enumerate(names):
+        display = model.plot(series=name, coverage=None)
+        np.testing.assert_allclose(display.forecast, model.forecast()["sold"][7 * i :][:7])
+        assert display.ax_.get_ylabel() == f"sold of {name}"
+
+
 def test_the_history_is_three_times_as_long_as_the_forecast(two_by_two):
     model = two_by_two[1]
     assert len(model.plot().actual) == 21

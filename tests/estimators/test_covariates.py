@@ -125,3 +125,10 @@ def test_past_only_values_after_the_origin_change_no_forecast(small, frame, mode
     with pytest.warns(UserWarning, match="their last value is held there"):
         forecasts = [estimator.forecast(rows) for rows in (later, other)]
     np.testing.assert_array_equal(*forecasts)
+
+
+def test_no_column_known_ahead_may_be_written_as_a_tuple(small, frame):
+    """As defaults are that nobody may change."""
+    df = frame(60)
+    one, other = (small(members=["ridges"], known_future=known).fit(df) for known in ((), []))
+    pd.testing.assert_frame_equal(one.forecast(), other.forecast(), check_exact=True)

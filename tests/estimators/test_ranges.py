@@ -407,9 +407,30 @@ def test_column_names_of_tuples_keep_their_levels():
     assert names.names == ["site", "what"]
 
 
+def test_several_coverages_are_one_call(model):
+    """As the picture takes them: all bounds, ascending, each once."""
+    found = model.forecast(coverage=(0.8, 0.5, 0.8))
+    assert list(found) == ["load", "load_0.1", "load_0.25", "load_0.75", "load_0.9"]
+    np.testing.assert_array_equal(found, model.forecast(levels=[0.1, 0.25, 0.75, 0.9]))
+
+
+def test_no_quantile_has_the_name_of_a_target(small, frame):
+    """Two columns of one name cannot be told apart."""
+    df = frame(120)[["load", "flow"]].set_axis(["load", "load_0.1"], axis=1)
+    found = small(target=list(df), members=["ridges"]).fit(df).forecast(coverage=0.8)
+    assert list(found) == [
+        "load", "load__0.1", "load__0.9", "load_0.1", "load_0.1__0.1", "load_0.1__0.9",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda model, rows: model.forecast(coverage=[]),
+            "coverage=[] asks for no interval: pass one share or more, such as [0.5, 0.8], or None "
+            "for none.",
+        ),
         (
             lambda model, rows: model.forecast(coverage=0.9, levels=[0.5]),
             "coverage=0.9 and levels=[0.5] ask for quantiles twice: pass one of them; a coverage "

@@ -126,6 +126,32 @@ def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monke
     np.testing.assert_allclose(rows, forecast[rows.index], rtol=1e-6)
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["in training", "and after it"])
+def test_covariates_that_may_miss_are_missing_from_every_origin(late):
+    """A mean in place of a gap was another forecast than that of update, and changed by later rows.
+
+    Of two series the second is shorter than a context.
+    """
+    rows = make_frame(90)
+    parts = {"a": rows, "b": make_frame(90, seed=1)[48:]}
+    df = pd.concat(parts, names=["street"])
+    time, hole = df.index.get_level_values(1), np.random.default_rng(0).random((len(df), 2)) < 0.2
+    hole[time >= rows.index[60]] &= late
+    df[["temp", "price"]] = df[["temp", "price"]].mask(hole)
+    sizes = {"embeddings": ["missing"], "known_future": ["price"], "seq_len": 24}
+    model = informer(members=["network"], **sizes).fit(df[time < rows.index[60]])
+    later = df[time >= rows.index[60]]
+    table = backtest(model, later, step=5).set_index(["origin", "series", "time"])["forecast"]
+    for origin in rows.index[[60, 65, 75]]:
+        one, hours = copy.deepcopy(model), later.index.get_level_values(1)
+        if origin > rows.index[60]:
+            one.update(later[hours < origin])
+        ahead = later[(hours >= origin) & (hours < origin + pd.Timedelta("6h"))].copy()
+        ahead[["temp", "load"]] = np.nan
+        expected = one.forecast(ahead)["load"]
+        np.testing.assert_array_equal(table[origin][expected.index], expected)
+
+
 def drawn_case(seed):
     """Draw sizes, roles, series, and missing truths, at the end of the fit, too."""
     rng = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -434,6 +435,20 @@ def test_pickles_say_the_same(way, model, frame, tmp_path):
     later = frame[["load"]][380:]
     assert_same(answers(again, later), answers(model, later))
     assert vars(again).keys() == vars(model).keys()
+
+
+def test_a_model_may_lie_in_a_mapped_file(model, frame, tmp_path):
+    """So joblib gives models to processes; torch warned of arrays that cannot be written."""
+    joblib.dump(model, tmp_path / "model")
+    torch.set_warn_always(True)  # else it warns once in a process
+    try:
+        again = joblib.load(tmp_path / "model", mmap_mode="r")
+        assert not again.timeline_.values.flags.writeable
+        again.save(tmp_path / "saved")
+        for each in (again, skinformer.load(tmp_path / "saved")):
+            pd.testing.assert_frame_equal(each.forecast(), model.forecast(), check_exact=True)
+    finally:
+        torch.set_warn_always(False)
 
 
 PLAIN = {
