@@ -52,6 +52,7 @@ from skinformer.timeline.clock import join_series
 from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
+from skinformer.timeline.windows import origins_between
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
@@ -252,12 +253,14 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             place = future.after_observed(place, observed, sizes.n_targets)
             observed = future.without_later(observed.without(table.outliers), place, sizes)
             clock, names, wanted = table.clock, table.names, np.unique(observed.track)
-        horizon = int(horizon or future.steps_of_rows(observed, place) or sizes.pred_len)
+        lengths = future.steps_of_rows(observed, place, sizes.pred_len)
+        asked = np.zeros_like(lengths)
+        asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
         future.check_known_ahead(
-            observed, place, wanted, horizon, clock=clock, roles=self.roles_, sizes=sizes
+            observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
         )
-        track = np.repeat(wanted, horizon)
-        steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
+        track = np.repeat(np.arange(len(asked)), asked)
+        steps = origins_between(place.anchor, place.anchor + asked - 1)
         labels = join_series(names, place.series[track], clock.labels(steps))
         return RequestedSteps(observed, track, steps, place, clock, labels)
 
@@ -321,7 +324,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
-        check_follows(table.steps, table.clock, expected, self.timeline_.clock)
+        check_follows(table, expected, self.timeline_.clock, self.series_)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.after(table.columns, first_row)
         self.__dict__.update(scaler_=scaler, timeline_=timeline, _usual_=judged[1])
