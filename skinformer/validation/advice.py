@@ -53,8 +53,8 @@ def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
         made = put.format(f"pd.Timestamp('2000-01-01') + {labels}")
         return f"add the moment that they count from, {made}"
     if pd.api.types.is_numeric_dtype(index.dtype):
-        made = _whole(index.to_numpy(dtype=np.float64, na_value=np.nan), labels)
-        first = "" if made is None else f"{made[0]}, {put.format(made[1])}, or "
+        whole = _whole(index.to_numpy(dtype=np.float64, na_value=np.nan), labels)
+        first = "" if whole is None else f"{whole[0]}, {put.format(whole[1])}, or "
         return f"{first}number the rows, {number}"
     call, why = _parse(index)
     return f"convert them, {put.format(call.format(labels))}{why}, or number the rows, {number}"

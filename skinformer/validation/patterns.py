@@ -87,7 +87,7 @@ def after_a_change(given: pd.Index, due: pd.Index, clock: Clock, *, panel: bool)
 
 def _is_regular(walls: pd.DatetimeIndex) -> bool:
     """Check whether naive dates have a step."""
-    return infer_step(pd.DatetimeIndex(walls, freq=None), None) is not None
+    return infer_step(pd.DatetimeIndex(walls.to_numpy()), None) is not None
 
 
 def _written_in_utc(time: pd.DatetimeIndex) -> bool | None:
@@ -159,8 +159,9 @@ def _open_days(time: pd.Index) -> str | None:
     if (of_day != of_day[0]).any() or (last - first).days < _TWO_WEEKS:
         return None
     mask = [day in walls.day_of_week for day in range(7)]
-    ends = [end.to_datetime64().astype("datetime64[D]") for end in (first, last + _DAY)]
-    if not 1 < sum(mask) < 7 or len(walls) < _KEPT * np.busday_count(*ends, weekmask=mask):
+    days = pd.date_range(first, last).day_of_week
+    n_open = np.isin(days, np.flatnonzero(mask)).sum()
+    if not 1 < sum(mask) < 7 or len(walls) < _KEPT * n_open:
         return None
     return " ".join(name for name, is_open in zip(_NAMES, mask, strict=True) if is_open)
 
@@ -185,5 +186,5 @@ def _open_hours(walls: pd.DatetimeIndex) -> str | None:
     start, end = (f"{at:%H:%M}" for at in (opens, opens + len(hours) * _HOUR))
     if days == list(_NAMES[:5]):
         return advice.written(pd.offsets.BusinessHour(start=start, end=end))
-    step = pd.offsets.CustomBusinessHour(weekmask=" ".join(days), start=start, end=end)
-    return advice.written(step)
+    hours_of: Any = pd.offsets.CustomBusinessHour  # whose weekmask stubs of pandas lack
+    return advice.written(hours_of(weekmask=" ".join(days), start=start, end=end))
