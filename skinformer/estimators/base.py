@@ -218,16 +218,26 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _judged(self, table: Table, usual: Usual, outliers: list[Outlier]) -> Table:
         """Warn of the outliers of rows, if there are any: names the first one."""
         if outliers:
-            row, j, value = outliers[0]
-            i = table.series[row]
+            first = outliers[0]
             checks.warn_of_outliers(
                 len(outliers),
-                value,
-                *self._named(table, outliers[0]),
-                usual=(usual.low[i, j], usual.high[i, j]),
-                missing=j < table.n_targets,
+                first,
+                *self._named(table, first),
+                missing=first.column < table.n_targets,
+                least=self._least_target(table, usual, outliers),
             )
         return table
+
+    def _least_target(self, table: Table, usual: Usual, outliers: list[Outlier]) -> float:
+        """Find the least target of rows, of outliers and, as far as its sign goes, of the history."""
+        n = table.n_targets
+        columns = [column for column in table.columns[:n] if column is not None]
+        given = [float(np.nanmin(column, initial=np.inf)) for column in columns]
+        given += [outlier.value for outlier in outliers if outlier.column < n]
+        scale = self.scaler_.targets if hasattr(self, "scaler_") else None
+        if scale is not None:  # these rows come after a fit
+            given.append(float(scale.floor.min() if (scale.floor < 0).any() else usual.least(n)))
+        return min(given)
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
         """Give the name of a column, and when and in which series something is there."""

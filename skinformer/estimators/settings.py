@@ -124,9 +124,9 @@ def _network(
     return NetworkSettings(
         d_model=int(estimator.d_model),
         n_heads=int(estimator.n_heads),
-        n_encoder_layers=int(estimator.n_encoder_layers),
-        n_decoder_layers=int(estimator.n_decoder_layers),
-        d_ff=int(4 * int(estimator.d_model) if estimator.d_ff is None else estimator.d_ff),
+        n_encoder_layers=estimator.n_encoder_layers,
+        n_decoder_layers=estimator.n_decoder_layers,
+        d_ff=4 * int(estimator.d_model) if estimator.d_ff is None else int(estimator.d_ff),
         dropout=float(estimator.dropout),
         activation=block.activation,
         norm="zc_rms" if block.norm == "zc_rms" else "layer",

@@ -157,15 +157,24 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
 
 
 def warn_of_outliers(
-    count: int, value: float, column: Any, where: str, *, usual: tuple[float, float], missing: bool
+    count: int, outlier: Any, column: Any, where: str, *, missing: bool, least: float
 ) -> None:
-    """Warn of values that are not believed, because nothing like them was there."""
+    """Warn of values that are not believed, because nothing like them was there.
+
+    outlier: the first of them.
+    missing: whether it is a target's; else it is replaced.
+    least: the least value of all targets, of which logarithms may be taken where it is above 0.
+    """
     more = "" if count == 1 else f" (the first of {count} outliers)"
     done = "taken as missing" if missing else "replaced by an earlier value of the column"
-    advice = "; if it is right, fit the logarithms (target_transform='log')" if missing else ""
+    usual = f"{outlier.low:g} to {outlier.high:g} is usual "
+    usual += "after the rows before it" if outlier.after else "there"
+    transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
+    advice = f"; if it is right, fit the logarithms (target_transform={transform})"
+    advice = advice if missing and least >= 0 else ""
     warn_user(
-        f"{column!r}={value:g} at {where}{more} is {done}: {usual[0]:g} to {usual[1]:g} is usual "
-        f"there, and one such value would bend all forecasts. Correct it{advice}."
+        f"{column!r}={outlier.value:g} at {where}{more} is {done}: {usual}, and one such value "
+        f"would bend all forecasts. Correct it{advice}."
     )
 
 
