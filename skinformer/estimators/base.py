@@ -229,7 +229,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         return table
 
     def _least_target(self, table: Table, usual: Usual, outliers: list[Outlier]) -> float:
-        """Find the least target of rows, of outliers and, as far as its sign goes, of the history."""
+        """Find the least target of rows, their outliers and, as to its sign, the history."""
         n = table.n_targets
         columns = [column for column in table.columns[:n] if column is not None]
         given = [float(np.nanmin(column, initial=np.inf)) for column in columns]

@@ -271,11 +271,11 @@ def _lost_sensor(values: Float64Array) -> BoolArray:
     The others are many and never come halfway near zero, as temperatures in kelvins. Zeros within
     less than a day of hours are one failure, and failures are as few as single outliers.
     """
-    lost = values == 0
+    lost: BoolArray = values == 0
     lost[: np.argmax(~lost & ~np.isnan(values))] = False  # before it began
     at, rest = np.flatnonzero(lost), values[~lost & ~np.isnan(values)]
     few = _n_few(values)
-    none = np.zeros_like(lost)
+    none: BoolArray = np.zeros(len(lost), dtype=bool)
     if not few < len(at) < len(rest) or len(np.unique(rest)) <= _TELLING:
         return none
     begins = np.append(True, np.diff(at) >= _LONG)
