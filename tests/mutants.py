@@ -85,7 +85,7 @@ class Mutant(NamedTuple):
 LINKS = [
     Mutant("gate off", SETTINGS, "output_gate=block.output_gate", "output_gate=False"),
     Mutant("distilling on", SETTINGS, "distil=estimator.distil", "distil=True"),
-    Mutant("factor 5", SETTINGS, "factor=attention.factor", "factor=5.0"),
+    Mutant("factor 5", SETTINGS, "factor=float(attention.factor)", "factor=5.0"),
     Mutant("no clipping", SETTINGS, "max_grad_norm=_MAX_GRADIENT_NORM", "max_grad_norm=None"),
     Mutant("clipping at 2", SETTINGS, "_MAX_GRADIENT_NORM = 1.0", "_MAX_GRADIENT_NORM = 2.0"),
     Mutant("no warm-up", SETTINGS, "warmup_fraction=_WARMUP", "warmup_fraction=0.0"),
@@ -106,7 +106,7 @@ LINKS = [
     Mutant(
         "Muon at AdamW's rate",
         SETTINGS,
-        "_MUON_RATIO * estimator.learning_rate",
+        "_MUON_RATIO * float(estimator.learning_rate)",
         "estimator.learning_rate",
     ),
     Mutant("Muon's ratio", SETTINGS, "0.02 / 3e-4", "0.02 / 1e-3"),
@@ -153,10 +153,12 @@ LINKS = [
     Mutant(
         "d_ff ignored",
         SETTINGS,
-        "4 * estimator.d_model if estimator.d_ff is None else estimator.d_ff",
-        "4 * estimator.d_model",
+        "4 * int(estimator.d_model) if estimator.d_ff is None else int(estimator.d_ff)",
+        "4 * int(estimator.d_model)",
     ),
-    Mutant("d_ff twice the width", SETTINGS, "4 * estimator.d_model", "2 * estimator.d_model"),
+    Mutant(
+        "d_ff twice the width", SETTINGS, "4 * int(estimator.d_model)", "2 * int(estimator.d_model)"
+    ),
     Mutant("no mask embedding", SETTINGS, '"mask" in estimator.embeddings', "False"),
     Mutant(
         "no null embedding", BUILDING, '"null_embedding": sizes.may_miss', '"null_embedding": False'

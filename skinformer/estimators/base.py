@@ -52,6 +52,7 @@ from skinformer.timeline.clock import join_series
 from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
+from skinformer.timeline.windows import origins_between
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
 from skinformer.validation import truth as checks
@@ -217,16 +218,26 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
     def _judged(self, table: Table, usual: Usual, outliers: list[Outlier]) -> Table:
         """Warn of the outliers of rows, if there are any: names the first one."""
         if outliers:
-            row, j, value = outliers[0]
-            i = table.series[row]
+            first = outliers[0]
             checks.warn_of_outliers(
                 len(outliers),
-                value,
-                *self._named(table, outliers[0]),
-                usual=(usual.low[i, j], usual.high[i, j]),
-                missing=j < table.n_targets,
+                first,
+                *self._named(table, first),
+                missing=first.column < table.n_targets,
+                least=self._least_target(table, usual, outliers),
             )
         return table
+
+    def _least_target(self, table: Table, usual: Usual, outliers: list[Outlier]) -> float:
+        """Find the least target of rows, their outliers and, as to its sign, the history."""
+        n = table.n_targets
+        columns = [column for column in table.columns[:n] if column is not None]
+        given = [float(np.nanmin(column, initial=np.inf)) for column in columns]
+        given += [outlier.value for outlier in outliers if outlier.column < n]
+        scale = self.scaler_.targets if hasattr(self, "scaler_") else None
+        if scale is not None:  # these rows come after a fit
+            given.append(float(scale.floor.min() if (scale.floor < 0).any() else usual.least(n)))
+        return min(given)
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
         """Give the name of a column, and when and in which series something is there."""
@@ -252,12 +263,14 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             place = future.after_observed(place, observed, sizes.n_targets)
             observed = future.without_later(observed.without(table.outliers), place, sizes)
             clock, names, wanted = table.clock, table.names, np.unique(observed.track)
-        horizon = int(horizon or future.steps_of_rows(observed, place) or sizes.pred_len)
+        lengths = future.steps_of_rows(observed, place, sizes.pred_len)
+        asked = np.zeros_like(lengths)
+        asked[wanted] = lengths[wanted] if horizon is None else int(horizon)
         future.check_known_ahead(
-            observed, place, wanted, horizon, clock=clock, roles=self.roles_, sizes=sizes
+            observed, place, asked, clock=clock, roles=self.roles_, sizes=sizes, names=names
         )
-        track = np.repeat(wanted, horizon)
-        steps = (place.anchor[wanted][:, None] + np.arange(horizon)).ravel()
+        track = np.repeat(np.arange(len(asked)), asked)
+        steps = origins_between(place.anchor, place.anchor + asked - 1)
         labels = join_series(names, place.series[track], clock.labels(steps))
         return RequestedSteps(observed, track, steps, place, clock, labels)
 
@@ -321,7 +334,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         first_row = runs(table.series, self.timeline_.n_series)
         expected = np.repeat(self.timeline_.end_step - first_row[:-1], np.diff(first_row))
         expected += np.arange(len(expected))
-        check_follows(table.steps, table.clock, expected, self.timeline_.clock)
+        check_follows(table, expected, self.timeline_.clock, self.series_)
         timeline = self._forecaster.appended(table)
         scaler = self.scaler_.after(table.columns, first_row)
         self.__dict__.update(scaler_=scaler, timeline_=timeline, _usual_=judged[1])

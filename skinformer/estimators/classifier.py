@@ -251,7 +251,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return read_labels(X, y, self.target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
-        return ClassHead(self.reader_.sizes, self.label_smoothing, self.z_loss)
+        return ClassHead(self.reader_.sizes, float(self.label_smoothing), float(self.z_loss))
 
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self.head_.likeliest(self._forecaster.forecast(requested))
@@ -343,8 +343,8 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
             Later history (label observed), what is known of the future (label missing or left
             out), or both; told apart by the label. The fitted state stays as it was.
         horizon : int, default=None
-            Steps to forecast, at least 1. None: the rows of X after the history, else
-            `pred_len`.
+            Steps to forecast, at least 1. None: the rows of X after the history, of each series its
+            own, else `pred_len`.
 
         Returns
         -------

@@ -45,8 +45,8 @@ class IntervalsMixin(FittedState):
             Later history (target observed), what is known of the future (target missing or left
             out), or both; told apart by the target. The fitted state stays as it was.
         horizon : int, default=None
-            Steps to forecast, at least 1. None: the rows of X after the history, else
-            `pred_len`.
+            Steps to forecast, at least 1. None: the rows of X after the history, of each series its
+            own, else `pred_len`.
         coverage : float or sequence of float, default=None
             Share of the truth that is to lie between two columns more; of several the bounds of
             all, ascending, each once.
@@ -57,7 +57,7 @@ class IntervalsMixin(FittedState):
         -------
         DataFrame of shape (horizon, n_targets) or (horizon, n_targets * (1 + n_levels))
             Forecasts with their timestamps, in the index's time zone and frequency; for several
-            series (those of X, if X is given) horizon rows each, under a MultiIndex. Behind each
+            series (those of X, if X is given) so many rows each, under a MultiIndex. Behind each
             target its quantiles, such as "load_0.05" and "load_0.95" for a coverage of 0.9;
             "load__0.05" and so on where such a name is another target's.
 

@@ -387,7 +387,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     def _make_head(self) -> Head:
         is_point = isinstance(self.loss, str | Real)
         if is_point:
-            return PointHead(self.loss)
+            return PointHead(self.loss if isinstance(self.loss, str) else float(self.loss))
         return QuantileHead(tuple(sorted(check_levels(self.loss, name="loss").tolist())))
 
     def _points(self, requested: RequestedSteps) -> Float64Array:

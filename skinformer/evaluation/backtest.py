@@ -24,7 +24,12 @@ from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import runs
 from skinformer.timeline.windows import origins_between
 from skinformer.validation import columns as checks
-from skinformer.validation.arguments import check_fitted, check_range_levels, check_row_count
+from skinformer.validation.arguments import (
+    check_fitted,
+    check_n_jobs,
+    check_range_levels,
+    check_row_count,
+)
 from skinformer.validation.index import check_distinct, check_same_rows, find_start, time_labels
 from skinformer.validation.truth import check_target_count
 
@@ -137,6 +142,7 @@ def backtest(
     requested = np.empty(0) if found is None else found
     if refit is False:
         _check_forecasts(estimator)
+    check_n_jobs(n_jobs)
     last = take_apart(estimator)[1]
     horizon = _horizon(last, horizon)
     step = check_row_count("step", horizon if step is None else step)

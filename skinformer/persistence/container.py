@@ -26,7 +26,7 @@ _LENGTH_SIZE = 8
 #: Bytes of all but the arrays: Python's objects take some twenty times as many.
 _LONGEST_HEADER = 1 << 24
 _MOST_DIMENSIONS = 8
-_TYPES = {"F64": "<f8", "F32": "<f4", "BOOL": "|b1"} | {
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "|b1"} | {
     f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}

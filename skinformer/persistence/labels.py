@@ -3,6 +3,7 @@
 import datetime
 import re
 import zoneinfo
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -82,6 +83,12 @@ def _categories_apart(kind: pd.CategoricalDtype) -> dict[str, Any]:
 
 def _categories_together(given: Any) -> pd.CategoricalDtype:
     return pd.CategoricalDtype(given["categories"], ordered=given["ordered"])
+
+
+def _fraction_together(given: Any) -> Fraction:
+    if type(given) is not tuple or [type(part) for part in given] != [int, int]:
+        raise ModelFileError("it holds a fraction that is none")
+    return Fraction(*given)
 
 
 def _scalar_apart(value: Any) -> Any:
@@ -167,5 +174,6 @@ LABEL_KINDS = [
     Kind("Index", pd.Index, _index_apart, _index_together, derived=True),
     Kind("Categories", pd.CategoricalDtype, _categories_apart, _categories_together),
     Kind("DataFrame", pd.DataFrame, _frame_apart, lambda given: pd.DataFrame(dict(given))),
+    Kind("Fraction", Fraction, Fraction.as_integer_ratio, _fraction_together),
     Kind("Scalar", np.generic, _scalar_apart, _scalar_together, derived=True),
 ]

@@ -167,6 +167,13 @@ def _as_pandas(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):
         frame: pd.DataFrame = X.to_pandas()
         return frame
+    if isinstance(X, dict) and not any(hasattr(column, "__array__") for column in X.values()):
+        single = [name for name, column in X.items() if not isinstance(column, list | tuple)]
+        if single:
+            raise TypeError(
+                f"X is a dict whose {single[0]!r} is one value: a row is a dict in a list. Pass "
+                "[X], or give each column a list."
+            )
     named = isinstance(X, dict) or (isinstance(X, list) and all(isinstance(row, dict) for row in X))
     if not named:
         raise TypeError(

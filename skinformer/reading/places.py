@@ -48,10 +48,9 @@ class GroupedRows:
             checks.raise_irregular(own, panel=panel)
         clock = clock_for(own, step).starting_at(time.min())
         steps = clock.steps(time)
-        checks.check_on_grid(steps, time, clock, series if panel else None)
-        checks.check_no_missing_steps(
-            time, series, steps, clock, self.names, named=freq is not None
-        )
+        named = freq is not None
+        checks.check_on_grid(steps, time, clock, series, self.names, named=named)
+        checks.check_no_missing_steps(time, series, steps, clock, self.names, named=named)
         return clock, steps
 
     def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
@@ -166,7 +165,7 @@ class RowPlaces:
         if own:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
-            checks.check_on_grid(steps, time, clock)
+            checks.check_on_own_grid(steps, time, clock)
         return FoundRows(series, steps, names, clock, own, False)
 
 

@@ -19,7 +19,12 @@ from skinformer.timeline.scaling import affine_link
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks
 from skinformer.validation.columns import check_finite, check_known_future, check_some_columns
-from skinformer.validation.index import check_same_index, check_same_rows, time_labels
+from skinformer.validation.index import (
+    check_same_index,
+    check_same_rows,
+    time_labels,
+    warn_of_coded_dates,
+)
 from skinformer.validation.parameters import check_enough_rows
 
 
@@ -89,6 +94,8 @@ def read_training(
     rows = group_rows(time, labels, len(observed))
     check_enough_rows(int(np.bincount(rows.series).max()), settings)
     clock, steps = rows.count_steps(settings.freq)
+    if settings.freq is None and rows.time is not None:
+        warn_of_coded_dates(rows.time, panel=rows.names is not None)
     ordered = [column[rows.order] for column in (*targets, *(columns.values[n] for n in names))]
     weight = None if weight is None else weight[rows.order]
     table = Table(ordered, len(targets), rows.series, steps, clock, weight)

@@ -1,6 +1,7 @@
 """What the rows of X say of the steps to forecast: where these begin, how many, what is known."""
 
 import numpy as np
+import pandas as pd
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.rolling.blocks import Observed
@@ -44,33 +45,45 @@ def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Ob
     return observed._replace(values=values)
 
 
-def steps_of_rows(observed: Observed, place: Placement) -> int:
-    """Count the steps from the origin to the last row of X; 0 if none lies after it."""
-    ahead = observed.steps - place.anchor[observed.track] + 1
-    return int(ahead.max(initial=0))
+def steps_of_rows(observed: Observed, place: Placement, otherwise: int) -> IntArray:
+    """Count the steps of each track from its origin to its last row of X.
+
+    A track that has no row after its origin is forecast as far as the one that goes farthest, and
+    `otherwise` where none has any.
+    """
+    ahead = np.zeros_like(place.anchor)
+    np.maximum.at(ahead, observed.track, observed.steps - place.anchor[observed.track] + 1)
+    return np.where(ahead > 0, ahead, max(ahead.max(initial=0), 0) or otherwise)
 
 
 def check_known_ahead(
     observed: Observed,
     place: Placement,
-    wanted: IntArray,
-    horizon: int,
+    horizon: IntArray,
     *,
     clock: Clock,
     roles: Roles,
     sizes: ModelSizes,
+    names: pd.Index | None,
 ) -> None:
-    """Raise if a column known ahead lacks a value at a step of a wanted track."""
+    """Raise if a column known ahead lacks a value at a step of a track that is forecast.
+
+    horizon: the steps to forecast of each track, 0 for none.
+    names: of the series of a panel.
+    """
     ahead = observed.steps - place.anchor[observed.track]
-    rows = (ahead >= 0) & (ahead < horizon)
+    rows = (ahead >= 0) & (ahead < horizon[observed.track])
+    asked = np.arange(horizon.max(initial=0)) < horizon[:, None]
     first = sizes.n_targets + sizes.n_past
     for j, name in enumerate(roles.known, start=first):
         if sizes.may_miss or name in roles.static:
             continue
-        missing = np.ones((len(place.anchor), horizon), dtype=bool)
+        missing = asked.copy()
         given = rows & ~np.isnan(observed.values[:, j])
         missing[observed.track[given], ahead[given]] = False
-        if missing[wanted].any():
-            row, step = np.argwhere(missing[wanted])[0]
-            label = clock.labels(place.anchor[wanted[[row]]] + step)[0]
-            raise_unknown_ahead(name, int(missing[wanted].sum()), label)
+        if missing.any():
+            track, step = np.argwhere(missing)[0]
+            label = str(clock.labels(place.anchor[[track]] + step)[0])
+            if names is not None:
+                label += f" of series {names[place.series[track]]!r}"
+            raise_unknown_ahead(name, int(missing.sum()), label)

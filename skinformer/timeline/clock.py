@@ -211,7 +211,8 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
     """Find the step of an index: given, known, regular, or the commonest that divides all gaps.
 
     Labels are in time order without duplicates; some may be missing. None is for irregular steps:
-    none divides all gaps.
+    none divides all gaps. What an index knows of itself, and what pandas reads off it, is taken
+    only where all labels lie on it: both outlast a change of zone.
     """
     if isinstance(index, pd.PeriodIndex):
         return index.freq
@@ -222,11 +223,19 @@ def infer_step(index: pd.Index, freq: Any) -> Any:
         if isinstance(freq, pd.Timedelta) and freq == pd.Timedelta(days=freq.days):
             return pd.offsets.Day(freq.days)
         return pd.tseries.frequencies.to_offset(freq)
-    if index.freq is not None:
+    if index.freq is not None and lies_on(index, index.freq):
         return index.freq
     walls = _walls(index, _usual_time(index))
-    regular = _regular_step(index) or _regular_step(walls)
-    return regular or _gappy_step(index, walls) or _monthly_step(walls)
+    for guess in (_regular_step(index), _regular_step(walls)):
+        if guess is not None and lies_on(index, guess):
+            return guess
+    step = _gappy_step(index, walls) or _monthly_step(walls)
+    return step if step is not None and lies_on(index, step) else None
+
+
+def lies_on(index: pd.DatetimeIndex, step: Any) -> bool:
+    """Check whether all labels of an index, in time order, lie on steps from the first one on."""
+    return not bool((clock_for(index, step).steps(index) == OFF_GRID).any())
 
 
 def _regular_step(index: pd.DatetimeIndex) -> Any:

@@ -114,13 +114,31 @@ def is_leap(
     leaps: (n, 3), how far is usual, the least and the greatest value; see `_usual_leaps`.
     size: of the greatest value of all. Where a series has grown, leaps have grown with it.
     """
+    return np.asarray(_distances(values, before) > _allowed(values, before, leaps, size))
+
+
+def usual_after(
+    value: float, before: Float64Array, leaps: Float64Array, size: float
+) -> tuple[float, float]:
+    """Return from where to where a value that leaps would not: about what it is nearest to."""
+    last, second, same, earlier = before
+    expected = np.array([last, second, same, last + same - earlier])
+    nearest = expected[np.nanargmin(np.abs(value - expected))]
+    allowed = float(_allowed(value, before, leaps, size))
+    return float(nearest - allowed), float(nearest + allowed)
+
+
+def _allowed(
+    values: npt.ArrayLike, before: Float64Array, leaps: Float64Array, size: npt.ArrayLike
+) -> Float64Array:
+    """Compute how far values may lie from what is expected, see `is_leap`."""
     values, (leap, least, most) = np.asarray(values), np.moveaxis(leaps, -1, 0)
     new = ((values == 0) & (least > 0)) | ((values < 0) & (least >= 0))
     last, _, same, _ = np.abs(before)
     pairs = ((last, size), (same, most))
     growth = (known / np.where(np.greater(of, 0), of, np.inf) for known, of in pairs)
     times = np.where(new, _NEW, 1.0) * np.fmax(np.fmax(*growth), 1.0)
-    return np.asarray(_distances(values, before) > times * leap)
+    return np.asarray(times * leap)
 
 
 def earlier_values(

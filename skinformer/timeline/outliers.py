@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
-from skinformer.timeline.leaps import earlier_values, is_leap, judge_leaps, lags, n_phases, stored
+from skinformer.timeline.leaps import (
+    earlier_values,
+    is_leap,
+    judge_leaps,
+    lags,
+    n_phases,
+    stored,
+    usual_after,
+)
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import likely_seasons
 from skinformer.timeline.timeline import Table, Timeline
@@ -34,17 +42,25 @@ _FEW, _BEYOND, _BESIDE = 2, 10_000.0, 1000.0
 #: Share of the least value below which what lies far below it is next to zero, and values of the
 #: fit that tell so: of ten numbers between 0 and 1 one may be.
 _NONE, _TELLING = 0.05, 20
+_TINY = float(np.finfo(np.float64).tiny)
 _LEAST = 10  # values that tell what is usual
 _LAUNCHED = 40  # from which on zeros before them do not: first sales are few, and rise
 _RUN, _LONG = 3, 24  # rows of alike values that are a new level: at the end, and within
 
 
 class Outlier(NamedTuple):
-    """A row of a table, a column, and the value there."""
+    """A row of a table, a column, and the value there.
+
+    low, high: what is usual, beyond which it lies.
+    after: whether that is usual after the rows before it alone, and other values are elsewhere.
+    """
 
     row: int
     column: int
     value: float
+    low: float
+    high: float
+    after: bool = False
 
 
 _Place: TypeAlias = tuple[int, int]  # the number of a series, and that of a column
@@ -55,12 +71,14 @@ class _Course(NamedTuple):
     """A column of a series, step by step from a season before its rows on.
 
     row_at: the place of each of its rows, in time, and its number in the table.
+    signs: the least and the greatest sign of its history.
     leaps: by a place modulo their number, (n_phases, 3).
     outliers: those that were found, by their places.
     """
 
     values: Float64Array
     row_at: dict[int, int]
+    signs: tuple[float, float]
     leaps: Float64Array
     outliers: dict[int, float]
 
@@ -82,6 +100,10 @@ class Usual:
     season: int
     pending: Float64Array
     leaps: Float64Array
+
+    def least(self, n_targets: int) -> float:
+        """Return the least value of targets that never were below 0; of rare ones it is 0."""
+        return max(0.0, float(self.low[:, :n_targets].min()))
 
     @np.errstate(over="ignore", invalid="ignore")
     def judge(
@@ -123,6 +145,9 @@ class Usual:
         steps = np.arange(first, int(table.steps[rows[-1]]) + 1)
         values, outliers = np.full(len(steps), np.nan), {}
         leaps = np.full((1, 3), np.inf)  # covariates have none
+        known = np.arange(history.first_step[i], history.end_step[i])
+        known = stored(history, scaler, j, np.full_like(known, i), known, n_targets=table.n_targets)
+        signs = np.sign(np.round(known / max(np.nanmax(np.abs(known), initial=0.0), _TINY), 5))
         if table.clock == history.clock:
             series = np.full(len(steps), i)
             values = stored(history, scaler, j, series, steps, n_targets=table.n_targets)
@@ -130,13 +155,14 @@ class Usual:
             outliers = {at: x for at, x in last if not np.isnan(x) and at not in row_at}
             leaps = self.leaps[place] if j < table.n_targets else leaps
         values[list(row_at)] = table.columns[j][rows]
-        return _Course(values, row_at, np.roll(leaps, -first, axis=0), outliers)
+        signs = (np.nanmin(signs, initial=1.0), np.nanmax(signs, initial=-1.0))
+        return _Course(values, row_at, signs, np.roll(leaps, -first, axis=0), outliers)
 
     def _judge_series(
         self, table: Table, suspect: IntArray, place: _Place, course: _Course
     ) -> _Replaced:
         """Judge a column of a series; its outliers are NaN, or stood in for, from then on."""
-        (values, row_at, leaps, outliers), j, found = course, place[1], []
+        (values, row_at, signs, leaps, outliers), j, found = course, place[1], []
         size = np.abs([self.low[place], self.high[place]]).max()
         judged = set(suspect.tolist())
         # In time: where an outlier is no more, the values after it are judged anew.
@@ -146,14 +172,21 @@ class Usual:
             recent = values[at - self.season : at]
             bounds = self._bounds(place, recent)
             far = _beyond(values[at], *bounds)
-            leap = np.isnan(recent).sum() <= _FEW and is_leap(
-                values[at], values[at - np.array(lags(self.season))], leaps[at % len(leaps)], size
-            )  # what comes more often may come again
+            before = values[at - np.array(lags(self.season))]
+            by_rows = (before, leaps[at % len(leaps)], size)
+            # What comes more often may come again.
+            leap = np.isnan(recent).sum() <= _FEW and is_leap(values[at], *by_rows)
             run = [outliers[k] for k in (at - 2, at - 1) if k in outliers] + [values[at]]
             level = len(run) == _RUN and _agree(run, *bounds[:2])
             if not (leap or far) or (level and (j < table.n_targets or not far)):
                 continue
-            outlier, values[at] = Outlier(row, j, float(values[at])), np.nan
+            value, usual = float(values[at]), _of_signs(*bounds[:2], signs)
+            if usual[0] <= value <= usual[1]:  # but not after these rows
+                usual = _within(value, usual_after(value, *by_rows), usual)
+                outlier = Outlier(row, j, value, *usual, after=True)
+            else:
+                outlier = Outlier(row, j, value, *usual)
+            values[at] = np.nan
             outliers[at] = outlier.value
             if j >= table.n_targets:
                 low, high = bounds[:2]
@@ -205,9 +238,12 @@ def find_usual(table: Table, *, targets: bool) -> tuple[Table, Usual, list[Outli
                 leaps[i, j], new = judge_leaps(values, int(table.steps[start]), season, phases)
                 values[new] = np.nan
             low[i, j], high[i, j] = _extremes(values, usual.rare)
+            begun = values[np.argmax(raw != 0) :]
+            shown = (float(np.nanmin(begun)), float(np.nanmax(begun)))
             for at in np.flatnonzero(np.isnan(values) & ~np.isnan(raw)).tolist():
                 values[at] = _stand_in(values, at, season, low[i, j], high[i, j])
-                found.append((Outlier(int(start + at), j, float(raw[at])), float(values[at])))
+                outlier = Outlier(int(start + at), j, float(raw[at]), *shown)
+                found.append((outlier, float(values[at])))
                 if at >= len(values) - 2:
                     pending[i, j, at - len(values)] = raw[at]
     table = _without(table, found, of_targets=True)
@@ -222,6 +258,36 @@ class _Found(NamedTuple):
 
 def _usual(values: Float64Array, least: float = 0.0) -> _Found | None:
     """Give how far is far in a series, and its outliers; None where nothing can be told."""
+    lost = _lost_sensor(values)
+    found = _usual_once(np.where(lost, np.nan, values) if lost.any() else values, least)
+    if found is None or not lost.any():
+        return found
+    return found._replace(outlying=np.union1d(found.outlying, np.flatnonzero(lost)))
+
+
+def _lost_sensor(values: Float64Array) -> BoolArray:
+    """Find the zeros of a sensor that failed for hours: more than may be outliers by themselves.
+
+    The others are many and never come halfway near zero, as temperatures in kelvins. Zeros within
+    less than a day of hours are one failure, and failures are as few as single outliers.
+    """
+    lost: BoolArray = values == 0
+    lost[: np.argmax(~lost & ~np.isnan(values))] = False  # before it began
+    at, rest = np.flatnonzero(lost), values[~lost & ~np.isnan(values)]
+    few = _n_few(values)
+    none: BoolArray = np.zeros(len(lost), dtype=bool)
+    if not few < len(at) < len(rest) or len(np.unique(rest)) <= _TELLING:
+        return none
+    begins = np.append(True, np.diff(at) >= _LONG)
+    lengths = at[np.append(begins[1:], True)] - at[begins] + 1
+    high = np.partition(rest, len(rest) - 1 - few)[len(rest) - 1 - few]
+    level = bool(lost[-_RUN:].all())
+    believed = begins.sum() > few or lengths.max() >= _LONG or level or 2 * rest.min() <= high
+    return none if believed else lost
+
+
+def _usual_once(values: Float64Array, least: float) -> _Found | None:
+    """Give the same, where what comes more often than a few times may come again."""
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < _LEAST:
         return None
@@ -285,6 +351,19 @@ def _extremes(values: Float64Array, rare: bool) -> tuple[float, float]:
     return (min(low, -high), max(high, -low)) if rare else (low, high)  # what is sold comes back
 
 
+def _of_signs(low: float, high: float, signs: tuple[float, float]) -> tuple[float, float]:
+    """Return bounds of a series without a sign that it never had."""
+    return (max(low, 0.0) if signs[0] >= 0 else low), (min(high, 0.0) if signs[1] <= 0 else high)
+
+
+def _within(
+    value: float, usual: tuple[float, float], bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """Return what is usual without what lies out of bounds; a value stays beyond it."""
+    low, high = (float(each) for each in np.clip(usual, *bounds))
+    return (low, high) if not low <= value <= high else usual
+
+
 def _beyond(values: npt.ArrayLike, low: Any, high: Any, reach: Any) -> Any:
     """Tell what lies out of reach; or is next to 0, or below, where nothing was near, or below."""
     values = np.asarray(values)
@@ -331,7 +410,7 @@ def _without(table: Table, found: _Replaced, *, of_targets: bool = False) -> Tab
         return table
     columns = list(table.columns)
     outliers = np.zeros((len(table.series), table.n_targets), dtype=bool)
-    for (row, j, _), value in found:
+    for (row, j, *_), value in found:
         if j < table.n_targets:
             outliers[row, j] = True
         if j >= table.n_targets or of_targets:

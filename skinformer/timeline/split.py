@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         tuple of ndarray of int64
             Positions of the training rows and of the test rows, in X's order.
         """
+        self._check_counts()
         labelled = [part for part in (X, y) if isinstance(part, pd.DataFrame | pd.Series)]
         index = labelled[0].index if labelled else None
         if index is None or index.nlevels == 1:
@@ -177,3 +179,20 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         times, moments = pd.factorize(index.get_level_values(-1), sort=True)
         for train, test in super().split(np.arange(len(moments))):
             yield np.flatnonzero(np.isin(times, train)), np.flatnonzero(np.isin(times, test))
+
+    def _check_counts(self) -> None:
+        """Raise if a parameter that counts timestamps does not; scikit-learn sees to n_splits."""
+        given = {
+            "gap": self.gap,
+            "max_train_size": self.max_train_size,
+            "test_size": self.test_size,
+        }
+        for name, value in given.items():
+            least = 0 if name == "gap" else 1
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if (value is None and least) or (whole and int(value) >= least):
+                continue
+            raise ValueError(
+                f"{name}={value!r:.200} must be a whole number from {least} on: it counts "
+                f"timestamps. Leave it {'None' if least else '0'} for the default."
+            )

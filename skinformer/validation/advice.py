@@ -5,39 +5,90 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.clock import Clock, is_dated, wall_times
 
 _ZONE_AT_END = r"(Z|[+-]\d{2}:?\d{2})$"
 _DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:\D|$)"
+#: Years that numbers may mean.
+_YEARS = (1700, 2200)
+#: Units in which moments are counted from 1970 on, so many of them a second; and the seconds from
+#: 1990 to 2100.
+_UNIX = {"s": ("seconds", 1), "ms": ("milliseconds", 10**3)}
+_UNIX |= {"us": ("microseconds", 10**6), "ns": ("nanoseconds", 10**9)}
+_FROM, _TO = 631_152_000, 4_102_444_800
+#: How far from a whole one the month of a year with two decimals may lie.
+_ROUNDED = 0.07
 _NUMERIC_DATE = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{2,4})"
 
 
 def written(step: Any) -> str:
-    """Write a step as one types it: ``'h'``, ``'MS'`` or ``pd.DateOffset(months=1)``."""
+    """Write a step as one types it: ``'h'``, ``'MS'`` or ``pd.DateOffset(months=1)``.
+
+    One that takes more than a line, with holidays, is called by the name of its parameter.
+    """
     if type(step) is pd.DateOffset:
         spans = ", ".join(f"{name}={value}" for name, value in step.kwds.items())
         return f"pd.DateOffset({spans})"
-    return repr(str(getattr(step, "freqstr", step)))
+    if not isinstance(step, pd.offsets.BusinessHour | pd.offsets.CustomBusinessDay):
+        return repr(str(getattr(step, "freqstr", step)))
+    if type(step) is pd.offsets.BusinessHour and step == pd.offsets.BusinessHour():
+        return repr("bh")
+    mask, holidays = getattr(step, "weekmask", None), getattr(step, "holidays", ())
+    if step.n != 1 or holidays or not isinstance(mask, str | None):
+        return "freq"
+    given = [] if mask is None else [f"weekmask={mask!r}"]
+    for name in ("start", "end"):
+        given += [f"{name}='{at:%H:%M}'" for at in getattr(step, name, ())]
+    return f"pd.offsets.{type(step).__name__}({', '.join(given)})"
 
 
 def make_times(index: pd.Index, name: str, *, panel: bool) -> str:
     """Say how labels become times or numbers."""
-    number = f"{name}.reset_index(drop=True)"
+    number = number_rows(name, panel=panel)
     labels, put = _rewrite(name, panel=panel)
-    if panel:
-        number = f"{name}.assign(step={name}.groupby(level=0).cumcount())"
-        number += ".set_index('step', append=True).droplevel(1)"
-    if pd.api.types.is_bool_dtype(index.dtype):
+    if pd.api.types.is_bool_dtype(index.dtype) or pd.api.types.is_complex_dtype(index.dtype):
         return f"number the rows, {number}"
     if pd.api.types.is_timedelta64_dtype(index.dtype):
         made = put.format(f"pd.Timestamp('2000-01-01') + {labels}")
         return f"add the moment that they count from, {made}"
     if pd.api.types.is_numeric_dtype(index.dtype):
-        made = put.format(f"{labels}.astype(int)")
-        return f"make them whole numbers, {made}, or number the rows, {number}"
+        whole = _whole(index.to_numpy(dtype=np.float64, na_value=np.nan), labels)
+        first = "" if whole is None else f"{whole[0]}, {put.format(whole[1])}, or "
+        return f"{first}number the rows, {number}"
     call, why = _parse(index)
     return f"convert them, {put.format(call.format(labels))}{why}, or number the rows, {number}"
+
+
+def _whole(values: Float64Array, labels: str) -> tuple[str, str] | None:
+    """Find the call that makes whole numbers or periods of decimal numbers, and say what it does.
+
+    None where it would make two rows one: their parts of a year are no quarters and no months.
+    """
+    if not np.isfinite(values).all():
+        return None
+    if not (values % 1).any():
+        coded = dates_in(pd.Index(values.astype(np.int64)))
+        if coded is None:
+            return "make them whole numbers", f"{labels}.astype(int)"
+        return f"make them the {coded[1]} that they are", coded[0].format(f"{labels}.astype(int)")
+    for kind, parts, name in (("Q", 4, "quarters"), ("M", 12, "months")):
+        whole = np.unique(np.round(values * parts))
+        near = np.abs(values * parts - np.round(values * parts)).max() < _ROUNDED
+        years = values.min() >= _YEARS[0] and values.max() < _YEARS[1] + 1
+        if near and years and np.diff(whole).min(initial=1) == 1:
+            since = f"({labels} * {parts}).round().astype(int) - {parts} * 1970"
+            call = f"pd.PeriodIndex.from_ordinals({since}, freq={kind!r})"
+            return f"make them the {name} that they are", call
+    return None
+
+
+def number_rows(name: str, *, panel: bool) -> str:
+    """Write the call that counts the rows of a frame, or of each of its series."""
+    if not panel:
+        return f"{name}.reset_index(drop=True)"
+    counted = f"{name}.assign(step={name}.groupby(level=0).cumcount())"
+    return f"{counted}.set_index('step', append=True).droplevel(1)"
 
 
 def _rewrite(name: str, *, panel: bool) -> tuple[str, str]:
@@ -83,7 +134,7 @@ def read_again(time: pd.Index, *, panel: bool) -> str:
     """Say how dates were misread, if they evidently were; else nothing."""
     labels, put = _rewrite("X", panel=panel)
     if not is_dated(time):
-        reading = _coded(time)
+        reading = dates_in(time)
         if reading is None:
             return ""
         call, what = reading
@@ -101,11 +152,17 @@ def read_again(time: pd.Index, *, panel: bool) -> str:
     )
 
 
-def _coded(numbers: pd.Index) -> tuple[str, str] | None:
-    """Find the call that reads 202412 as a month or 20241231 as a day, and what they are."""
+def dates_in(numbers: pd.Index) -> tuple[str, str] | None:
+    """Find the call that reads whole numbers as dates, and what they are; None if they are none.
+
+    202412 is a month, 20241231 a day, and 1735600000 are seconds since 1970.
+    """
     values = numbers.to_numpy(dtype=np.int64)
+    for unit, (name, per_second) in _UNIX.items():
+        if values.min() >= _FROM * per_second and values.max() < _TO * per_second:
+            return f"pd.to_datetime({{}}, unit={unit!r})", f"{name} since 1970"
     year, month = np.divmod(values, 100)
-    if ((year >= 1700) & (year <= 2200) & (month >= 1) & (month <= 12)).all():
+    if ((year >= _YEARS[0]) & (year <= _YEARS[1]) & (month >= 1) & (month <= 12)).all():
         return "pd.PeriodIndex({}.astype(str), freq='M')", "months"
     if values.min() < 17000101 or values.max() > 22001231:
         return None

@@ -29,6 +29,17 @@ class Whole(Interval):
         return type(val) is not bool and bool(super().is_satisfied_by(val))
 
 
+class Decimal(Interval):
+    """A number between two, of any kind that floats can say: a Fraction, too, or NumPy's halves."""
+
+    def __init__(self, low: float, high: float | None, *, closed: str) -> None:
+        super().__init__(Real, low, high, closed=closed)
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Check whether a value is such a number."""
+        return isinstance(val, Real) and float(val) in self
+
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -50,6 +61,16 @@ def check_count(
             f"{name}={shown} must be a whole number from {least} to {most:,}: {what}.{advice}"
         )
     return int(value)
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise if a number of processes is none."""
+    if n_jobs is None or (Whole(-MOST, MOST).is_satisfied_by(n_jobs) and n_jobs != 0):
+        return
+    raise ValueError(
+        f"n_jobs={reprlib.repr(n_jobs)} must be a whole number other than 0: it counts processes, "
+        "and -1 takes all cores. Leave it None for one."
+    )
 
 
 def check_horizon(horizon: Any) -> None:

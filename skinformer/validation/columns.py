@@ -84,9 +84,20 @@ def check_some_columns(n_columns: int, name: str) -> None:
         )
 
 
+#: What holds no rows, though some of it has a length.
+_NO_ROWS = (str, bytes, PathLike, Number, np.generic, dict, set, frozenset, type)
+
+
+def holds_no_rows(values: Any) -> bool:
+    """Check whether something is a single value, a mapping or a set, and no list or table."""
+    if isinstance(values, _NO_ROWS):
+        return True
+    return not any(hasattr(values, name) for name in ("__len__", "__array__", "columns"))
+
+
 def check_rows(X: Any) -> None:
     """Raise if a number of steps, the name of a file or the like is given in place of rows."""
-    if not (X is None or isinstance(X, str | bytes | PathLike | Number | pd.Index | dict)):
+    if not (holds_no_rows(X) or isinstance(X, pd.Index)):
         return
     advice = "Pass a frame with a row for each time, X=df."
     if isinstance(X, Integral) and int(X) > 0:
@@ -120,6 +131,19 @@ def _foreign_columns(X: Any) -> dict[str, npt.NDArray[Any]]:
 
 def _foreign_numbers(name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Turn a column of such a frame into numbers."""
+    text = column.dtype.kind in "UST"
+    if column.dtype.kind == "M" or (text and advice.reads_dates(pd.Series(column.astype(str)))):
+        series = ", series=name" if len(np.unique(column)) < len(column) else ""
+        raise ValueError(
+            f"could not convert column {name!r} to float: its values are times, which belong in "
+            f"the index. Use make_pipeline(TimeIndex({name!r}{series}), estimator), which puts "
+            "them there."
+        )
+    if text:
+        raise ValueError(
+            f"could not convert column {name!r} of dtype str to float: pass numbers, and names of "
+            f"series by make_pipeline(TimeIndex(time, series={name!r}), estimator)."
+        )
     if column.dtype.kind == "O":
         return numeric_column(pd.Series(column), name)
     check_kind(column, f"column {name!r}")

@@ -9,8 +9,9 @@ import pandas as pd
 from sklearn.utils import check_consistent_length
 
 from skinformer.timeline.arrays import IntArray
-from skinformer.timeline.clock import OFF_GRID, Clock, is_dated, wall_times
-from skinformer.validation import advice
+from skinformer.timeline.clock import OFF_GRID, Clock, is_dated
+from skinformer.validation import advice, patterns
+from skinformer.validation.warning import warn_user
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -118,16 +119,17 @@ def check_no_missing_steps(
     raise ValueError(
         f"{found}{advice.add_rows(time, clock, panel=panel)} adds them with NaN, which the target "
         "may hold; fill the other columns. In cross-validation use TimeSeriesSplit, whose folds "
-        f"have no gaps.{'' if named else _working_days(time, clock)}"
+        f"have no gaps.{'' if named else _open_times(time, series, clock)}"
     )
 
 
-def _working_days(time: pd.Index, clock: Clock) -> str:
-    """Offer business days where steps are days and no row lies on a weekend."""
-    if not isinstance(clock.freq, pd.offsets.Day) or (wall_times(time).day_of_week > 4).any():
+def _open_times(time: pd.Index, series: IntArray, clock: Clock) -> str:
+    """Offer the step of open days or hours, where no row lies on others."""
+    if not isinstance(time, pd.DatetimeIndex):
         return ""
-    step = "B" if clock.freq.n == 1 else f"{clock.freq.n}B"
-    return f" Where only working days count, pass freq={step!r} instead."
+    step = patterns.open_times(time[series == np.bincount(series).argmax()], clock.freq)
+    what = "hours" if clock.freq == pd.offsets.Hour() else "days"
+    return "" if step is None else f" Where only working {what} count, pass freq={step} instead."
 
 
 def check_freq(time: pd.Index, freq: Any) -> None:
@@ -176,11 +178,23 @@ def _period(freq: Any) -> Any:
     return pd.PeriodDtype(pd.tseries.frequencies.to_offset(freq) if span else freq)
 
 
+def warn_of_coded_dates(time: pd.Index, *, panel: bool) -> None:
+    """Warn that whole numbers a step apart, which are row numbers here, are evidently dates."""
+    found = advice.read_again(time, panel=panel)
+    if found and not is_dated(time):
+        warn_user(
+            f"X.index holds whole numbers, so forecasts know of no hour, day or season. {found} If "
+            "they are numbers of steps, pass freq=, the distance between two."
+        )
+
+
 def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     """Raise because no step leads from each row to the next."""
     gaps = time[1:] - time[:-1]
     found = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
     misread = advice.read_again(time, panel=panel)
+    if not misread:
+        misread = patterns.take_as(time, panel=panel)
     if misread:
         raise ValueError(f"{found}. {misread}")
     fits = "if they follow a calendar" if is_dated(time) else "that divides them all"
@@ -188,20 +202,49 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
 
 
 def check_on_grid(
-    steps: IntArray, time: pd.Index, clock: Clock, series: IntArray | None = None
+    steps: IntArray,
+    time: pd.Index,
+    clock: Clock,
+    series: IntArray,
+    names: pd.Index | None,
+    *,
+    named: bool,
 ) -> None:
-    """Raise if labels, of training rows of a panel in `series`, lie between two steps."""
-    if not (steps == OFF_GRID).any():
+    """Raise if labels of training rows lie between two steps.
+
+    names: of the series of a panel.
+    named: whether the user named the step; else the longest series of a panel has it.
+    """
+    off = steps == OFF_GRID
+    if not off.any():
         return
-    shared = None if series is None else advice.share_grid(time, series, clock.freq)
+    panel, first = names is not None, int(off.argmax())
+    step = advice.written(clock.freq)
+    found = f"freq={step}" if named else f"one grid: its longest series has steps of {step}"
+    where = (
+        f"{time[first]}" if names is None else f"{time[first]} of series {names[series[first]]!r}"
+    )
+    found = f"X.index does not lie on {found}{':' if named else ', and'} {where} is between two"
+    shared = advice.share_grid(time, series, clock.freq) if panel else None
+    pattern = patterns.take_as(time[series == series[first]], panel=panel)
     fix = "Pass the freq that fits, or"
     if shared is not None:
         fix = "All series share one grid: where theirs begin at other times, "
         fix += f"{shared} puts them onto it. Otherwise"
-    raise ValueError(
-        f"X.index does not lie on freq={advice.written(clock.freq)}: {time[steps == OFF_GRID][0]} "
-        f"is between two steps. {fix} {advice.regrid(time, panel=series is not None)}."
-    )
+    elif pattern:
+        raise ValueError(f"{found} steps. {pattern}")
+    raise ValueError(f"{found} steps. {fix} {advice.regrid(time, panel=panel)}.")
+
+
+def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
+    """Raise if rows to forecast lie on no grid of the training rows' step."""
+    off = steps == OFF_GRID
+    if off.any():
+        raise ValueError(
+            f"X.index does not lie on steps of {advice.written(clock.freq)}, as the training rows "
+            f"do: {time[off][0]} is between two steps. Pass rows at such steps, or fit again on "
+            "rows like these."
+        )
 
 
 def check_series_named(labels: pd.Index) -> None:
@@ -326,7 +369,8 @@ def find_start(times: pd.Index, start: Any) -> Any:
     """Give the label of the first origin in X's own kind, or raise if no row has it."""
     try:
         whole = pd.api.types.is_integer_dtype(times.dtype)
-        label = start if whole else pd.Index([start]).astype(times.dtype)[0]
+        with np.errstate(invalid="ignore"):  # infinity, which is no date
+            label = start if whole else pd.Index([start]).astype(times.dtype)[0]
         known = label in times
     except (TypeError, ValueError):  # what cannot be a label
         known = False

@@ -1,17 +1,17 @@
 """Parameters: their constraints, and those that depend on one another."""
 
 from collections.abc import Collection, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skinformer.timeline.arrays import BoolArray
-from skinformer.validation.arguments import MOST, Whole
+from skinformer.validation.arguments import MOST, Decimal, Whole
 from skinformer.validation.warning import first_names, warn_user
 
 #: Rows that the shortest training needs.
@@ -19,7 +19,7 @@ _FEWEST_ROWS = 2
 
 
 _COUNT, _LENGTH = Whole(1, 2**31 - 1), Whole(1, MOST)
-_SHARE = Interval(Real, 0, 1, closed="neither")
+_SHARE = Decimal(0, 1, closed="neither")
 _TRANSFORMER = HasMethods(["fit", "transform", "inverse_transform"])
 
 
@@ -51,12 +51,12 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "precision": [StrOptions({"auto", "fp32", "bf16", "fp16"})],
     "checkpoint": [None, str, PathLike],
     "distil": ["boolean"],
-    "dropout": [Interval(Real, 0, 1, closed="left")],
+    "dropout": [Decimal(0, 1, closed="left")],
     "window_norm": ["boolean"],
     "max_iter": [None, _COUNT],
     "max_windows": [None, _COUNT],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "learning_rate": [Decimal(0, None, closed="neither")],
+    "weight_decay": [Decimal(0, None, closed="left")],
     "batch_size": [_COUNT],
     "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [_SHARE],
@@ -72,8 +72,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     **{k: v for k, v in CONSTRAINTS.items() if k not in ("loss", "target_transform")},
     "class_weight": [None, StrOptions({"balanced"}), dict, list],
-    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
-    "z_loss": [Interval(Real, 0, None, closed="left")],
+    "label_smoothing": [Decimal(0, 1, closed="left")],
+    "z_loss": [Decimal(0, None, closed="left")],
 }
 
 
@@ -81,7 +81,7 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
 ATTENTION_CONSTRAINTS: dict[str, list[Any]] = {
     "encoder": [StrOptions({"auto", "probsparse", "dense"})],
     "decoder": [StrOptions({"probsparse", "dense"})],
-    "factor": [Interval(Real, 0, None, closed="neither")],
+    "factor": [Decimal(0, None, closed="neither")],
 }
 
 
@@ -174,7 +174,7 @@ def _check_checkpoint(path: Any, random_state: Any) -> None:
 
 def check_each(model: Any, calendar_fields: Sequence[str]) -> None:
     """Raise if a parameter is out of what its constraint cannot say."""
-    if model.dropout > 1 - _DROPOUT_STEP:
+    if float(model.dropout) > 1 - _DROPOUT_STEP:
         raise ValueError(
             f"dropout={model.dropout!r} must be at most 1 - 2**-16: a CPU draws masks in steps of "
             "2**-16, and nothing would be kept. Try dropout=0.5."
@@ -221,7 +221,7 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
         if isinstance(each, type):
             name = each.__name__
             raise ValueError(f"members holds the class {name}: pass an instance, {name}().")
-        if not fits(each):
+        if not hasattr(each, "fit") or not fits(each):
             raise ValueError(
                 f"members holds {each!r}, which is no {kind}: pass one such as "
                 f"HistGradientBoosting{kind.title()}(), or names of {list(names)}."

@@ -10,6 +10,7 @@ from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
+from skinformer.validation import patterns
 from skinformer.validation.warning import warn_user
 
 
@@ -104,18 +105,23 @@ def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
         )
 
 
-def check_follows(steps: IntArray, clock: Clock, expected: IntArray, history_clock: Clock) -> None:
-    """Raise if the rows of an update do not follow the history directly."""
-    wrong = np.flatnonzero((steps != expected) | (clock != history_clock))[:1]
-    if len(wrong):
-        given, due = clock.labels(steps[wrong])[0], history_clock.labels(expected[wrong])[0]
-        raise ValueError(
-            f"update got rows from {given} on: they must follow the history directly, from "
-            f"{due}. Pass all rows since then."
-        )
+def check_follows(
+    table: Table, expected: IntArray, history_clock: Clock, names: pd.Index | None
+) -> None:
+    """Raise if the rows of an update, by their `expected` steps, do not follow the history."""
+    wrong = np.flatnonzero((table.steps != expected) | (table.clock != history_clock))[:1]
+    if not len(wrong):
+        return
+    given, due = table.clock.labels(table.steps[wrong]), history_clock.labels(expected[wrong])
+    where = "" if names is None else f" of series {names[table.series[wrong[0]]]!r}"
+    fix = patterns.after_a_change(given, due, history_clock, panel=names is not None)
+    raise ValueError(
+        f"update got rows from {given[0]}{where} on: they must follow the history directly, from "
+        f"{due[0]}. {fix or 'Pass all rows since then.'}"
+    )
 
 
-def raise_unknown_ahead(name: Hashable, n_missing: int, first: Any) -> None:
+def raise_unknown_ahead(name: Hashable, n_missing: int, first: str) -> None:
     """Raise because a column known ahead lacks values at steps to forecast."""
     raise ValueError(
         f"column {name!r} is known ahead but has no value at {n_missing} of the steps to "

@@ -1,7 +1,7 @@
 """The truth: y or the target of X, its labels, weights and units."""
 
+import reprlib
 from collections.abc import Hashable, Sequence
-from numbers import Number
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array
-from skinformer.validation.columns import check_kind, check_some_columns, numeric_column
+from skinformer.validation.columns import (
+    check_kind,
+    check_some_columns,
+    holds_no_rows,
+    numeric_column,
+)
 from skinformer.validation.warning import first_names, warn_user
 
 
@@ -42,19 +47,35 @@ _NOT_NEGATIVE: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": Tru
 
 
 def check_truth_given(y: Any) -> None:
-    """Raise if y is the name of a column, or another single value."""
-    if y is None or isinstance(y, str | Number):
+    """Raise if y is the name of a column, another single value, or a dictionary."""
+    if holds_no_rows(y):
         named = f"target={y!r} to the estimator, and X alone to fit"
         advice = f"Pass its values, y=X[{y!r}]; to forecast a column of X pass {named}."
         advice = advice if isinstance(y, str) else "Pass one value a row of X."
-        raise TypeError(f"y={y!r} holds no truth. {advice}")
+        raise TypeError(f"y={y!r:.200} holds no truth. {advice}")
+
+
+def _numbers_of_rows(sample_weight: Any) -> Float64Array:
+    """Return weights as an array, or raise if they are text, dates, complex or the like."""
+    try:
+        values = np.asarray(sample_weight)
+        if values.dtype.kind not in "fiubO":
+            raise TypeError(values.dtype)
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"sample_weight={reprlib.repr(sample_weight)} holds no numbers: pass one weight a "
+            "row, or None to weigh all alike."
+        ) from error
 
 
 def truth_weight(sample_weight: Any, observed: BoolArray) -> Any:
     """Combine sample weights and missing truth; None when every value weighs 1."""
     if sample_weight is None:
         return None if observed.all() else observed.astype(np.float64)
-    weight = _check_sample_weight(sample_weight, observed, **_NOT_NEGATIVE)
+    given: Any = _numbers_of_rows(sample_weight)
+    given = given if given.ndim else float(given)  # one weight for all
+    weight = _check_sample_weight(given, observed, **_NOT_NEGATIVE)
     if not np.isfinite(weight).all():
         raise ValueError(f"sample_weight={sample_weight!r} must be finite: one number a row.")
     # They count beside each other: in the power of two near the greatest, which rounds nothing.
@@ -67,14 +88,15 @@ def score_weight(sample_weight: Any, n_rows: int) -> Float64Array | None:
     """Check the weights of rows to score; None weighs all alike."""
     if sample_weight is None:
         return None
-    shape = np.shape(sample_weight)
+    weight = _numbers_of_rows(sample_weight)
+    shape = weight.shape
     if shape != (n_rows,):
         raise ValueError(
             f"sample_weight of shape {shape} does not fit {n_rows} rows: pass one weight a row, "
             f"shape ({n_rows},)."
         )
     rows = np.empty((n_rows, 1))
-    return np.asarray(_check_sample_weight(sample_weight, rows, **_NOT_NEGATIVE))
+    return np.asarray(_check_sample_weight(weight, rows, **_NOT_NEGATIVE))
 
 
 def check_some_truth(y: Float64Array) -> None:
@@ -169,15 +191,24 @@ def _is_twin(column: npt.NDArray[Any], y: Float64Array) -> bool:
 
 
 def warn_of_outliers(
-    count: int, value: float, column: Any, where: str, *, usual: tuple[float, float], missing: bool
+    count: int, outlier: Any, column: Any, where: str, *, missing: bool, least: float
 ) -> None:
-    """Warn of values that are not believed, because nothing like them was there."""
+    """Warn of values that are not believed, because nothing like them was there.
+
+    outlier: the first of them.
+    missing: whether it is a target's; else it is replaced.
+    least: the least value of all targets, of which logarithms may be taken where it is above 0.
+    """
     more = "" if count == 1 else f" (the first of {count} outliers)"
     done = "taken as missing" if missing else "replaced by an earlier value of the column"
-    advice = "; if it is right, fit the logarithms (target_transform='log')" if missing else ""
+    usual = f"{outlier.low:g} to {outlier.high:g} is usual "
+    usual += "after the rows before it" if outlier.after else "there"
+    transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
+    advice = f"; if it is right, fit the logarithms (target_transform={transform})"
+    advice = advice if missing and least >= 0 else ""
     warn_user(
-        f"{column!r}={value:g} at {where}{more} is {done}: {usual[0]:g} to {usual[1]:g} is usual "
-        f"there, and one such value would bend all forecasts. Correct it{advice}."
+        f"{column!r}={outlier.value:g} at {where}{more} is {done}: {usual}, and one such value "
+        f"would bend all forecasts. Correct it{advice}."
     )
 
 

@@ -140,6 +140,80 @@ def test_a_level_of_months_is_made_periods(small, frame):
     small().fit(type_in(f"X.index = {call}", X))
 
 
+UNIX = pd.date_range("2024-01-01", periods=60, freq="h")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "call", "dates"),
+    [
+        (UNIX.as_unit("s").asi8, "pd.to_datetime(X.index, unit='s')", UNIX),
+        (UNIX.as_unit("ms").asi8, "pd.to_datetime(X.index, unit='ms')", UNIX),
+        (
+            np.arange(20240101, 20240129),
+            "pd.to_datetime(X.index.astype(str), format='%Y%m%d')",
+            pd.date_range("2024-01-01", periods=28),
+        ),
+    ],
+    ids=["seconds", "milliseconds", "days of a month"],
+)
+def test_whole_numbers_that_are_dates_are_warned_of(small, frame, numbers, call, dates):
+    """As row numbers they are regular, and lose the hour of the day without a word."""
+    X = frame(pd.Index(numbers))
+    with pytest.warns(
+        UserWarning, match=r"so forecasts know of no hour, day or season\."
+    ) as caught:
+        small().fit(X)
+    assert f"make them dates, X.index = {call}. If they are numbers of steps" in str(caught[0])
+    read = type_in(f"X.index = {call}", X)
+    assert list(read.index) == list(dates)
+    small().fit(read)
+    small(freq=int(np.diff(numbers)[0])).fit(X)  # as that warning says: they are counted
+
+
+def test_unix_seconds_with_gaps_are_made_dates(small, frame):
+    """What is missing has a date."""
+    X = frame(pd.Index(UNIX.as_unit("s").asi8)).drop(index=1704067200 + 3600 * 7)
+    with pytest.raises(ValueError, match=r"Its numbers are seconds since 1970: make them dates, X"):
+        small().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("labels", "line", "dates"),
+    [
+        (
+            np.arange(60) / 4 + 1990,
+            "X.index = pd.PeriodIndex.from_ordinals((X.index * 4).round().astype(int) - 4 * 1970, "
+            "freq='Q')",
+            pd.period_range("1990Q1", periods=60, freq="Q"),
+        ),
+        (
+            np.round(np.arange(60) / 12 + 1990, 2),
+            "X.index = pd.PeriodIndex.from_ordinals((X.index * 12).round().astype(int) - 12 * 1970"
+            ", freq='M')",
+            pd.period_range("1990-01", periods=60, freq="M"),
+        ),
+        (
+            UNIX.as_unit("s").asi8.astype(float),
+            "X.index = pd.to_datetime(X.index.astype(int), unit='s')",
+            UNIX,
+        ),
+        (np.arange(60) / 2, "X = X.reset_index(drop=True)", range(60)),
+        (np.arange(60) / 2 + 1990, "X = X.reset_index(drop=True)", range(60)),
+    ],
+    ids=["quarters", "months", "seconds", "halves", "half years"],
+)
+def test_decimal_numbers_become_what_they_are(small, frame, labels, line, dates):
+    """Cut to whole numbers four quarters are one year, four times."""
+    X = frame(pd.Index(labels))
+    with pytest.raises(TypeError, match=r"^X\.index holds float64 labels") as caught:
+        small().fit(X)
+    assert line.removeprefix("X = ") in str(caught.value)
+    assert "X.index.astype(int), or" not in str(caught.value)
+    read = type_in(line, X)
+    assert list(read.index) == list(dates)
+    small().fit(read)
+
+
 def test_row_numbers_with_holes_stay_numbers(small, frame):
     """17 hundred thousand and some rows are no months."""
     X = frame(pd.Index(200001 + 13 * np.arange(60))).drop(200014)
@@ -211,6 +285,197 @@ def test_two_missing_hours_of_a_sunday_are_missing(small, frame):
         small().fit(X.drop(pd.DatetimeIndex(["2024-03-31 01:00", "2024-03-31 02:00"])))
 
 
+def in_zone(walls, zone="Europe/Berlin"):
+    return pd.DatetimeIndex(walls.tz_localize(zone, nonexistent="shift_forward", ambiguous=True))
+
+
+@pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
+@pytest.mark.parametrize("step", ["6h", "8h", "12h"])
+def test_rows_by_the_clock_on_the_wall_keep_it(small, frame, step, panel):
+    """On a day of 23 hours no step of six is whole, so that no freq fits."""
+    X = frame(in_zone(pd.date_range("2024-03-20", periods=60, freq=step)))
+    X = pd.concat({"a": X, "b": X[:50]}, names=["site", "time"]) if panel else X
+    call = "X.tz_localize(None, level=1)" if panel else "X.tz_localize(None)"
+    with pytest.raises(ValueError, match="the clock on the wall of Europe/Berlin") as caught:
+        small().fit(X)
+    assert str(caught.value).endswith(f": take what the wall shows, {call}.")
+    assert "freq=" not in str(caught.value)
+    assert small().fit(type_in(f"X = {call}", X)).timeline_.clock.step_name == step
+
+
+@pytest.mark.parametrize("naive", [False, True], ids=["aware", "naive"])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Sydney"])
+@pytest.mark.parametrize("step", ["D", "7D", "MS", "6h"])
+def test_local_times_that_were_written_in_utc_get_their_zone(small, frame, step, zone, naive):
+    """Gaps of 23 and 25 hours are days, of which no freq of UTC knows."""
+    local = in_zone(pd.date_range("2024-03-01", periods=160, freq=step), zone)
+    X = frame(local.tz_convert("UTC").tz_localize(None if naive else "UTC") if naive else local)
+    X = X if naive else X.tz_convert("UTC")
+    call = "X.tz_localize('UTC').tz_convert(zone)" if naive else "X.tz_convert(zone)"
+    call += ".tz_localize(None)" if step == "6h" else ""
+    with pytest.raises(ValueError, match="They move by an hour with summer time") as caught:
+        small().fit(X)
+    assert str(caught.value).endswith(f"Name their own, such as zone='Europe/Berlin', {call}.")
+    named = type_in(f"X = {call}", X, zone=zone)
+    steps = {"7D": {"7D", "W-FRI"}}.get(step, {step})
+    assert small().fit(named).timeline_.clock.step_name in steps
+
+
+def test_rows_that_are_regular_in_utc_go_back_there(small, frame):
+    """An index keeps its freq when its zone changes, though its rows no longer lie on it."""
+    X = frame(pd.date_range("2020-01-31", periods=60, freq="ME", tz="UTC")).tz_convert(
+        "Europe/Berlin"
+    )
+    with pytest.raises(ValueError, match=r"regular in UTC: X\.tz_convert\('UTC'\)\.$"):
+        small().fit(X)
+    small().fit(X.tz_convert("UTC"))
+
+
+@pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
+@pytest.mark.parametrize(
+    ("times", "what"),
+    [
+        (pd.date_range("2024-03-25", periods=150, freq="h", tz="Europe/Berlin"), "skips an hour"),
+        (pd.date_range("2024-10-21", periods=150, freq="h", tz="Europe/Berlin"), "repeats an hour"),
+    ],
+)
+def test_an_update_over_a_change_of_the_clocks_asks_for_the_zone(small, frame, times, what, panel):
+    """It used to ask for the hour that never was."""
+    X = frame(times.tz_localize(None))
+    cut = int(np.flatnonzero(np.diff(X.index) != pd.Timedelta("1h"))[0]) + 1
+    parts = [
+        pd.concat({"a": part}, names=["site", "time"]) if panel else part
+        for part in (X[:cut], X[cut : cut + 3])
+    ]
+    estimator = small().fit(parts[0])
+    with pytest.raises(
+        ValueError, match=rf"^update got .*{what}.*X\.tz_localize\(zone\)\. Oth"
+    ) as c:
+        estimator.update(parts[1])
+    assert (" of series 'a' on" in str(c.value)) == panel
+
+
+@pytest.mark.parametrize(
+    ("index", "call"),
+    [
+        (in_zone(pd.date_range("2024-03-20", periods=50, freq="6h")), "X.tz_localize(None)"),
+        (in_zone(pd.date_range("2024-02-20", periods=50)).tz_convert("UTC"), "X.tz_convert(zone)"),
+    ],
+    ids=["6 hours", "nights in UTC"],
+)
+def test_an_update_in_summer_time_says_by_which_clock(small, frame, index, call):
+    """A fit on winter alone cannot see it."""
+    X = frame(index)
+    gaps = np.diff(index.asi8)
+    cut = int(np.flatnonzero(gaps != gaps[0])[0]) + 1
+    estimator = small().fit(X[:cut])
+    with pytest.raises(ValueError, match=f"and update, on .*{re.escape(call)}.$"):
+        estimator.update(X[cut:])
+
+
+# --- calendars that are none of pandas' ------------------------------------------------------
+
+
+def days_on(mask, n=90):
+    return pd.date_range("2024-01-01", periods=n, freq=pd.offsets.CustomBusinessDay(weekmask=mask))
+
+
+def hours_between(first, last, mask="Mon Tue Wed Thu Fri"):
+    days = days_on(mask, 30)
+    return pd.DatetimeIndex(
+        [day + pd.Timedelta(hours=h) for day in days for h in range(first, last)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("index", "step"),
+    [
+        (
+            days_on("Mon Tue Wed Thu Fri Sat"),
+            "pd.offsets.CustomBusinessDay(weekmask='Mon Tue Wed Thu Fri Sat')",
+        ),
+        (
+            days_on("Mon Tue Wed Thu Sun"),
+            "pd.offsets.CustomBusinessDay(weekmask='Mon Tue Wed Thu Sun')",
+        ),
+        (days_on("Mon Wed Fri"), "pd.offsets.CustomBusinessDay(weekmask='Mon Wed Fri')"),
+        (hours_between(8, 16), "pd.offsets.BusinessHour(start='08:00', end='16:00')"),
+        (
+            hours_between(7, 20, "Mon Tue Wed Thu Fri Sat"),
+            "pd.offsets.CustomBusinessHour(weekmask='Mon Tue Wed Thu Fri Sat', start='07:00', "
+            "end='20:00')",
+        ),
+        (pd.DatetimeIndex([d + pd.Timedelta(days=k) for d in MONTHS for k in (0, 14)]), "'SMS-15'"),
+        (
+            pd.DatetimeIndex([d + pd.Timedelta(days=14) for d in MONTHS]).union(
+                MONTHS + pd.offsets.MonthEnd(0)
+            ),
+            "'SME-15'",
+        ),
+    ],
+    ids=["shop", "Gulf", "three days", "8 to 16", "shop hours", "1st and 15th", "15th and last"],
+)
+@pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
+def test_open_days_and_hours_are_named(small, frame, index, step, panel):
+    """Nobody asked for 'bh', and to fill Sundays with NaN is one way of two."""
+    index = pd.DatetimeIndex(index, freq=None)
+    X = frame(index[:-4])[["load"]]
+    X = pd.concat({"a": X, "b": X[20:]}, names=["site", "time"]) if panel else X
+    with pytest.raises(ValueError, match=r"^X\.index .*pass freq=pd|'SM.-15'\.$") as caught:
+        small().fit(X)
+    assert f" pass freq={step}" in str(caught.value)
+    estimator = small(freq=eval(step, {"pd": pd})).fit(X)
+    assert list(estimator.forecast().index.unique(-1)) == list(index[-4:])
+
+
+def test_steps_that_need_more_than_a_line_are_called_by_their_parameter(small, frame):
+    """A step of pandas prints as 'C', whatever its days are."""
+    index = days_on("Mon Tue Wed Thu Fri Sat", 60).drop(pd.Timestamp("2024-02-01"))
+    week = pd.offsets.CustomBusinessDay(weekmask="Mon Tue Wed Thu Fri Sat")
+    call = "X.asfreq(pd.offsets.CustomBusinessDay(weekmask='Mon Tue Wed Thu Fri Sat'))"
+    with pytest.raises(ValueError, match=re.escape(f"2024-02-01 00:00:00: {call} adds")):
+        small(freq=week).fit(frame(index))
+    new_year = pd.offsets.CustomBusinessDay(weekmask=week.weekmask, holidays=["2024-02-10"])
+    with pytest.raises(ValueError, match=r"2024-02-01 00:00:00: X\.asfreq\(freq\) adds"):
+        small(freq=new_year).fit(frame(index.drop(pd.Timestamp("2024-02-10"))))
+
+
+WEEKS = np.cumsum([0, *([4, 4, 5] * 13)])
+
+
+@pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Timestamp("2022-01-01") + pd.to_timedelta(7 * WEEKS, unit="D"),
+        pd.DatetimeIndex([day + pd.Timedelta(days=k) for day in MONTHS[:20] for k in (0, 10, 20)]),
+    ],
+    ids=["4-4-5 weeks", "dekads"],
+)
+def test_a_calendar_of_its_own_is_numbered(small, frame, index, panel):
+    """A mean by months would mix two dekads, and five weeks with four."""
+    X = frame(index)
+    X = pd.concat({"a": X, "b": X[:30]}, names=["site", "time"]) if panel else X
+    call = "X.reset_index(drop=True)"
+    if panel:
+        call = "X.assign(step=X.groupby(level=0).cumcount()).set_index('step', append=True)"
+        call += ".droplevel(1)"
+    with pytest.raises(ValueError, match=r"^X\.index has irregular steps") as caught:
+        small().fit(X)
+    assert f"number them, {call}, as resample(freq).mean() would mix" in str(caught.value)
+    numbered = type_in(f"X = {call}", X)
+    assert small().fit(numbered).timeline_.clock.freq == 1
+
+
+def test_a_guess_of_pandas_that_does_not_hold_is_nobodys(small, frame):
+    """Fridays of some weeks pass for every fourth of the month there."""
+    fridays = pd.date_range("2024-01-05", periods=90, freq="W-FRI")
+    kept = fridays[(fridays.day > 21)]
+    with pytest.raises(ValueError, match=r"^X\.index (lacks|has irr)") as caught:
+        small().fit(frame(kept))
+    assert "WOM" not in str(caught.value)
+
+
 # --- panels ----------------------------------------------------------------------------------
 
 
@@ -238,8 +503,11 @@ def test_series_that_begin_at_other_times_go_onto_one_grid(
         zone = "tz_convert('UTC')" if step == "15min" else "tz_localize(None)"
         call = call.replace("time.", f"time.{zone}.", 1)
     call = f"X.rename(index=lambda time: {call}, level=1)"
-    with pytest.raises(ValueError, match=r"^X\.index does not lie on freq=.* Al") as caught:
+    with pytest.raises(
+        ValueError, match=r"^X\.index does not lie on .* of series '.' is"
+    ) as caught:
         small(freq=freq).fit(X)
+    assert ("freq='" in str(caught.value)) == (freq is not None)  # nobody asked for one
     assert (
         f"All series share one grid: where theirs begin at other times, {call} puts them onto it. "
         "Otherwise resample, X.groupby(level=0).resample(freq, level=1).mean()."

@@ -132,6 +132,8 @@ def test_a_search_finds_the_regressor_and_its_parameters(df):
     [
         (["ridges", Ridge], "members holds the class Ridge: pass an instance, Ridge()."),
         (["ridges", LogisticRegression()], "members holds LogisticRegression(), which is no regr"),
+        (["ridges", 1], "members holds 1, which is no regressor: pass one such as "),
+        (["ridges", None], "members holds None, which is no regressor: pass one such as "),
         ("trees", "The 'members' parameter of InformerRegressor must be"),
         (["ridge"], "members=['ridge'] holds 'ridge', which is no member: choose from ['ridges', "),
         (["ridges", "trees", Ridge()], "has a member twice: each name once, and one regressor or"),

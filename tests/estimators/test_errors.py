@@ -2,6 +2,7 @@
 
 import math
 import re
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skinformer import MaskFuture
+from skinformer import InformerClassifier, MaskFuture, TimeIndex, load
 
 
 @pytest.fixture(scope="session")
@@ -548,27 +549,40 @@ def test_text_in_y_is_told_how_it_becomes_numbers(small, df):
         small().fit(df[["price"]], y.to_frame())
 
 
+DAYS = list(pd.date_range("2024", periods=60).to_pydatetime())
+TIMES = "to float: its values are times, which belong in the index. Use make_pipeline("
+TEXTS = [f"{day:%Y-%m-%d}" for day in DAYS]
+
+
 @pytest.mark.parametrize(
-    ("column", "dtype"),
+    ("column", "said"),
     [
-        (["x"] * 60, "str"),
-        (list(pd.date_range("2024", periods=60).to_pydatetime()), "datetime64[us]"),
+        (["x"] * 60, "of dtype str to float: pass numbers, and names of series by make_pipeline("),
+        (DAYS, f"{TIMES}TimeIndex('when'), estimator), which puts them there."),
+        (TEXTS, f"{TIMES}TimeIndex('when'), estimator), which puts them there."),
+        ([day.date() for day in DAYS], f"{TIMES}TimeIndex('when'), estimator), which puts"),
+        (DAYS[:30] * 2, f"{TIMES}TimeIndex('when', series=name), estimator), which puts them"),
     ],
-    ids=["text", "dates"],
+    ids=["text", "dates and hours", "dates as text", "dates", "a panel's dates"],
 )
-def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column, dtype):
-    """A date swallowed as a number would be a measurement of 10^15."""
+def test_polars_columns_that_are_no_numbers_are_refused_by_name(small, df, column, said):
+    """A date swallowed as a number would be a measurement of 10^15; it is where rows lie."""
     polars = pytest.importorskip("polars")
     numbers = {name: df[name].to_numpy() for name in df}
     X = polars.DataFrame({"when": column, **numbers})
-    with raises(
-        ValueError, f"could not convert column 'when' of dtype {dtype} to float: pass numbers."
-    ):
-        small(target="load").fit(X)
-    with raises(
-        ValueError, f"could not convert column 'when' of dtype {dtype} to float: pass numbers."
-    ):
-        MaskFuture(target="load").fit(X)
+    for estimator in (small(target="load"), MaskFuture(target="load")):
+        with pytest.raises(ValueError, match=re.escape(f"convert column 'when' {said}")):
+            estimator.fit(X)
+
+
+def test_times_of_polars_go_into_the_index(small, df):
+    """What the message says to use is used."""
+    polars = pytest.importorskip("polars")
+    X = polars.DataFrame({"when": DAYS, "load": df["load"].to_numpy()})
+    model = make_pipeline(TimeIndex("when"), small(target="load")).fit(X)
+    expected = pd.Series(df["load"].to_numpy(), pd.DatetimeIndex(DAYS), name="load").to_frame()
+    forecast = small(target="load").fit(expected).forecast()
+    pd.testing.assert_frame_equal(model[-1].forecast(), forecast, check_names=False)
 
 
 def test_missing_numbers_of_polars_are_nan(small, df):
@@ -1008,7 +1022,7 @@ def test_a_known_column_that_is_missing_at_predict_is_refused(small, df):
 def test_irregular_rows_off_the_grid_at_predict_are_refused(small, df):
     """No grid with the fitted step holds them all."""
     index = df.index[:3].append(df.index[3:6] + pd.Timedelta(minutes=7))
-    with pytest.raises(ValueError, match=r"does not lie on freq='h': 2024-01-01 03:07:00 is betw"):
+    with pytest.raises(ValueError, match=r"steps of 'h', as .*: 2024-01-01 03:07:00 is between"):
         small().fit(df).predict(df[:6].set_axis(index))
 
 
@@ -1192,3 +1206,73 @@ def test_a_quantile_that_the_network_alone_learns_needs_the_network(small, df):
     )
     with raises(ValueError, sentence):
         small(loss=0.9, members=["ridges"]).fit(df)
+
+
+NO_NUMBERS = {
+    "dict": {"a": 1},
+    "set": {1, 2},
+    "text": "a",
+    "date": pd.Timestamp("2024-01-01"),
+    "span": pd.Timedelta("1D"),
+    "complex": 1 + 2j,
+    "texts": ["a"] * 60,
+    "complexes": [1 + 2j] * 60,
+    "dates": pd.date_range("2024-01-01", periods=60),
+    "object": object(),
+}
+
+
+@pytest.mark.parametrize("weight", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_weights_that_are_no_numbers_are_refused(small, df, weight):
+    """Half a complex number was a weight, and days since 1970 were."""
+    said = (
+        r"^sample_weight=.* holds no numbers: pass one weight a row, or None to weigh all alike\.$"
+    )
+    with pytest.raises(TypeError, match=said):
+        small().fit(df, sample_weight=weight)
+    estimator = small().fit(df)
+    with pytest.raises(TypeError, match=said):
+        estimator.score(df, sample_weight=weight)
+
+
+@pytest.mark.parametrize("y", [{"load": [1]}, {1, 2}, pd.Timestamp("2024-01-01"), object(), b"y"])
+def test_a_truth_that_is_no_list_is_refused(small, df, y):
+    """Of a dictionary scikit-learn asks for a dimension."""
+    said = r"^y=.* holds no truth\. Pass one value a row of X\.$"
+    estimator = small(target="load").fit(df)
+    for call in (small().fit, estimator.score, estimator.update):
+        with pytest.raises(TypeError, match=said):
+            call(df, y)
+
+
+@pytest.mark.parametrize("X", [{1, 2}, pd.Timestamp("2024-01-01"), object(), np.float32(2), int])
+def test_rows_that_are_none_are_refused(small, df, X):
+    """Nor can a single value be reshaped to be rows."""
+    estimator = small(target="load").fit(df)
+    for call in (small().fit, estimator.predict, estimator.forecast, estimator.update):
+        with pytest.raises((TypeError, ValueError), match=r"^X=.* holds no rows\. "):
+            call(X)
+
+
+HALVES = ("weight_decay", "learning_rate", "dropout", "validation_fraction", "loss")
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), np.float16(0.5)])
+@pytest.mark.parametrize("name", HALVES)
+def test_numbers_of_other_kinds_are_numbers(small, df, tmp_path, name, half):
+    """A Fraction is real, and a search over NumPy's numbers passes these; files hold both."""
+    estimator = small(target="load", **{name: half}).fit(df)
+    same = small(target="load", **{name: 0.5}).fit(df)
+    np.testing.assert_array_equal(estimator.predict(df), same.predict(df))
+    estimator.save(tmp_path / "model.skinformer")
+    loaded = load(tmp_path / "model.skinformer")
+    assert loaded.get_params()[name] == half
+    assert type(loaded.get_params()[name]) is type(half)
+
+
+def test_a_fraction_of_a_label_is_one(df):
+    """A classifier's numbers, too."""
+    labels = (df["load"] > df["load"].median()).astype(int)
+    options = {"d_model": 4, "n_heads": 2, "max_iter": 1, "seq_len": 8, "pred_len": 2}
+    half = {"label_smoothing": Fraction(1, 2), "z_loss": Fraction(1, 2)}
+    InformerClassifier(members=["network"], **options, **half).fit(df[["flow"]], labels)

@@ -141,6 +141,42 @@ def test_a_missing_known_value_is_an_error_that_says_which(fitted, frame):
         fitted("frame").forecast(df.drop(df.index[62]))
 
 
+@pytest.fixture(scope="module")
+def apart(small, panel):
+    """Fit series that end at other hours, with a column that is known ahead."""
+    return small(target="load", known_future=["price"]).fit(panel()[["price", "load"]])
+
+
+def to_come(n_rows):
+    """Give so many rows of each series after its own end, of `panel()`."""
+    parts = {}
+    for name, end in {"a": 60, "b": 70, "c": 30}.items():
+        hours = pd.date_range("2024-01-01", periods=400, freq="h")[end : end + n_rows[name]]
+        parts[name] = pd.DataFrame({"price": 1.0}, index=hours)
+    return pd.concat(parts, names=["site", "time"])
+
+
+def test_a_missing_known_value_of_a_panel_names_its_series(apart):
+    """A step that nobody asked for was named, of no series: X is of other lengths in each."""
+    future = to_come({"a": 3, "b": 5, "c": 1})
+    lacking = future.drop(("b", pd.Timestamp("2024-01-03 23:00")))
+    with pytest.raises(
+        ValueError, match=r"no value at 1 of .* 2024-01-03 23:00:00 of series 'b': p"
+    ):
+        apart.forecast(lacking)
+    with pytest.raises(ValueError, match=r"no value at 6 of .* 2024-01-03 15:00:00 of series 'a'"):
+        apart.forecast(future, horizon=5)
+
+
+def test_each_series_is_forecast_as_far_as_its_own_rows(apart):
+    """No more is known, and no more was asked for."""
+    future = to_come({"a": 3, "b": 5, "c": 1})
+    forecast = apart.forecast(future)
+    assert list(forecast.index) == list(future.index)
+    np.testing.assert_array_equal(forecast["load"], apart.predict(future))
+    assert apart.sample(2, future).shape == (9, 2)
+
+
 def test_filling_the_future_frame_is_all_that_known_columns_need(fitted, frame):
     """The error above names this way out; it must be one."""
     future = fitted("frame").make_future_frame(4)

@@ -2,10 +2,12 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import FunctionTransformer
 
 from skinformer import InformerRegressor, load
 from skinformer.evaluation import backtest
@@ -88,6 +90,53 @@ def test_who_asks_for_logarithms_is_believed():
     df.iloc[50, 0] = 1e7
     model = InformerRegressor("y", target_transform="log", **P).fit(df)
     assert model.timeline_.weight is None
+
+
+@pytest.mark.parametrize(
+    ("df", "transform"),
+    [
+        (days(100, 0), "'log'"),
+        ((days(100, 0) - 45).clip(lower=0), "FunctionTransformer(np.log1p, np.expm1)"),
+        (days(100, 0) - 50, None),
+    ],
+    ids=["positive", "zeros", "negative"],
+)
+def test_the_advice_of_logarithms_is_one_that_can_be_taken(df, transform):
+    """On a table with zeros, logarithms were advised, and an error."""
+    df = df.copy()
+    df.iloc[50, 0] = 1e7
+    with pytest.warns(UserWarning, match=r"^'y'=1e\+07 at .* is taken as missing") as caught:
+        InformerRegressor("y", **P).fit(df)
+    message = str(caught[0].message)
+    if transform is None:
+        assert message.endswith(" Correct it.")
+        return
+    assert message.endswith(f"fit the logarithms (target_transform={transform}).")
+    scope = {"np": np, "FunctionTransformer": FunctionTransformer}
+    model = InformerRegressor("y", target_transform=eval(transform, scope), **P).fit(df)
+    assert model.timeline_.weight is None
+
+
+def test_a_warning_of_later_rows_says_what_is_usual_after_those_before():
+    """The value is one of another hour."""
+    rows = quiet()
+    fitted = InformerRegressor("y", **P | {"members": ["ridges"]}).fit(rows[:1008])
+    spoilt = rows[1008:1021].copy()
+    spoilt.iloc[-1] = 4
+    with pytest.warns(UserWarning, match="taken as missing") as caught:
+        fitted.forecast(spoilt)
+    low, high = re.search(
+        r": (\S+) to (\S+) is usual after the rows b", str(caught[0].message)
+    ).groups()
+    assert 4 < float(low) < float(rows.iloc[1019, 0]) < float(high) <= rows["y"].max() + 1
+    assert "target_transform='log'" in str(caught[0].message)
+
+
+def quiet():
+    """Give counts of 4 at night, and of 200 at noon."""
+    rng, t = np.random.default_rng(0), np.arange(1021)
+    y = (100 - 98 * np.cos(t * 2 * np.pi / 24)) * np.exp(0.1 * rng.normal(size=1021)) + 2
+    return pd.DataFrame({"y": y}, pd.date_range("2026-01-01", periods=1021, freq="h"))
 
 
 def hourly(n):

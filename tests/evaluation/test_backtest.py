@@ -668,3 +668,12 @@ def test_one_forecast_a_target_is_needed(frame):
     model = Spy().fit(frame)
     with pytest.raises(ValueError, match=r"^y has 2 column\(s\) for 1 target\(s\)"):
         backtest(model, frame, frame, horizon=2)
+
+
+@pytest.mark.parametrize("n_jobs", [(0.1, 0.9), "1", 0, 0.5, {"a": 1}, True, 1 + 2j])
+def test_processes_are_counted_by_whole_numbers(n_jobs):
+    """What joblib makes of others is its own affair: .5 was none, "2" two."""
+    X = pd.DataFrame({"load": np.arange(9.0)})
+    said = r"^n_jobs=.* must be a whole number other than 0: it counts processes, and -1 takes all"
+    with pytest.raises(ValueError, match=said):
+        backtest(SeasonalNaive().fit(X[:4]), X[4:], X[4:], horizon=1, n_jobs=n_jobs)

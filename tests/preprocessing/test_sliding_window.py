@@ -412,9 +412,10 @@ def test_series_of_a_panel_must_share_their_grid():
     """One clock counts all series."""
     X = pd.concat({"a": frame(9), "b": frame(5, "2024-01-01 00:30")})
     message = (
-        "X.index does not lie on freq='h': 2024-01-01 00:30:00 is between two steps. All series "
-        "share one grid: where theirs begin at other times, X.rename(index=lambda time: "
-        "time.floor('h'), level=1) puts them onto it. Otherwise resample, "
+        "X.index does not lie on one grid: its longest series has steps of 'h', and 2024-01-01 "
+        "00:30:00 of series 'b' is between two steps. All series share one grid: where theirs "
+        "begin at other times, X.rename(index=lambda time: time.floor('h'), level=1) puts them "
+        "onto it. Otherwise resample, "
         "X.groupby(level=0).resample(freq, level=1).mean()."
     )
     with raises(ValueError, message):
@@ -429,8 +430,8 @@ def test_rows_on_no_grid_of_the_step_are_refused():
         pd.to_datetime(["2024-01-01 00:00", "2024-01-01 01:00", "2024-01-01 02:30"])
     )
     message = (
-        "X.index does not lie on freq='h': 2024-01-01 02:30:00 is between two steps. Pass the "
-        "freq that fits, or resample, X.resample(freq).mean()."
+        "X.index does not lie on steps of 'h', as the training rows do: 2024-01-01 02:30:00 is "
+        "between two steps. Pass rows at such steps, or fit again on rows like these."
     )
     with raises(ValueError, message):
         SlidingWindow().fit(frame()).transform(X)

@@ -265,3 +265,15 @@ def test_a_zone_that_is_none_is_named(tz):
     """An IndexError, or a KeyError of the zone's file."""
     with pytest.raises(ValueError, match=f"^tz={tz!r} is no zone: pass one such as 'Europe/Berl"):
         TimeIndex(tz=tz).fit_transform(rows())
+
+
+def test_one_row_is_a_dict_in_a_list():
+    """Of one pandas asks for an index, which is what this makes."""
+    row = {"time": "2024-01-01", "load": 3.0}
+    with raises(
+        TypeError,
+        "X is a dict whose 'time' is one value: a row is a dict in a list. Pass [X], or give each "
+        "column a list.",
+    ):
+        TimeIndex().fit(row)
+    assert len(TimeIndex().fit_transform([row])) == 1

@@ -53,6 +53,77 @@ def test_wild_values_are_found(factor, rows):
     assert rows_of(usual.judge(later(values, 300), history, scaler)[2]) == rows
 
 
+def kelvins(n, seed=0):
+    return 280 + 12 * np.sin(np.arange(n) / 30) + 3 * np.random.default_rng(seed).normal(size=n)
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+@pytest.mark.parametrize(
+    "rows", [[50], range(50, 56), [*range(50, 54), *range(100, 106)], [50, 52, 57, 58, 63]]
+)
+def test_zeros_of_a_lost_sensor_are_found(rows, n):
+    """It says 0 for hours, and no temperature is 0 K: more rows than may be outliers one by one."""
+    values = kelvins(n)
+    values[rows] = 0
+    judged, usual, found = find_usual(table(values), targets=True)
+    assert rows_of(found) == list(rows)
+    assert (judged.columns[0] > 200).all()
+    assert usual.low.min() > 200
+
+
+def zeros_at(rows, values):
+    values[rows] = 0
+    return values
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        zeros_at(np.arange(24, 1000, 168), kelvins(1000)),  # stops of every week
+        zeros_at(np.arange(400, 424), kelvins(1000)),  # a day
+        zeros_at(np.arange(990, 1000), kelvins(1000)),  # to the end
+        zeros_at(np.arange(400, 406), 1 + np.arange(1000.0) % 2),  # counts
+        zeros_at(np.arange(400, 406), np.ones(1000)),  # a flag
+        zeros_at(np.arange(400, 406), 10 * wave(1000) - 600),  # a load that falls by half and more
+    ],
+    ids=["weekly", "a day", "to the end", "counts", "flag", "load"],
+)
+def test_zeros_that_may_be_right_are_believed(values):
+    """What comes every week, lasts, or lies near other values."""
+    assert not find_usual(table(values), targets=True)[2]
+
+
+def test_what_is_usual_is_what_a_value_lies_beyond():
+    """A warning that says 1 to 1,731 of a 254, or less than nothing of rain, is not understood."""
+    values = quiet_nights(1100)
+    usual, history, scaler = fitted(values[:1008])
+    noon = 1008 + 12
+    assert noon % 24 == 12
+    for value, after in ((4.0, True), (120.0, None), (1000.0, False), (0.0, False), (-20.0, False)):
+        rows = later(np.append(values[1008:noon], value), 1008)
+        for outlier in usual.judge(rows, history, scaler)[2]:
+            assert not outlier.low <= value <= outlier.high
+            assert values[:noon].min() <= outlier.low < outlier.high <= values[:noon].max()
+            assert outlier.after == after
+        assert (after is None) == (not usual.judge(rows, history, scaler)[2])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_rare_has_the_sign_that_it_had(sign):
+    """What is sold comes back, but rain falls down."""
+    rng = np.random.default_rng(0)
+    rain = sign * np.where(rng.random(1000) < 0.08, rng.gamma(0.5, 4, size=1000), 0.0)
+    bounds = sorted([0.0, sign * np.abs(rain[:900]).max()])
+    usual, history, scaler = fitted(rain[:900])
+    (outlier,) = usual.judge(later(np.append(rain[900:910], sign * 9831.3), 900), history, scaler)[
+        2
+    ]
+    np.testing.assert_allclose([outlier.low, outlier.high], bounds)
+    rain[500] = sign * 9831.3
+    (outlier,) = find_usual(table(rain[:900]), targets=True)[2]
+    np.testing.assert_allclose([outlier.low, outlier.high], bounds)
+
+
 def test_many_wild_values_do_not_hide_one_another():
     """One in a thousand may be an outlier, of any size; beyond all measure one in five."""
     values = wave(4000)

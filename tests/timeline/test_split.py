@@ -1,4 +1,5 @@
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -164,3 +165,27 @@ def test_too_few_times_are_refused_by_sklearn():
     X = pd.concat(dict.fromkeys("abcdefgh", panel().loc["a"].iloc[:3]))
     with pytest.raises(ValueError, match=r"^Cannot have number of folds=6 greater than"):
         next(PanelTimeSeriesSplit(5).split(X))
+
+
+@pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"gap": "1"},
+        {"gap": None},
+        {"gap": 0.5},
+        {"gap": -1},
+        {"test_size": 0},
+        {"test_size": {1}},
+        {"max_train_size": "9"},
+        {"max_train_size": 1 + 2j},
+    ],
+    ids=str,
+)
+def test_what_counts_timestamps_is_a_whole_number(given, panel):
+    """A text was subtracted from a number, and half a row sliced."""
+    index = pd.MultiIndex.from_product([["a", "b"], range(20)]) if panel else range(40)
+    (name, value), least = next(iter(given.items())), 0 if "gap" in given else 1
+    said = f"^{name}={re.escape(repr(value))} must be a whole number from {least} on: it counts"
+    with pytest.raises(ValueError, match=said):
+        list(PanelTimeSeriesSplit(2, **given).split(pd.DataFrame({"load": 0.0}, index)))
