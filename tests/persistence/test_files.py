@@ -31,6 +31,7 @@ from skinformer import (
     SlidingWindow,
     VersionWarning,
 )
+from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators import persisting
 from skinformer.evaluation import SeasonalNaive
@@ -475,13 +476,40 @@ def test_a_pickle_of_another_version_warns(version, model):
         InformerRegressor.__new__(InformerRegressor).__setstate__(state)
 
 
-def test_a_model_that_would_not_load_is_not_saved(tmp_path):
-    """A file that `load` takes for a forged one would be a model lost."""
-    wave = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    model = InformerRegressor(
-        "load", seq_len=8, pred_len=2, members=["classical", "ridges", "network"]
-    ).fit(wave)
-    model.ensemble_ = replace(model.ensemble_, temperature=0.0)
-    with pytest.raises(ValueError, match=r"this model: its Ensemble\.temperature is out of"):
-        model.save(tmp_path / "model")
+@pytest.mark.parametrize("temperature", [0.0, -1e30])
+def test_odd_numbers_are_saved(temperature, model, tmp_path):
+    """What a fit found is not judged: a rule of what may be would refuse honest fits."""
+    odd = copy.copy(model)
+    odd.ensemble_ = replace(model.ensemble_, temperature=temperature)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odd.save(tmp_path / "model")
+        assert skinformer.load(tmp_path / "model").ensemble_.temperature == temperature
+
+
+def test_a_model_that_would_not_load_is_not_saved(model, tmp_path):
+    """It would be a model lost, while there is a pickle to write."""
+    odd = copy.copy(model)
+    odd.ensemble_ = replace(model.ensemble_, temperature=np.nan)
+    with pytest.raises(ValueError, match=r"its Ensemble\.temperature is not finite, which load"):
+        odd.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_years_of_hours_are_saved(tmp_path):
+    """Days of the year beside hours of the week: a table of two years and more."""
+    df = load_auckland_pedestrians()[["45 Queen Street"]]
+    sizes = {"seq_len": 168, "pred_len": 24, "random_state": 0}
+    model = InformerRegressor("45 Queen Street", members=["ridges"], **sizes).fit(df)
+    model.save(tmp_path / "model", history="context")
+    assert skinformer.load(tmp_path / "model").forecast().equals(model.forecast())
+
+
+@pytest.mark.slow
+def test_each_bundled_table_is_saved(tmp_path):
+    """All streets together, at full length, with everything that a file holds."""
+    df = load_auckland_pedestrians()
+    sizes = {"seq_len": 168, "pred_len": 24, "random_state": 0}
+    model = InformerRegressor([*df.columns], members=["ridges"], **sizes).fit(df)
+    for history in ("all", "context"):
+        model.save(tmp_path / history, history=history)
+        assert skinformer.load(tmp_path / history).forecast().equals(model.forecast())
