@@ -358,6 +358,70 @@ def test_labels_come_back(label):
         assert repr(again) == repr(label)
 
 
+WORKDAYS = np.busdaycalendar("1111110", ["2024-05-01"])
+STEPS = [
+    pd.DateOffset(months=1),
+    pd.DateOffset(months=2, days=3, hour=5),
+    pd.DateOffset(n=2, weekday=3),
+    pd.offsets.CustomBusinessDay(weekmask="Mon Tue Wed Thu Fri Sat"),
+    pd.offsets.CustomBusinessDay(2, holidays=["2024-05-01", "2024-12-25"]),
+    pd.offsets.CustomBusinessDay(calendar=WORKDAYS),
+    pd.offsets.CustomBusinessDay(offset=pd.Timedelta("2h").to_pytimedelta()),
+    pd.offsets.CustomBusinessHour(start="08:30", end="17:00", weekmask="Sun Mon Tue"),
+    pd.offsets.BusinessHour(start=["08:00", "13:00"], end=["12:00", "17:00"]),
+    pd.offsets.CustomBusinessMonthEnd(holidays=["2024-05-31"]),
+    pd.offsets.FY5253(startingMonth=1, weekday=4, variation="last"),
+    pd.offsets.FY5253Quarter(startingMonth=2, weekday=5, qtr_with_extra_week=2),
+    pd.offsets.Easter(),
+    pd.offsets.LastWeekOfMonth(weekday=2),
+    pd.offsets.WeekOfMonth(week=2, weekday=1),
+    pd.offsets.SemiMonthEnd(day_of_month=10),
+    pd.offsets.BQuarterEnd(startingMonth=2),
+    pd.offsets.MonthEnd(normalize=True),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=repr)
+def test_steps_come_back(step):
+    """A clock of other workdays would be another clock."""
+    codec = Codec(LABEL_KINDS)
+    again = codec.decode(*codec.encode(step))
+    assert again == step
+    assert type(again) is type(step)
+    begin = pd.Timestamp("2024-04-12 09:00")
+    expected = pd.date_range(begin, periods=60, freq=step)
+    pd.testing.assert_index_equal(pd.date_range(begin, periods=60, freq=again), expected)
+
+
+@pytest.mark.parametrize("step", STEPS[:1] + STEPS[3:5] + STEPS[7:9], ids=repr)
+def test_a_model_of_any_step_is_saved(step, tmp_path):
+    """Those that the library finds, too: rows on each 15th."""
+    days = pd.date_range("2010-01-15 09:00", periods=60, freq=step)
+    df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=days)
+    df = df if step == STEPS[0] else df.asfreq(step)
+    model = InformerRegressor("load", seq_len=8, pred_len=2, members=["ridges"]).fit(df)
+    model.save(tmp_path / "model")
+    pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").forecast(), model.forecast())
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"name": "DataFrame", "n": 1, "normalize": False, "given": {}},
+        {"name": "__class__", "n": 1, "normalize": False, "given": {}},
+        ["D"],
+        "h" * 101,
+    ],
+    ids=str,
+)
+def test_only_steps_of_pandas_are_built(forged):
+    """A name in a file leads to a closed list."""
+    codec = Codec(LABEL_KINDS)
+    tree, arrays = codec.encode(forged)
+    with pytest.raises(ModelFileError, match="a step that is none"):
+        codec.decode({"is": "Step", "of": tree}, arrays)
+
+
 def test_a_save_that_fails_leaves_the_old_file(model, tmp_path, monkeypatch):
     """And no stray one."""
     path = tmp_path / "model"
