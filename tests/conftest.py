@@ -3,9 +3,22 @@
 import gc
 import os
 import sys
+import tempfile
+import warnings
+from functools import wraps
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+import skinformer
+from skinformer.estimators.base import BaseInformer
+
+#: One fit in so many is saved and loaded, in a full run each.
+_EVERY = 1 if os.environ.get("SKINFORMER_SAVE_EVERY_FIT") == "1" else 50
+#: What `save` says of what numbers and text cannot stand for, and of subclasses.
+_NOT_SAVED = ("save cannot write params.", "save cannot write fitted.", "save writes Informer")
 
 # In CI the same examples on every run: a rare counterexample belongs to the change that is
 # being written, not to the next one. On a developer's machine each run tries new ones.
@@ -51,3 +64,39 @@ def count_calls():
         return calls
 
     return count
+
+
+@pytest.fixture(autouse=True, scope="session")
+def saved_fits():
+    """Save and load what tests fit: whatever model was fitted can be saved."""
+    fit, n_fits = BaseInformer.fit, [0]
+
+    @wraps(fit)
+    def fit_and_save(self, *args, **kwargs):
+        fitted = fit(self, *args, **kwargs)
+        n_fits[0] += 1
+        if n_fits[0] % _EVERY == 0 and hasattr(fitted, "ensemble_"):
+            check_saved(fitted)
+        return fitted
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseInformer, "fit", fit_and_save)
+        yield
+
+
+def check_saved(model):
+    """Raise unless a model's file forecasts as it does, or `save` says why there is none."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder, "model")
+        try:
+            model.save(path)
+        except ValueError as error:
+            if str(error).startswith(_NOT_SAVED):
+                return
+            raise
+        loaded = skinformer.load(path)
+        future = model.make_future_frame()
+        future[list(model.roles_.known)] = 0.0
+        future = future if model.roles_.known else None
+        np.testing.assert_array_equal(loaded.forecast(future), model.forecast(future))

@@ -13,13 +13,12 @@ from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import ClassHead
 from skinformer.ensemble.member import NETWORK, Member
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.tabular import columns_of, last_pair
+from skinformer.ensemble.tabular import columns_of
 from skinformer.ensemble.weighing import truths_of
 from skinformer.ensemble.windows import Windows
 from skinformer.selection import best_share, cut_stretches, stretch_sums
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import AnyArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import window_rows
 
 #: Values that are forecast to weigh.
@@ -64,12 +63,6 @@ class Classes(Member):
         """Give the probabilities of each forecaster."""
         place = at.begin, at.series, at.origins, at.steps
         return self.fit.forecast(at.values, *place, at.canvas.clock)
-
-    def probe(self, timeline: Timeline) -> list[AnyArray]:
-        """Forecast the last step."""
-        pair = last_pair(timeline)
-        rows = timeline.values, 0 * pair.origin, pair, timeline.clock
-        return [made for target in self.fit.targets for made in target.probabilities(*rows)]
 
 
 @timed("classes")

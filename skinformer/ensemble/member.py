@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from skinformer.ensemble.windows import Windows
-from skinformer.timeline.arrays import AnyArray, Float32Array
+from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 
@@ -99,7 +99,3 @@ class Member:
     def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002
         """Give a copy with tensors of its own, in evaluation mode."""
         return self
-
-    def probe(self, timeline: Timeline) -> list[AnyArray]:  # noqa: ARG002
-        """Forecast something from features, whose number nothing else in a file tells."""
-        return []

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
-from skinformer.tabular.features import Columns, Pairs
+from skinformer.tabular.features import Columns
 from skinformer.tabular.fit import TabularFit, fit_tabular
-from skinformer.timeline.arrays import AnyArray, Float32Array
-from skinformer.timeline.timeline import Timeline
+from skinformer.timeline.arrays import Float32Array
 
 
 @dataclass(frozen=True)
@@ -78,18 +75,7 @@ class Tabular(Member):
         """Forecast windows, see `Member.forecast`."""
         return self.fit.forecast(at.values, at.begin, at.origins, at.steps, at.canvas.clock)
 
-    def probe(self, timeline: Timeline) -> list[AnyArray]:
-        """Forecast the last step."""
-        features = self.fit.maker.make(timeline.values, last_pair(timeline), timeline.clock)
-        return [self.fit._forecast(features)]
-
 
 def columns_of(sizes: ModelSizes) -> Columns:
     """Say what the columns are."""
     return Columns(sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len)
-
-
-def last_pair(timeline: Timeline) -> Pairs:
-    """Give the last row of the last series, from its own step."""
-    at = np.array([len(timeline.values) - 1])
-    return Pairs(at, 0 * at, 0 * at, timeline.first_row[-2:-1], timeline.end_step[-1:] - 1)

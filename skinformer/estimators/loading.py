@@ -12,8 +12,17 @@ from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.classifier import InformerClassifier
 from skinformer.estimators.regressor import InformerRegressor
 from skinformer.estimators.serialisation import read
+from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence.container import read_content
 from skinformer.persistence.errors import ModelFileError
+from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.future import nothing_observed
+from skinformer.rolling.placement import after_history
+from skinformer.timeline.clock import join_series
+
+#: What a file may ask for beyond four times its rows: tokens of a network, numbers of a window.
+_MOST_TOKENS, _MOST_READ = 1 << 13, 1 << 22
+_LEVELS = np.array([0.1, 0.9])
 
 
 def load(path: str | os.PathLike[str]) -> InformerRegressor | InformerClassifier:
@@ -85,13 +94,32 @@ def _together(content: Any) -> InformerRegressor | InformerClassifier:
 
 
 def _try(model: InformerRegressor | InformerClassifier) -> None:
-    """Read the clock and make one forecast from features, whose number no size tells."""
-    timeline, ensemble = model.timeline_, model.ensemble_
-    end = timeline.end_step.max() + model.sizes_.pred_len
-    labels = timeline.clock.labels(np.array([timeline.first_step.min(), end]))
-    if not labels[0] < labels[1]:
-        raise ModelFileError("its clock does not go on")
-    members = (*ensemble.members.values(), *ensemble.held_out.values())
-    made = (part for member in members for part in member.probe(timeline))
-    if not all(np.isfinite(part).all() for part in made):
-        raise ModelFileError("its forecasts are no numbers")
+    """Forecast one block after the history of up to three series: who cannot is no model."""
+    forecaster, timeline = model._forecaster, model.timeline_
+    found = getattr(model, "_intervals_", None)
+    if found is not None:
+        forecaster = IntervalForecaster.of(forecaster, found)
+    n_rows, pred_len = len(timeline.values), model.sizes_.pred_len
+    n_tokens = model.sizes_.seq_len // model.sizes_.patch_len + pred_len
+    n_read = (forecaster.look_back + pred_len) * timeline.values.shape[1]
+    if n_tokens > _MOST_TOKENS + 4 * n_rows or n_read > _MOST_READ + 4 * timeline.values.size:
+        raise ModelFileError("its windows are longer than its rows say anything of")
+    names = {isinstance(name, str) for name in model.roles_.columns}
+    if len(names) > 1 or not hash(model.roles_):
+        raise ModelFileError("its columns have names of several kinds")
+    lengths = np.diff(timeline.first_row)
+    some = np.unique([0, int(lengths.argmax()), len(lengths) - 1])
+    track = np.repeat(some, pred_len)
+    place = after_history(timeline)
+    steps = place.anchor[track] + np.tile(np.arange(pred_len), len(some))
+    labels = join_series(model.series_, track, timeline.clock.labels(steps))
+    nothing = nothing_observed(timeline)
+    requested = RequestedSteps(nothing, track, steps, place, timeline.clock, labels)
+    outputs, _ = forecaster.rolled(requested)
+    if found is None:
+        values = forecaster.in_units(outputs, track)
+    else:
+        scaler = model.scaler_.with_unseen()
+        values = found.forecasts(model.head_, outputs, _LEVELS, scaler, track)
+    if values.shape[:2] != (len(track), model.sizes_.n_targets) or len(labels) != len(track):
+        raise ModelFileError("it forecasts something else than it says")

@@ -43,7 +43,7 @@ class PersistentMixin(FittedState):
         history : {"all", "context"}, default="all"
             Which rows the file holds, standardised: all that `fit` and `update` saw, or those
             alone from which later forecasts start. With the context rows that `fit` saw cannot be
-            forecast again, and ranges are found now, which takes seconds.
+            forecast again.
 
         Raises
         ------
@@ -56,7 +56,8 @@ class PersistentMixin(FittedState):
 
         Notes
         -----
-        `checkpoint` and callbacks belong to a fit, and are left out.
+        `checkpoint` and callbacks belong to a fit, and are left out. Ranges are found now, which
+        takes seconds, if nobody asked for them before: who loads the file need not.
 
         Examples
         --------
@@ -79,8 +80,7 @@ class PersistentMixin(FittedState):
             for name, value in vars(self).items()
             if name not in params and not name.startswith(_SKLEARNS)
         }
-        if history == "context":
-            state |= _context(self)
+        state |= _found_at_save(self, of_context=history == "context")
         content = {
             # A checkpoint is a place on this machine, and of a fit that has ended.
             "params": params | {"checkpoint": None},
@@ -93,7 +93,7 @@ class PersistentMixin(FittedState):
         except NotPlainError as error:
             checks.refuse_to_save(error.place, error.value)
         except ModelFileError as error:
-            checks.refuse_to_save_extremes(error)
+            checks.refuse_to_save_unread(error)
         write_content(path, Content(tree, arrays))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,18 +123,20 @@ class PersistentMixin(FittedState):
             self.ensemble_ = self.ensemble_.on_device(self.device_)
 
 
-def _context(model: FittedState) -> dict[str, Any]:
-    """Give what of a fit's state differs where only the rows stay that later forecasts need."""
-    forecaster, found = model._forecaster, {}
+def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
+    """Find what a file holds beside a fit's state: ranges, in place of what they are found by.
+
+    of_context: leave out the rows that later forecasts do not need.
+    """
+    found: dict[str, Any] = {"ensemble_": replace(model.ensemble_, held_out={})}
+    forecaster = model._forecaster
     if isinstance(model, IntervalsMixin):
-        found = {"_intervals_": model.intervals_}
+        found["_intervals_"] = model.intervals_
         if model.intervals_ is not None:  # they look further back
             forecaster = IntervalForecaster.of(forecaster, model.intervals_)
+    if not of_context:
+        return found
     # After an update a block may begin before the first row that may be asked for.
     n_rows = max(forecaster.look_back, model._usual_.season) + model.sizes_.pred_len
-    return {
-        "timeline_": model.timeline_.recent(n_rows),
-        "ensemble_": replace(model.ensemble_, held_out={}),
-        "calibration_": replace(model.calibration_, split=None),
-        **found,
-    }
+    calibration = replace(model.calibration_, split=None)
+    return found | {"timeline_": model.timeline_.recent(n_rows), "calibration_": calibration}

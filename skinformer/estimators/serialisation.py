@@ -10,9 +10,9 @@ from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
 from skinformer.ensemble.head import ClassHead, PointHead, QuantileHead
 from skinformer.ensemble.members import ALL_KINDS
-from skinformer.estimators.limits import ANNOTATIONS, LIMITS, RULES
 from skinformer.estimators.modules import MODULE_KINDS, RESUMABLE_KINDS
 from skinformer.estimators.parts import PARTS
+from skinformer.estimators.shapes import ANNOTATIONS, OPEN, RULES, SHAPES, SIZES
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import Intervals
 from skinformer.persistence.codec import Codec, Kind, record_kinds, record_types
@@ -99,7 +99,7 @@ _KINDS = [
     Kind("ReadyRegressor", ReadyRegressor, lambda ready: dict(vars(ready)), _ready_together),
 ]
 FILES, _PICKLES = Codec([*_KINDS, *MODULE_KINDS]), Codec([*_KINDS, *RESUMABLE_KINDS])
-SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, LIMITS, RULES)
+SCHEMA = Schema([*_KINDS, *MODULE_KINDS], ANNOTATIONS, SHAPES, SIZES, OPEN, RULES)
 _CONTENT = {
     "params": dict[str, Any],
     "fitted": {f"{name}?" if name in _SOMETIMES else name: FITTED[name] for name in FITTED},

@@ -17,6 +17,10 @@ from skinformer.persistence.errors import ModelFileError, NotPlainError
 #: No dots and no slash in front: such a name leads nowhere but into the data base.
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 _UNITS = ("s", "ms", "us", "ns")
+#: Characters of a step as pandas spells it, at most.
+_LONGEST_STEP = 100
+#: Steps by the names of their types: those of pandas, and of nobody else.
+_OFFSETS = {name: getattr(pd.offsets, name) for name in pd.offsets.__all__}
 
 
 def _zone_apart(zone: Any) -> Any:
@@ -49,20 +53,64 @@ def _unit(unit: Any) -> str:
 
 
 def _step_apart(step: Any) -> Any:
-    """Write an offset as pandas spells it, if that says all."""
+    """Write an offset as pandas spells it, if that says all; else by its name and arguments."""
     try:
-        same = pd.tseries.frequencies.to_offset(step.freqstr) == step
+        if pd.tseries.frequencies.to_offset(step.freqstr) == step:
+            return step.freqstr
     except ValueError:
-        same = False
-    if not same:
+        pass
+    name = type(step).__name__
+    if type(step) is not _OFFSETS.get(name):
         raise NotPlainError("", step)
-    return step.freqstr
+    told = dict(step.kwds)
+    workdays = _workdays_apart(step) if told.pop("calendar", None) is not None else {}
+    given = {key: _argument_apart(value) for key, value in told.items() if key not in workdays}
+    given |= workdays
+    return {"name": name, "n": int(step.n), "normalize": bool(step.normalize), "given": given}
+
+
+def _workdays_apart(step: Any) -> dict[str, Any]:
+    """Write which days count, as they were told, and as a calendar of NumPy has them if it does."""
+    days, told = step.calendar, step.weekmask
+    out = {"weekmask": told, "holidays": [str(day) for day in days.holidays]}
+    own = not np.array_equal(np.busdaycalendar(told).weekmask, days.weekmask)
+    return out | (
+        {"calendar": "".join("01"[day] for day in days.weekmask.astype(int))} if own else {}
+    )
+
+
+def _argument_apart(value: Any) -> Any:
+    """Write an argument of an offset as plain values."""
+    if isinstance(value, tuple | list | np.ndarray):
+        return [_argument_apart(each) for each in value]
+    if isinstance(value, datetime.time):
+        return {"time": value.isoformat()}
+    if isinstance(value, datetime.timedelta):
+        return {"microseconds": value // datetime.timedelta(microseconds=1)}
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise NotPlainError("", value)
+    return value
+
+
+def _argument_together(value: Any) -> Any:
+    if type(value) is list:
+        return tuple(_argument_together(each) for each in value)  # a list has no hash
+    if type(value) is not dict:
+        return value
+    if "time" in value:
+        return datetime.time.fromisoformat(value["time"])
+    return datetime.timedelta(microseconds=value["microseconds"])
 
 
 def _step_together(given: Any) -> Any:
-    if type(given) is not str or len(given) > 100:
+    if type(given) is str and len(given) <= _LONGEST_STEP:
+        return pd.tseries.frequencies.to_offset(given)
+    if type(given) is not dict or given["name"] not in _OFFSETS:
         raise ModelFileError("it holds a step that is none")
-    return pd.tseries.frequencies.to_offset(given)
+    told = {name: _argument_together(value) for name, value in given["given"].items()}
+    if "calendar" in told:
+        told["calendar"] = np.busdaycalendar(told["calendar"], told.pop("holidays"))
+    return _OFFSETS[given["name"]](given["n"], normalize=given["normalize"], **told)
 
 
 def _texts_apart(values: list[str]) -> Any:

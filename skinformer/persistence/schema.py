@@ -1,15 +1,12 @@
-"""What the records of a file may be: types by their annotations, and limits by a table.
+"""What the records of a file may be: types by their annotations, and shapes by a table.
 
-A limit is a text, ``"[n_series n_columns] 0..1 nan"``: the shape, the range, and whether values may
-be unknown, each of which may be left out. A size has a name, and the same number wherever the name
-stands; a name in capitals means its record alone. ``"n_embedded=0..1e9"`` names a number, and
-``"=1..1e9"`` by its field. A number without a limit that is called like one named before is that.
+A shape is a text, ``"n_series n_columns"``. A size has a name, and the same number wherever the
+name stands; a name in capitals means its record alone. What a number is worth is nobody's to say
+here: it is finite, where it has to be, and counts no more than the file could hold.
 """
 
-import re
 from collections import ChainMap
-from collections.abc import Callable, Hashable
-from functools import cache
+from collections.abc import Callable, Collection, Hashable
 from types import SimpleNamespace, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -23,9 +20,8 @@ Sizes: TypeAlias = ChainMap[str, int]
 Left: TypeAlias = dict[int, AnyArray]  # that nothing refers to yet
 Rule: TypeAlias = Callable[[Any, Sizes], Any]
 
-_LIMIT = re.compile(r"(?:\[(.*)\])?\s*(?:(?:(\w*)=)?(\S+)\.\.(\S+))?\s*(nan)?")
-#: Of numbers that the table does not limit: integers, and floats.
-_WHOLE, _REAL = (0, 2**40), (-1e9, 1e9)
+#: What a number may count beyond those that the file holds: windows may be longer than the rows.
+_BEYOND = 1 << 20
 _ARRAYS = {"array", "turned", "texts", "objects"}
 
 
@@ -34,7 +30,9 @@ class Schema:
 
     kinds: as for `Codec`; records have fields with annotations.
     fields: annotations of kinds that are no records. A dict stands for one with these keys.
-    limits: by the name of the kind and fields, such as ``"Scaler.mean"`` or ``"Usual.low|high"``.
+    shapes: by the name of the kind and fields, such as ``"Scaler.mean"`` or ``"Usual.low|high"``.
+    sizes: numbers that name a size, by the name of the kind and the field.
+    unbounded: fields whose numbers need not be finite.
     rules: by the name of the kind, or of a field: takes what was found and all sizes, and is true
     of what may be built.
     """
@@ -43,7 +41,9 @@ class Schema:
         self,
         kinds: list[Kind],
         fields: dict[str, Any],
-        limits: dict[str, str],
+        shapes: dict[str, str],
+        sizes: dict[str, str],
+        unbounded: Collection[str],
         rules: dict[str, Rule],
     ) -> None:
         self._types = {kind.name: kind.type for kind in kinds}
@@ -51,13 +51,13 @@ class Schema:
             name: Any if (hints := record_hints(kind)) is None else hints
             for name, kind in self._types.items()
         } | fields
-        self._limits = {
-            f"{kind}{dot}{field}": text
-            for key, text in limits.items()
+        self._shapes = {
+            f"{kind}{dot}{field}": text.split()
+            for key, text in shapes.items()
             for kind, dot, names in [key.rpartition(".")]
             for field in names.split("|")
         }
-        self._rules = rules
+        self._sizes, self._unbounded, self._rules = sizes, unbounded, rules
 
     def check(self, tree: Any, arrays: list[AnyArray], hint: Any) -> None:
         """Raise unless a tree is what it should be, and refers to each array once.
@@ -67,20 +67,21 @@ class Schema:
         hint: what the whole is to be.
         """
         left = dict(enumerate(arrays))
-        self._walk(hint, tree, "", left, ChainMap())
+        n_numbers = sum(array.size for array in arrays)
+        self._walk(hint, tree, "", left, ChainMap({"n_numbers": n_numbers}))
         if left:
             raise ModelFileError("it holds arrays that nothing refers to")
 
     def _walk(self, hint: Any, node: Any, place: str, left: Left, sizes: Sizes) -> Any:
         """Give what a node holds: records as namespaces, without building anything."""
         hint, name = self._fitting(hint, node, place), _name(node)
-        limit, found = self._limits.get(place.rstrip("[]"), ""), node
+        found = node
         if name in _ARRAYS:
             found = self._array(node, left)
-            _check_array(found, hint, limit, place, sizes)
+            self._check_array(found, hint, place, sizes)
         elif name == "Scalar" and type(node["of"]) is dict:
             found = self._array(node["of"], left)[()]
-            _check_number(found, limit, place, sizes)
+            self._check_number(found, place, sizes)
         elif isinstance(hint, dict):
             found = self._named(hint, node, place, left, sizes)
         elif name in self._types:
@@ -89,7 +90,7 @@ class Schema:
             found = self._each(hint, node, place, left, sizes)
         elif name in ("int", "float") and hint is not Any:
             found = float(node["of"]) if isinstance(node, dict) else node
-            _check_number(found, limit, place, sizes)
+            self._check_number(found, place, sizes)
         rule = self._rules.get(place)
         if rule is not None and not rule(found, sizes):
             raise ModelFileError(f"its {place} does not agree with the rest")
@@ -139,11 +140,31 @@ class Schema:
                 (walk(key, k, "", left, sizes), walk(value, v, inner, left, sizes.new_child()))
                 for k, v in parts
             ]
-        limit = f"[{len(hints)}]"
+        shape: list[str] | None = [str(len(hints))]
         if len(hints) <= 1 or hints[1] is Ellipsis:
-            limit, hints = self._limits.get(place, ""), (hints or (Any,))[:1] * len(parts)
-        _check_shape((len(parts),), limit, place, sizes)
+            shape, hints = self._shapes.get(place), (hints or (Any,))[:1] * len(parts)
+        _check_shape((len(parts),), shape, place, sizes)
         return [walk(h, p, inner, left, sizes) for h, p in zip(hints, parts, strict=True)]
+
+    def _check_array(self, array: AnyArray, hint: Any, place: str, sizes: Sizes) -> None:
+        """Raise unless an array has its field's type and shape, and no numbers that are none."""
+        kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
+        if kind is not Any and not np.issubdtype(array.dtype, kind):
+            raise ModelFileError(f"its {place} has numbers of another type")
+        field = place.rstrip("[]")
+        _check_shape(array.shape, self._shapes.get(field), place, sizes)
+        if kind is not Any and array.dtype.kind == "f" and field not in self._unbounded:
+            _check_finite(array, place)
+
+    def _check_number(self, number: Any, place: str, sizes: Sizes) -> None:
+        """Raise unless a number is finite, or counts no more than a file of this size can hold."""
+        name, field = self._sizes.get(place), place.rstrip("[]")
+        if field not in self._unbounded:
+            _check_finite(number, place)
+            if type(number) is int and abs(number) > _BEYOND + sizes["n_numbers"]:
+                raise ModelFileError(f"its {place} counts more than it could hold")
+        if name is not None:
+            sizes.maps[-1][name] = int(number)
 
     def _array(self, node: Any, left: Left) -> AnyArray:
         if node["is"] in ("texts", "objects"):
@@ -161,55 +182,17 @@ def _name(node: Any) -> str:
     return str(node["is"]) if type(node) is dict else type(node).__name__
 
 
-@cache
-def _limit(text: str) -> tuple[tuple[str, ...] | None, str | None, str | None, str | None, bool]:
-    """Read a limit: shape, name, lowest, highest, and whether values may be unknown."""
-    found = _LIMIT.fullmatch(text)
-    if found is None:
-        raise KeyError(text)
-    shape, name, low, high, unknown = found.groups()
-    return None if shape is None else tuple(shape.split()), name, low, high, bool(unknown)
+def _check_finite(numbers: Any, place: str) -> None:
+    if not np.isfinite(np.asarray(numbers, dtype=np.float64)).all():
+        raise ModelFileError(f"its {place} is not finite")
 
 
-def _amount(text: str, sizes: Sizes) -> float:
+def _amount(text: str, sizes: Sizes) -> int:
     """Add up numbers and the names of sizes."""
-    parts = re.split(r"(?<!e)\+", text)
-    return sum(sizes[part] if part in sizes else float(part) for part in parts)
+    return sum(sizes[part] if part in sizes else int(part) for part in text.split("+"))
 
 
-def _check_array(array: AnyArray, hint: Any, text: str, place: str, sizes: Sizes) -> None:
-    kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else Any
-    if kind is not Any and not np.issubdtype(array.dtype, kind):
-        raise ModelFileError(f"its {place} has numbers of another type")
-    _check_shape(array.shape, text, place, sizes)
-    if kind is not Any and array.dtype.kind in "fiu":
-        _check_range(array, text, place, sizes, whole=array.dtype.kind in "iu")
-
-
-def _check_number(number: Any, text: str, place: str, sizes: Sizes) -> None:
-    field = place.rpartition(".")[2]
-    if not text and field in sizes:
-        text = f"{field}..{field}"
-    whole = type(number) is int
-    _check_range(np.asarray(number, dtype=np.float64), text, place, sizes, whole=whole)
-    name = _limit(text)[1]
-    if name is not None:
-        sizes.maps[-1][name or field] = int(number)
-
-
-def _check_range(array: AnyArray, text: str, place: str, sizes: Sizes, *, whole: bool) -> None:
-    _, _, low, high, unknown = _limit(text)
-    if unknown:
-        array = array[~np.isnan(array)]
-    least, most = _WHOLE if whole else _REAL
-    if low is not None and high is not None:
-        least, most = _amount(low, sizes), _amount(high, sizes)
-    if array.size and not least <= array.min() <= array.max() <= most:
-        raise ModelFileError(f"its {place} is out of range")
-
-
-def _check_shape(found: tuple[int, ...], limit: str, place: str, sizes: Sizes) -> None:
-    named = _limit(limit)[0]
+def _check_shape(found: tuple[int, ...], named: list[str] | None, place: str, sizes: Sizes) -> None:
     if named is None:
         return
     fits = len(found) == len(named)

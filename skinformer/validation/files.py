@@ -32,11 +32,11 @@ def refuse_to_save(place: str, value: Any) -> NoReturn:
     )
 
 
-def refuse_to_save_extremes(fault: Exception) -> NoReturn:
-    """Raise because of fitted values that `load` would take for forged ones."""
+def refuse_to_save_unread(fault: Exception) -> NoReturn:
+    """Raise because of a fitted model that `load` would refuse, which is no fault of the user's."""
     raise ValueError(
-        f"save cannot write this model: {fault}, as of files that were forged. Look at the "
-        f"training rows for numbers that cannot be. {_INSTEAD}"
+        f"save cannot write this model: {fault}, which load would refuse. That is a fault of "
+        f"this package; please report it. {_INSTEAD}"
     )
 
 

@@ -11,13 +11,11 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.tree import DecisionTreeRegressor
 
 import skinformer
-from skinformer import InformerRegressor, ModelFileError
+from skinformer import InformerRegressor
 from skinformer.ensemble import classical, predicting
 from skinformer.ensemble.members import EnsembleFit
 from skinformer.ensemble.predicting import _OwnMaps
-from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.ridge.linear_path import LinearPath
-from skinformer.timeline.cycle import CalendarEffect
 from skinformer.training import checkpoint as checkpoints
 
 SEQ, PRED, WEEK, TRAIN = 24, 6, 168, 1600
@@ -468,21 +466,3 @@ def test_a_file_holds_what_the_trees_see(df, tmp_path):
     loaded = skinformer.load(tmp_path / "model")
     later = df[TRAIN : TRAIN + 6].assign(load=np.nan)
     assert loaded.forecast(later).equals(model.forecast(later))
-
-
-@pytest.mark.usefixtures("all_speak")
-def test_a_forged_calendar_of_trees_is_refused(df):
-    """They read it row by row, long after the file was opened."""
-    model = known(
-        df,
-        members=[
-            "classical",
-            "ridges",
-            DecisionTreeRegressor(max_depth=4, random_state=0),
-            "network",
-        ],
-    )
-    effect = model.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar
-    SCHEMA.check(*FILES.encode(effect), CalendarEffect)
-    with pytest.raises(ModelFileError, match="its CalendarEffect does not agree"):
-        SCHEMA.check(*FILES.encode(effect._replace(places=effect.places + 999)), CalendarEffect)

@@ -32,6 +32,7 @@ from skinformer import (
     SlidingWindow,
     VersionWarning,
 )
+from skinformer.datasets import load_auckland_pedestrians
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators import persisting
 from skinformer.evaluation import SeasonalNaive
@@ -358,6 +359,70 @@ def test_labels_come_back(label):
         assert repr(again) == repr(label)
 
 
+WORKDAYS = np.busdaycalendar("1111110", ["2024-05-01"])
+STEPS = [
+    pd.DateOffset(months=1),
+    pd.DateOffset(months=2, days=3, hour=5),
+    pd.DateOffset(n=2, weekday=3),
+    pd.offsets.CustomBusinessDay(weekmask="Mon Tue Wed Thu Fri Sat"),
+    pd.offsets.CustomBusinessDay(2, holidays=["2024-05-01", "2024-12-25"]),
+    pd.offsets.CustomBusinessDay(calendar=WORKDAYS),
+    pd.offsets.CustomBusinessDay(offset=pd.Timedelta("2h").to_pytimedelta()),
+    pd.offsets.CustomBusinessHour(start="08:30", end="17:00", weekmask="Sun Mon Tue"),
+    pd.offsets.BusinessHour(start=["08:00", "13:00"], end=["12:00", "17:00"]),
+    pd.offsets.CustomBusinessMonthEnd(holidays=["2024-05-31"]),
+    pd.offsets.FY5253(startingMonth=1, weekday=4, variation="last"),
+    pd.offsets.FY5253Quarter(startingMonth=2, weekday=5, qtr_with_extra_week=2),
+    pd.offsets.Easter(),
+    pd.offsets.LastWeekOfMonth(weekday=2),
+    pd.offsets.WeekOfMonth(week=2, weekday=1),
+    pd.offsets.SemiMonthEnd(day_of_month=10),
+    pd.offsets.BQuarterEnd(startingMonth=2),
+    pd.offsets.MonthEnd(normalize=True),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=repr)
+def test_steps_come_back(step):
+    """A clock of other workdays would be another clock."""
+    codec = Codec(LABEL_KINDS)
+    again = codec.decode(*codec.encode(step))
+    assert again == step
+    assert type(again) is type(step)
+    begin = pd.Timestamp("2024-04-12 09:00")
+    expected = pd.date_range(begin, periods=60, freq=step)
+    pd.testing.assert_index_equal(pd.date_range(begin, periods=60, freq=again), expected)
+
+
+@pytest.mark.parametrize("step", STEPS[:1] + STEPS[3:5] + STEPS[7:9], ids=repr)
+def test_a_model_of_any_step_is_saved(step, tmp_path):
+    """Those that the library finds, too: rows on each 15th."""
+    days = pd.date_range("2010-01-15 09:00", periods=60, freq=step)
+    df = pd.DataFrame({"load": np.sin(np.arange(60.0))}, index=days)
+    df = df if step == STEPS[0] else df.asfreq(step)
+    model = InformerRegressor("load", seq_len=8, pred_len=2, members=["ridges"]).fit(df)
+    model.save(tmp_path / "model")
+    pd.testing.assert_frame_equal(skinformer.load(tmp_path / "model").forecast(), model.forecast())
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"name": "DataFrame", "n": 1, "normalize": False, "given": {}},
+        {"name": "__class__", "n": 1, "normalize": False, "given": {}},
+        ["D"],
+        "h" * 101,
+    ],
+    ids=str,
+)
+def test_only_steps_of_pandas_are_built(forged):
+    """A name in a file leads to a closed list."""
+    codec = Codec(LABEL_KINDS)
+    tree, arrays = codec.encode(forged)
+    with pytest.raises(ModelFileError, match="a step that is none"):
+        codec.decode({"is": "Step", "of": tree}, arrays)
+
+
 def test_a_save_that_fails_leaves_the_old_file(model, tmp_path, monkeypatch):
     """And no stray one."""
     path = tmp_path / "model"
@@ -490,13 +555,40 @@ def test_a_pickle_of_another_version_warns(version, model):
         InformerRegressor.__new__(InformerRegressor).__setstate__(state)
 
 
-def test_a_model_that_would_not_load_is_not_saved(tmp_path):
-    """A file that `load` takes for a forged one would be a model lost."""
-    wave = pd.DataFrame({"load": np.sin(np.arange(90.0))})
-    model = InformerRegressor(
-        "load", seq_len=8, pred_len=2, members=["classical", "ridges", "network"]
-    ).fit(wave)
-    model.ensemble_ = replace(model.ensemble_, temperature=0.0)
-    with pytest.raises(ValueError, match=r"this model: its Ensemble\.temperature is out of"):
-        model.save(tmp_path / "model")
+@pytest.mark.parametrize("temperature", [0.0, -1e30])
+def test_odd_numbers_are_saved(temperature, model, tmp_path):
+    """What a fit found is not judged: a rule of what may be would refuse honest fits."""
+    odd = copy.copy(model)
+    odd.ensemble_ = replace(model.ensemble_, temperature=temperature)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odd.save(tmp_path / "model")
+        assert skinformer.load(tmp_path / "model").ensemble_.temperature == temperature
+
+
+def test_a_model_that_would_not_load_is_not_saved(model, tmp_path):
+    """It would be a model lost, while there is a pickle to write."""
+    odd = copy.copy(model)
+    odd.ensemble_ = replace(model.ensemble_, temperature=np.nan)
+    with pytest.raises(ValueError, match=r"its Ensemble\.temperature is not finite, which load"):
+        odd.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_years_of_hours_are_saved(tmp_path):
+    """Days of the year beside hours of the week: a table of two years and more."""
+    df = load_auckland_pedestrians()[["45 Queen Street"]]
+    sizes = {"seq_len": 168, "pred_len": 24, "random_state": 0}
+    model = InformerRegressor("45 Queen Street", members=["ridges"], **sizes).fit(df)
+    model.save(tmp_path / "model", history="context")
+    assert skinformer.load(tmp_path / "model").forecast().equals(model.forecast())
+
+
+@pytest.mark.slow
+def test_each_bundled_table_is_saved(tmp_path):
+    """All streets together, at full length, with everything that a file holds."""
+    df = load_auckland_pedestrians()
+    sizes = {"seq_len": 168, "pred_len": 24, "random_state": 0}
+    model = InformerRegressor([*df.columns], members=["ridges"], **sizes).fit(df)
+    for history in ("all", "context"):
+        model.save(tmp_path / history, history=history)
+        assert skinformer.load(tmp_path / history).forecast().equals(model.forecast())
