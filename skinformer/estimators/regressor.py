@@ -50,8 +50,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         What training lowers, in standardised units, and so what is forecast, by every member, on
         tables and panels: "mse" a mean, whose sums are right on average (orders, budgets); "mae" a
         median, which lies below the mean of skewed sales; "huber" what lies between. A number in
-        (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5, 0.9]``, trains for all of them:
-        `predict_quantiles` gives them, and `predict` gives the one nearest to the median.
+        (0, 1) is a level: that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
+        0.9]``, trains for all of them: `predict_quantiles` gives them, and `predict` gives the one
+        nearest to the median.
     max_iter : int or None, default=None
         Epochs at most; None is 5 where the network corrects ridges, and 10 where it is alone, or as
         many as see each window three times if these are fewer (and 25,000 windows in all).
