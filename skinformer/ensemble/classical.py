@@ -44,6 +44,8 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
     ones those that learn from windows; ridges of each series for panels.
     """
+    if settings.classical and not settings.linear_path:
+        return settings  # the user wants no others, however long series are
     seq_len, pred_len = settings.seq_len, settings.pred_len
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:

@@ -44,7 +44,8 @@ class FitSettings:
     Every value is resolved, but for those that the rows decide: None for `label_len` and "auto"
     for the calendar and early stopping.
 
-    classical: whether classical forecasters take part, as far as series are short enough for them.
+    classical: whether classical forecasters take part, as far as series are short enough for them,
+    or where nobody else is wanted.
     own_ridges: whether ridges of each series take part, in panels.
     classifies: whether classes are forecast.
     class_base: whether their forecasts start from frequencies, transitions and a logistic map.

@@ -26,7 +26,12 @@ from skinformer.estimators.bases import CallbackSupportMixin, SetsAtOnce, with_c
 from skinformer.estimators.callbacks import FitTasks, training_course
 from skinformer.estimators.exporting import ExportMixin
 from skinformer.estimators.fingerprint import fingerprint
-from skinformer.estimators.parts import PART_CONSTRAINTS, open_parts
+from skinformer.estimators.parts import (
+    PART_CONSTRAINTS,
+    nested_in_members,
+    open_members,
+    open_parts,
+)
 from skinformer.estimators.persisting import PersistentMixin
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import fitted_rows, reading_settings
@@ -79,6 +84,9 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         """
         Set parameters by name, those of parts by ``block__norm``.
 
+        Those of an estimator among members go by its class in lower case, such as
+        ``members__ridge__alpha``.
+
         Parameters
         ----------
         **params : dict
@@ -91,7 +99,25 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             With these parameters; forecasts change with the next fit. Where one is refused, all
             stay as they were.
         """
-        return super().set_params(**open_parts(self, params))
+        return super().set_params(**open_parts(self, open_members(self.members, params)))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """
+        Return parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether those of parts, such as ``block__norm``, and of an estimator among members,
+            such as ``members__ridge__alpha``, are among them.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        nested = nested_in_members(self.members) if deep else {}
+        return super().get_params(deep) | nested
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """

@@ -66,7 +66,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         other classes, in [0, 1).
     z_loss : float, default=1e-4
         Weight of ``logsumexp(logits)**2`` in its loss, which keeps logits from drifting.
-    members : "auto" or list, default="auto"
+    members : "auto", list or tuple, default="auto"
         Who may take part in the forecast, each by the log loss that it proves on validation rows:
         "classes" are how often each class is, at each phase of the season and after each class, by
         step ahead, and a multinomial logistic map of lags, calendar and columns known ahead;

@@ -34,7 +34,7 @@ class Parameters:
     target_transform: Any = field(init=False)
     label_smoothing: float = field(init=False)
     z_loss: float = field(init=False)
-    members: str | list[Any] = "auto"
+    members: str | list[Any] | tuple[Any, ...] = "auto"
     window_norm: bool = True
     label_len: int | None = None
     patch_len: int | None = None

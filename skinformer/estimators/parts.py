@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from sklearn.base import clone
+
 from skinformer.estimators.bases import SetsAtOnce
 from skinformer.validation import parameters as checks
 
@@ -182,6 +184,85 @@ PARTS: Mapping[str, type[Part]] = MappingProxyType(
     {"attention": Attention, "block": Block, "memory_saving": MemorySaving}
 )
 PART_CONSTRAINTS = {name: checks.part_constraint(part, part.named) for name, part in PARTS.items()}
+
+
+def nested_in_members(members: Any) -> dict[str, Any]:
+    """
+    Return the parameters of estimators among members, by names such as ``members__ridge__alpha``.
+
+    Parameters
+    ----------
+    members : str, list or tuple
+        The estimator's parameter.
+
+    Returns
+    -------
+    dict
+        Values by name; an estimator goes by its class in lower case, as in ``make_pipeline``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> nested_in_members(["ridges", Ridge(alpha=2.0)])["members__ridge__alpha"]
+    2.0
+    """
+    return {
+        f"members__{_name_of(each)}__{name}": value
+        for each in _estimators(members)
+        for name, value in each.get_params().items()
+    }
+
+
+def open_members(members: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """
+    Put parameters of estimators among members into new members.
+
+    Parameters
+    ----------
+    members : str, list or tuple
+        The estimator's parameter, where `params` holds no other.
+    params : dict
+        As for `set_params`.
+
+    Returns
+    -------
+    dict
+        The same, with `members` in place of names such as ``members__ridge__alpha``.
+
+    Raises
+    ------
+    ValueError
+        If no member has such a name.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> open_members(["ridges", Ridge()], {"members__ridge__alpha": 2.0})
+    {'members': ['ridges', Ridge(alpha=2.0)]}
+    """
+    nested = {key: params[key] for key in params if key.startswith("members__")}
+    if not nested:
+        return params
+    opened = {key: value for key, value in params.items() if key not in nested}
+    members = opened.get("members", members)
+    copies = {_name_of(each): clone(each) for each in _estimators(members)}
+    for key, value in nested.items():
+        _, name, *inner = key.split("__", 2)
+        if name not in copies or not inner:
+            checks.raise_no_nested_member(key, members, list(copies))
+        copies[name].set_params(**{inner[0]: value})
+    kept = members if isinstance(members, list | tuple) else []
+    new = [each if isinstance(each, str) else copies.get(_name_of(each), each) for each in kept]
+    return opened | {"members": type(kept)(new)}
+
+
+def _estimators(members: Any) -> list[Any]:
+    several = members if isinstance(members, list | tuple) else []
+    return [e for e in several if hasattr(e, "get_params") and not isinstance(e, type)]
+
+
+def _name_of(estimator: Any) -> str:
+    return type(estimator).__name__.lower()
 
 
 def open_parts(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:

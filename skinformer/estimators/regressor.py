@@ -78,7 +78,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         smearing factor [2]_, found on validation rows, at most 2; other losses ask for a median or
         a quantile, and what a transformer gives is transformed back as it is. Whatever this is,
         no forecast of a series that never was below zero falls below it.
-    members : "auto" or list, default="auto"
+    members : "auto", list or tuple, default="auto"
         The members of the ensemble, weighted by their errors on validation rows:
 
         - "ridges": a blend of ridges in closed form, which compete on stretches of time in `fit`;
@@ -89,14 +89,16 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
           of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
           is, means, the calendar, columns known ahead around the step; one table without these
           last needs twelve whole forecasts in its validation split. Quantiles have no trees;
-        - a regressor of scikit-learn in place of "trees", which is cloned;
+        - a regressor of scikit-learn in place of "trees", which is cloned; a search names its
+          parameters by its class in lower case, such as ``members__ridge__alpha``;
         - "classical": smoothing, drift, Theta, seasons and small ridges, where the median series of
           a panel holds fewer rows than 20 windows (``seq_len + pred_len``), or one series fewer
           than 8; panels below 2.5 windows and one series without a whole one have these alone.
 
         "auto" is all five names. Others are weighed beside the ridges, so that a list holds
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
-        as its authors had it.
+        as its authors had it; or ``["classical"]``, which then forecasts however many rows there
+        are.
     window_norm : bool, default=True
         Normalise each window by its own mean and deviation and undo it on the forecast:
         halves the error where the level drifts. A network alone then forecasts each of up to 16

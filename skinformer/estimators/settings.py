@@ -61,7 +61,7 @@ def read_settings(estimator: Parameters, head: Head) -> FitSettings:
     classifies = isinstance(head, ClassHead)
     members = members_of(estimator.members, classifies=classifies)
     linear_path = "ridges" in members and head.in_units  # ridges know no other outputs
-    joins = linear_path and head.on_path
+    joins = (linear_path or "classical" in members) and head.on_path  # these alone, too
     if not (joins or classifies or "network" in members):
         checks.raise_no_network(estimator.members)
     device = resolve_device(estimator.device)

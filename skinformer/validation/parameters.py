@@ -34,7 +34,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "label_len": [None, Whole(0, MOST)],
     "pred_len": [_LENGTH],
     "target_transform": [None, StrOptions({"auto", "log"}), _TRANSFORMER],
-    "members": [StrOptions({"auto"}), list],
+    "members": [StrOptions({"auto"}), list, tuple],
     "patch_len": [None, _LENGTH],
     "known_future": [None, str, list, tuple],
     "freq": [None, str, Integral, pd.offsets.BaseOffset, pd.Timedelta],
@@ -210,7 +210,7 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
     """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
 
     names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
-    others, and the network may stand alone.
+    others; the network and classical forecasters may stand alone.
     """
     if isinstance(members, str):
         return
@@ -237,11 +237,23 @@ def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> No
         raise ValueError(
             f"{given} has a member twice: each name once, and one {kind} or 'trees', not both."
         )
-    if names[0] not in known and (others or known != ["network"]):
+    alone = ["network"] if classifies else ["network", "classical"]
+    if names[0] not in known and (others or len(known) != 1 or known[0] not in alone):
+        one_by_one = " or ".join(f"[{name!r}]" for name in alone)
         raise ValueError(
             f"{given} lacks {names[0]!r}, beside which all others are weighed: add it, or pass "
-            "['network'] for the network alone."
+            f"{one_by_one} for one that forecasts alone."
         )
+
+
+def raise_no_nested_member(key: str, members: Any, names: Sequence[str]) -> NoReturn:
+    """Raise if a parameter is to be set of an estimator that is no member."""
+    inside = [f"members__{name}__…" for name in names] or "none"
+    raise ValueError(
+        f"{key!r} is no parameter: it names an estimator among members={members!r}, whose own "
+        f"parameters go by its class in lower case, here {inside}. Pass the estimator in members "
+        "first."
+    )
 
 
 def raise_no_network(members: Any) -> NoReturn:

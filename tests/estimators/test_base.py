@@ -381,3 +381,17 @@ def test_a_forecast_does_not_depend_on_later_rows_known_ahead():
     whole = model.predict(later)
     for stop in range(1, len(later)):
         np.testing.assert_array_equal(model.predict(later[:stop]), whole[:stop])
+
+
+@pytest.mark.parametrize(("n", "n_series"), [(40, 1), (500, 1), (40, 2), (500, 2)])
+def test_classical_forecasters_alone_forecast_series_of_any_length(n, n_series):
+    """It is what they were asked for; beside others they leave long series to these."""
+    t = np.arange(n)
+    rows = pd.DataFrame({"load": 10 + np.sin(t / 4 * np.pi) + 0.01 * np.cos(t)})
+    df = rows if n_series == 1 else pd.concat({"a": rows, "b": 2 * rows})
+    model = InformerRegressor("load", seq_len=16, pred_len=8, members=["classical"]).fit(df)
+    weights = {name: model.ensemble_.weights_of(name).mean() for name in model.ensemble_.members}
+    assert weights == {"classical": 1.0, "network": 0.0}
+    ahead = 10 + np.sin(np.arange(n, n + 8) / 4 * np.pi)
+    error = np.abs(model.forecast()["load"][:8] - ahead).mean()
+    assert error < np.abs(ahead - 10).mean()  # that of the mean

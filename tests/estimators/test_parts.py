@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import Attention, Block, InformerRegressor, MemorySaving
@@ -24,6 +25,28 @@ def test_a_search_reaches_the_parameters_of_a_part(frame):
     df = frame(120)
     best = search.fit(df, df.iloc[:, -1]).best_estimator_
     assert (best.block.qk_norm, best.attention.factor) in {(False, 2.0), (True, 2.0)}
+
+
+def test_a_search_reaches_the_parameters_of_a_regressor_among_members(frame):
+    """By its class, as in make_pipeline; what was passed stays as it was."""
+    given = InformerRegressor(members=("ridges", Ridge(alpha=2.0)), seq_len=12, pred_len=3)
+    assert given.get_params()["members__ridge__alpha"] == 2.0
+    assert not any(name.startswith("members__") for name in given.get_params(deep=False))
+    search = GridSearchCV(given, {"members__ridge__alpha": [9.0]}, cv=TimeSeriesSplit(2))
+    df = frame(120)[["load"]]
+    best = search.fit(df, df["load"]).best_estimator_
+    assert [best.members[0], best.members[1].alpha] == ["ridges", 9.0]
+    assert given.members[1].alpha == 2.0
+    other = clone(given).set_params(members=["ridges", Ridge()], members__ridge__alpha=3.0)
+    assert other.members[1].alpha == 3.0
+
+
+@pytest.mark.parametrize("name", ["members__lasso__alpha", "members__ridge", "members__ridge__no"])
+def test_parameters_of_no_member_cannot_be_set(name):
+    """The message says which there are."""
+    model = InformerRegressor(members=["ridges", Ridge()])
+    with pytest.raises(ValueError, match=r"is no parameter.*members__ridge__|Invalid parameter"):
+        model.set_params(**{name: 1.0})
 
 
 def test_a_name_becomes_a_part_of_the_same_values_once_one_is_set():
