@@ -15,7 +15,13 @@ from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.features import WIDTH, features_of, volatility
 from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.runs import N_TRAILING, earliest_origins, trailing_origins, trailing_sizes
+from skinformer.intervals.runs import (
+    N_TRAILING,
+    earliest_origins,
+    spare_rows,
+    trailing_origins,
+    trailing_sizes,
+)
 from skinformer.intervals.spread import Spread, mean_of_known
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
@@ -170,7 +176,14 @@ class _SizedWindows:
         until = np.maximum(self.known_until[origins], origins - late - reach)
         anchor = np.maximum(until, origins - late)
         begin = np.maximum(rows.begin[rows.track[origins]], anchor - reach)
-        earliest = earliest_origins(begin, anchor, seq_len=fit.sizes.seq_len, pred_len=pred_len)
+        earliest = earliest_origins(
+            begin,
+            anchor,
+            seq_len=fit.sizes.seq_len,
+            pred_len=pred_len,
+            fewest=fit.ensemble.fewest_rows,
+            spare=spare_rows(fit.history.n_series, model.distance),
+        )
         before = trailing_origins(anchor, earliest, model.distance)
         earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
         requested, where = np.unique(np.append(origins, earlier), return_inverse=True)
