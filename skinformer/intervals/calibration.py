@@ -14,7 +14,8 @@ import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
-from skinformer.intervals.features import QUIET, features_of, volatility
+from skinformer.intervals.changes import by_changes
+from skinformer.intervals.features import QUIET, STILL, features_of, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import fit_spread, mean_of_known
@@ -161,6 +162,9 @@ def calibrate(
     series, head, scaler = timeline.series_of(origins), forecaster.head, forecaster.scaler
     targets = timeline.values[:, : sizes.n_targets]
     changes = volatility(targets, timeline.first_row[series], origins)
+    woken = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:]) >= STILL
+    errors = np.where((unmoved(errors, changes) & woken[series])[:, None], np.nan, errors)
+    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
     quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
     features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
     steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
@@ -168,9 +172,13 @@ def calibrate(
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
+    residuals = Residuals(relative[kept].astype(np.float32), n_alike)
+    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
+    if few.any():
+        spread, residuals = by_changes(spread, residuals, timeline, few)
     found = Intervals(
         spread=spread,
-        residuals=Residuals(relative[kept].astype(np.float32), n_alike),
+        residuals=residuals,
         quiet=quiet,
         far=np.empty((0, sizes.n_targets)),
         growth=_growth(spread.typical),
