@@ -6,11 +6,13 @@ at its own.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.periods import find_period
+from skinformer.classical.ridges import look_backs
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import InUnits, Series
 from skinformer.ensemble.settings import FitSettings
@@ -76,10 +78,15 @@ class Classical(InUnits):
 
     @staticmethod
     @timed("classical")
-    def fit_series(series: Series, sizes: ModelSizes) -> ClassicalFit:
-        """Let classical forecasters compete."""
+    def fit_series(
+        series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
+    ) -> ClassicalFit:
+        """Let classical forecasters compete; of some rows the season is that of all of them."""
         values, first_row, clock, of_mean = series
-        period = find_period(values, first_row, likely_seasons(clock))
+        if whole is None:
+            period = find_period(values, first_row, likely_seasons(clock))
+        else:
+            period = whole.period
         seasons = 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
         seq_len = max(sizes.seq_len, seasons)
         return fit_classical(
@@ -90,6 +97,18 @@ class Classical(InUnits):
             period=period,
             of_mean=of_mean,
         )
+
+    def knowing(self, whole: Self) -> Self:
+        """Return the whole's ridges, and let the errors of its panel alone choose."""
+        weights = np.broadcast_to(whole.fit.panel_weights, self.fit.weights.shape)
+        never = self.fit.never_negative
+        return replace(self, fit=replace(whole.fit, weights=weights, never_negative=never))
+
+    @property
+    def fewest_rows(self) -> int:
+        """Two seasons; where there are none the rows of the longest ridge."""
+        fit = self.fit
+        return 2 * fit.period if fit.period > 1 else max(look_backs(fit.seq_len, 1), default=0)
 
     @property
     def blend(self) -> dict[str, float]:

@@ -69,6 +69,11 @@ class Ensemble:
         return max(member.look_back for member in self.members.values())
 
     @property
+    def fewest_rows(self) -> int:
+        """Rows of a window below which any member forecasts otherwise than from more."""
+        return max(member.fewest_rows for member in self.members.values())
+
+    @property
     def cost(self) -> int:
         """Tell what a window costs, in windows of the cheapest members."""
         return max(member.cost for member in self.members.values())
@@ -143,6 +148,11 @@ class Ensemble:
         before = self.members | self.held_out
         members = {n: m.fitted_again(timeline, sizes, scaler) for n, m in before.items()}
         return replace(self, members=members, weights=self.weights[np.append(chosen, -1)])
+
+    def knowing(self, whole: Ensemble) -> Ensemble:
+        """Return it with what the whole's members share among series, see `Member.knowing`."""
+        members = {n: member.knowing(whole.members[n]) for n, member in self.members.items()}
+        return replace(self, members=members)
 
     def on_device(self, device: torch.device | str) -> Ensemble:
         """Copy it, with tensors on a device, in evaluation mode."""

@@ -61,8 +61,11 @@ class InUnits(Member):
     own_logs = False
 
     @staticmethod
-    def fit_series(series: Series, sizes: ModelSizes) -> Any:
-        """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does."""
+    def fit_series(series: Series, sizes: ModelSizes, whole: Any = None) -> Any:
+        """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does.
+
+        whole: what was fitted to all rows, where these are some of them.
+        """
         raise NotImplementedError
 
     @property
@@ -92,9 +95,15 @@ class InUnits(Member):
 
     @classmethod
     def of_timeline(
-        cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler, *, of_mean: bool
+        cls,
+        timeline: Timeline,
+        sizes: ModelSizes,
+        scaler: Scaler,
+        *,
+        of_mean: bool,
+        whole: Any = None,
     ) -> Self:
-        """Fit them to the rows of a timeline, standardised by this scaler."""
+        """Fit them to the rows of a timeline, standardised by this scaler; see `fit_series`."""
         k, series = sizes.n_targets, timeline.series
         effect, values = np.zeros((sizes.n_known, k)), timeline.values[:, :k].astype(np.float64)
         if sizes.n_known:
@@ -109,12 +118,13 @@ class InUnits(Member):
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
-        fit = cls.fit_series(Series(flat, first_row, timeline.clock, of_mean), sizes)
+        fit = cls.fit_series(Series(flat, first_row, timeline.clock, of_mean), sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
         """Fit it to other rows."""
-        return type(self).of_timeline(timeline, sizes, scaler, of_mean=self.of_mean)
+        of_mean, whole = self.of_mean, self.fit
+        return type(self).of_timeline(timeline, sizes, scaler, of_mean=of_mean, whole=whole)
 
     def forecast(self, at: Windows, base: Float32Array | None = None) -> Float32Array:  # noqa: ARG002
         """Forecast windows, see `Member.forecast`; the training mean where nothing is known."""

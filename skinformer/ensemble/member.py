@@ -52,6 +52,11 @@ class Member:
         return 0
 
     @property
+    def fewest_rows(self) -> int:
+        """Rows of a window below which it forecasts otherwise than from more."""
+        return 0
+
+    @property
     def blend(self) -> dict[str, float]:
         """Mean weights of the forecasters that it consists of."""
         return {self.name: 1.0}
@@ -94,6 +99,13 @@ class Member:
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:  # noqa: ARG002
         """Give the same, fitted to other rows: some of the series, or fewer of their rows."""
+        return self
+
+    def knowing(self, whole: Self) -> Self:  # noqa: ARG002
+        """Return, of one that was fitted again, all that the whole's fit shares among series.
+
+        Only what was chosen for each series by its own errors is left out.
+        """
         return self
 
     def on_device(self, device: torch.device | str) -> Self:  # noqa: ARG002

@@ -33,7 +33,7 @@ class OwnRidges(InUnits):
 
     @staticmethod
     @timed("own ridges")
-    def fit_series(series: Series, sizes: ModelSizes) -> OwnFit:
+    def fit_series(series: Series, sizes: ModelSizes, whole: OwnFit | None = None) -> OwnFit:  # noqa: ARG004
         """Fit ridges over one and two seasons of each length, and over windows."""
         values, first_row, clock, of_mean = series
         rows = look_backs(clock, sizes.seq_len)

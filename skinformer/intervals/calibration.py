@@ -14,7 +14,8 @@ import numpy as np
 
 from skinformer.ensemble.settings import FitSettings
 from skinformer.intervals import runs
-from skinformer.intervals.features import QUIET, features_of, volatility
+from skinformer.intervals.changes import by_changes
+from skinformer.intervals.features import QUIET, STILL, features_of, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import fit_spread, mean_of_known
@@ -34,9 +35,6 @@ _N_WINDOWS, _N_TAIL = 1024, 256
 _N_SERIES = 256
 #: Held-out windows by which they are believed half.
 _PRIOR = 30.0
-#: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
-#: longest series does: what happens to one happens to others at the same time.
-_FEWEST = 6
 #: Windows that are forecast far ahead, and how many times `pred_len` that is.
 _N_FAR, _N_BLOCKS = 96, 4
 #: Windows that share a row, at most, where they are few.
@@ -102,13 +100,15 @@ def _fits_again(forecaster: StepForecaster) -> bool:
 
 
 def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
-    """Give the forecaster as it was before it was fitted to the last rows, and windows of these.
+    """Return the forecaster as it was before it was fitted to the last rows, and windows of these.
 
     forecaster: the final one, whose weights are kept.
     split: the row at which each series' validation split begins; None for the last `pred_len` rows.
 
     Classical forecasters compete anew, before the split, on some of the series: it is by the choice
-    among them that they know their last rows.
+    among them that they know their last rows. Where these were half of all that they learnt from,
+    that is another forecaster: in a panel nobody is worse than the choice that the others' errors
+    make, without the series' own.
     """
     timeline, sizes = forecaster.history, forecaster.sizes
     first, end = timeline.first_row[:-1], timeline.first_row[1:]
@@ -125,7 +125,16 @@ def before_refit(forecaster: StepForecaster, split: IntArray | None) -> HeldOut:
     n_most = _N_TAIL // ensemble.cost
     origins = Origins(split[chosen], end[chosen] - sizes.pred_len).thinned(n_most)
     owner = np.searchsorted(chosen, timeline.series_of(origins))
-    return HeldOut(other, origins, origins + begin[owner])
+    held_out = HeldOut(other, origins, origins + begin[owner])
+    if not _fits_again(forecaster) or timeline.n_series < runs.FEWEST or not len(origins):
+        return held_out
+    shared = replace(other, ensemble=ensemble.knowing(forecaster.ensemble))
+    return min(held_out, held_out._replace(forecaster=shared), key=_mean_error)
+
+
+def _mean_error(held_out: HeldOut) -> float:
+    sizes = np.abs(_errors(held_out.forecaster, held_out.own_origins)[1])
+    return float(np.nan_to_num(mean_of_known(sizes, axis=(0, 1))).sum())
 
 
 def calibrate(
@@ -153,6 +162,9 @@ def calibrate(
     series, head, scaler = timeline.series_of(origins), forecaster.head, forecaster.scaler
     targets = timeline.values[:, : sizes.n_targets]
     changes = volatility(targets, timeline.first_row[series], origins)
+    woken = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:]) >= STILL
+    errors = np.where((unmoved(errors, changes) & woken[series])[:, None], np.nan, errors)
+    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
     quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
     features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
     steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
@@ -160,9 +172,13 @@ def calibrate(
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
+    residuals = Residuals(relative[kept].astype(np.float32), n_alike)
+    few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
+    if few.any():
+        spread, residuals = by_changes(spread, residuals, timeline, few)
     found = Intervals(
         spread=spread,
-        residuals=Residuals(relative[kept].astype(np.float32), n_alike),
+        residuals=residuals,
         quiet=quiet,
         far=np.empty((0, sizes.n_targets)),
         growth=_growth(spread.typical),
@@ -182,10 +198,10 @@ def _far_sizes(
     n_far = _N_FAR // forecaster.ensemble.cost
     for n_blocks in range(_N_BLOCKS, 1, -1):
         horizon = n_blocks * sizes.pred_len
-        low, end = _extent(forecaster, horizon, split)
+        low, end = _extent(forecaster, horizon, found.distance, split)
         last = end - horizon
         origins, _, count = runs.choose_runs(low, last, distance=found.distance, n_most=n_far)
-        if count >= _FEWEST:
+        if count >= runs.FEWEST:
             break
     else:
         return np.empty((0, sizes.n_targets))
@@ -232,7 +248,7 @@ def _choose(
 ) -> tuple[IntArray, IntArray, int, int]:
     """Choose the windows, whole ones if there are any, in runs; tell how many are independent."""
     pred_len = forecaster.sizes.pred_len
-    low, end = _extent(forecaster, pred_len, split)
+    low, end = _extent(forecaster, pred_len, distance, split)
     for last in (end - pred_len, end - 1):
         each = np.maximum((last - low) // distance + 1, 0)
         n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
@@ -240,15 +256,22 @@ def _choose(
         if n_windows:
             break
     # At one time the series of a panel go through the same.
-    return origins, run, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
+    return origins, run, n_windows, min(n_windows, max(int(each.max()), runs.FEWEST))
 
 
 def _extent(
-    forecaster: StepForecaster, horizon: int, split: IntArray | None
+    forecaster: StepForecaster, horizon: int, distance: int, split: IntArray | None
 ) -> tuple[IntArray, IntArray]:
     """Give the first row of each series from which forecasts tell of errors, and where it ends."""
     begin, end = forecaster.history.first_row[:-1], forecaster.history.first_row[1:]
-    low = runs.earliest_origins(begin, end, seq_len=forecaster.sizes.seq_len, pred_len=horizon)
+    low = runs.earliest_origins(
+        begin,
+        end,
+        seq_len=forecaster.sizes.seq_len,
+        pred_len=horizon,
+        fewest=forecaster.ensemble.fewest_rows,
+        spare=runs.spare_rows(len(begin), distance),
+    )
     return low if split is None else np.maximum(low, split), end
 
 

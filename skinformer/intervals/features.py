@@ -4,12 +4,14 @@ import numpy as np
 
 from skinformer.ensemble.head import Head
 from skinformer.intervals.spread import mean_of_known
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
 #: Rows by which volatility is told, and share of the usual one that is added: none has none.
 WIDTH, QUIET = 48, 0.1
+#: Standardised, below which nothing has moved, and nothing was off.
+STILL = 1e-6
 #: Level, in means of the series, that is added: an error at level zero is not zero.
 _LOW_LEVEL = 0.05
 #: Distance of quantiles, standardised, below which the network has said nothing.
@@ -59,6 +61,18 @@ def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64
     past = targets[np.maximum(places, 0)].astype(np.float64)
     past[places < begin[:, None]] = np.nan
     return mean_of_known(np.abs(np.diff(past, axis=1)), axis=1)
+
+
+def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
+    """Return in which windows nothing had moved and nothing came: (n, n_targets).
+
+    They say how far forecasts are off as long as nothing moves, and nothing of what comes once
+    something has.
+
+    errors: (n, pred_len, n_targets), of which NaN is unknown; changes: (n, n_targets), before them.
+    """
+    off = np.nan_to_num(np.abs(errors)).max(axis=1)
+    return np.asarray((off < STILL) & (changes < STILL))
 
 
 def _levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:

@@ -13,9 +13,16 @@ import numpy as np
 
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
-from skinformer.intervals.features import WIDTH, features_of, volatility
+from skinformer.intervals.changes import level_sizes
+from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
 from skinformer.intervals.residuals import Residuals
-from skinformer.intervals.runs import N_TRAILING, earliest_origins, trailing_origins, trailing_sizes
+from skinformer.intervals.runs import (
+    N_TRAILING,
+    earliest_origins,
+    spare_rows,
+    trailing_origins,
+    trailing_sizes,
+)
 from skinformer.intervals.spread import Spread, mean_of_known
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
@@ -170,39 +177,65 @@ class _SizedWindows:
         until = np.maximum(self.known_until[origins], origins - late - reach)
         anchor = np.maximum(until, origins - late)
         begin = np.maximum(rows.begin[rows.track[origins]], anchor - reach)
-        earliest = earliest_origins(begin, anchor, seq_len=fit.sizes.seq_len, pred_len=pred_len)
+        earliest = earliest_origins(
+            begin,
+            anchor,
+            seq_len=fit.sizes.seq_len,
+            pred_len=pred_len,
+            fewest=fit.ensemble.fewest_rows,
+            spare=spare_rows(fit.history.n_series, model.distance),
+        )
         before = trailing_origins(anchor, earliest, model.distance)
         earlier, of_earlier = np.unique(before[before >= 0], return_inverse=True)
         requested, where = np.unique(np.append(origins, earlier), return_inverse=True)
         outputs = self.inner(rows, requested).astype(np.float64)[where]
         own, past = outputs[: len(origins)], outputs[len(origins) :]
-        log_size = self._log_sizes(own, rows, origins, until, anchor)
-        usual = self._log_sizes(past, rows, earlier, self.known_until[earlier], earlier)
+        now = self._changes(rows, origins, until, anchor)
+        then = self._changes(rows, earlier, self.known_until[earlier], earlier)
+        log_size = self._log_sizes(own, rows, origins, now)
+        usual = self._log_sizes(past, rows, earlier, then)
         errors = self._errors(fit.head.point(past), rows, earlier, self.known)
         sizes = mean_of_known(np.abs(errors) * np.exp(-model.spread.typical - usual), axis=1)
         recent = np.full((*before.shape, sizes.shape[1]), np.nan)
         recent[before >= 0] = sizes[of_earlier]
+        still = np.zeros(recent.shape, dtype=bool)
+        still[before >= 0] = unmoved(errors, then)[of_earlier]
+        recent[still & (now >= STILL)[:, None]] = np.nan
         points = fit.head.point(own)
         out = np.empty((*points.shape, 3), dtype=np.float32)
         out[..., 0] = points
         out[..., 1] = log_size + np.log(trailing_sizes(recent))[:, None]
+        self._widen_unknown(out, rows, origins)
         out[..., 2] = ((origins - until)[:, None] + np.arange(pred_len))[..., None]
         return out
 
+    def _widen_unknown(self, out: Float32Array, rows: Rows, origins: IntArray) -> None:
+        """Let ranges of series of which nothing was ever known cover the levels of all others."""
+        fit, track = self.forecaster, rows.track[origins]
+        series = self.requested.place.series[track]
+        blank = self.known_until[origins] == np.searchsorted(rows.track, track)
+        some = np.flatnonzero(blank & (series < fit.history.n_series))
+        if not len(some):
+            return
+        levels = level_sizes(fit.history, fit.scaler, fit.sizes.n_targets)[series[some], None]
+        out[some, :, :, 1] = np.where(
+            np.isnan(levels), out[some, :, :, 1], levels - fit.intervals.spread.typical
+        )
+
+    def _changes(
+        self, rows: Rows, origins: IntArray, known_until: IntArray, anchor: IntArray
+    ) -> Float64Array:
+        """Return the volatility before windows."""
+        begin = np.maximum(rows.begin[rows.track[origins]], anchor - self.forecaster.near)
+        targets = rows.values[:, : self.forecaster.sizes.n_targets]
+        return volatility(targets, begin, np.maximum(known_until, begin))
+
     def _log_sizes(
-        self,
-        outputs: Float64Array,
-        rows: Rows,
-        origins: IntArray,
-        known_until: IntArray,
-        anchor: IntArray,
+        self, outputs: Float64Array, rows: Rows, origins: IntArray, changes: Float64Array
     ) -> Float64Array:
         """Tell the sizes of errors of windows, by what is known of these."""
         fit, track = self.forecaster, rows.track[origins]
         series = np.minimum(self.requested.place.series[track], len(fit.scaler.mean))
-        begin = np.maximum(rows.begin[track], anchor - fit.near)
-        targets = rows.values[:, : fit.sizes.n_targets]
-        changes = volatility(targets, begin, np.maximum(known_until, begin))
         quiet, scaler = fit.intervals.quiet, fit.scaler.with_unseen()
         features = features_of(outputs, changes, series, head=fit.head, quiet=quiet, scaler=scaler)
         steps = rows.steps[origins][:, None] + np.arange(fit.sizes.pred_len)

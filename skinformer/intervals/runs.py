@@ -18,6 +18,9 @@ _MOST = 2.5
 _LEAST = 0.1
 #: Rows before the first window of a series.
 _FEWEST_ROWS = 3
+#: Windows that quantiles are taken to come from, at least. A panel tells no more of them than its
+#: longest series does: what happens to one happens to others at the same time.
+FEWEST = 6
 #: Windows in a run, where there are more than can be forecast.
 _LONGEST_RUN = 120
 
@@ -35,15 +38,34 @@ def run_distance(pred_len: int, season: int) -> int:
     return distance
 
 
-def earliest_origins(begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int) -> IntArray:
-    """Give the first rows of series, from begin to end, from which forecasts tell of errors.
+def earliest_origins(
+    begin: IntArray, end: IntArray, *, seq_len: int, pred_len: int, fewest: int = 0, spare: int = 0
+) -> IntArray:
+    """Return the first rows of series, from begin to end, from which forecasts tell of errors.
 
-    A whole context lies before them, or half of the rows where these are few.
-    >>> earliest_origins(np.array([0, 0]), np.array([900, 50]), seq_len=96, pred_len=10)
+    A whole context lies before them, or half of the rows where these are few; and `fewest` rows, as
+    far as `spare` rows are left before the last origin: who knows less than two seasons forecasts
+    otherwise than who knows them.
+    >>> ends = np.array([900, 50])
+    >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10)
     array([96, 20])
+    >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10, fewest=24)
+    array([96, 24])
     """
-    half = np.maximum((end - begin - pred_len) // 2, _FEWEST_ROWS)
-    return np.asarray(begin + np.minimum(seq_len, half))
+    last = end - begin - pred_len
+    half = np.maximum(last // 2, _FEWEST_ROWS)
+    whole = np.minimum(fewest, last - spare)
+    return np.asarray(begin + np.maximum(np.minimum(seq_len, half), whole))
+
+
+def spare_rows(n_series: int, distance: int) -> int:
+    """Return the rows between the first and the last window of a series, where it needs several.
+
+    All series together have as many as quantiles are taken from, at least.
+    >>> spare_rows(1, 7), spare_rows(4, 7), spare_rows(40, 7)
+    (35, 7, 0)
+    """
+    return (-(-FEWEST // n_series) - 1) * distance
 
 
 def choose_runs(

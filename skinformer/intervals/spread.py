@@ -67,8 +67,8 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     array([1., 4.])
     """
     mean = np.nan_to_num(mean_of_known(np.abs(errors), axis=0))
-    some = mean > 0
     least = 1e-6 * mean.max(initial=0.0) or 1e-12
+    some = mean > least
     logs = np.log(np.maximum(mean, least))
     curve = np.log(np.arange(1, len(mean) + 1.0))
     terms = np.stack([np.ones_like(curve), curve, curve**2], axis=1)
@@ -83,6 +83,8 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
         smooth = part @ np.linalg.lstsq(part[rows], logs[rows, j], rcond=None)[0]
         low, high = logs[rows, j].min(), logs[rows, j].max()
         smooth = np.clip(smooth, low, high)
+        # Behind the last step that was ever judged they grow as those of a random walk do.
+        smooth += np.maximum(curve - curve[rows][-1], 0.0) / 2
         share = np.where(rows, shrinkage(n_windows, _PRIOR), 0.0)
         out[:, j] = share * logs[:, j] + (1 - share) * smooth
     return out

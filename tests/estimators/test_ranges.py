@@ -305,9 +305,9 @@ def test_held_out_windows_are_not_in_the_history_that_is_fitted(small, panel, mo
     seen = []
     fit = Classical.of_timeline
 
-    def spy(timeline, *args):
+    def spy(timeline, *args, **kwargs):
         seen.append(np.diff(timeline.first_row))
-        return fit(timeline, *args)
+        return fit(timeline, *args, **kwargs)
 
     monkeypatch.setattr(Classical, "of_timeline", spy)
     held_out = []
