@@ -126,10 +126,13 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
 def _check_names(model: InformerRegressor | InformerClassifier) -> None:
     """Raise where columns or classes are not named one by one: no forecast asks for them here."""
     names, head = model.roles_.column_labels, model.head_
+    reader: Any = model.reader_
     named = getattr(model, "feature_names_in_", names)
+    if len(model.roles_.target_labels) != len(model.roles_.targets):
+        raise ModelFileError("its targets have other names than it says")
     if not hash(model.roles_) or not names.is_unique or list(named) != list(names):
         raise ModelFileError("its columns have other names than it says")
     if isinstance(head, ClassHead):
-        sizes = [len(target.classes) for target in model.reader_.targets]
+        sizes = [len(target.classes) for target in reader.targets]
         if sizes != list(head.sizes) or sum(sizes) != model.sizes_.n_targets:
             raise ModelFileError("its classes have other names than it says")
