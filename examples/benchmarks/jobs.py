@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 #: The sizes that peers are compared at, of a univariate series at 96 steps → 24.
@@ -129,6 +130,40 @@ def first_forecast() -> dict[str, float]:
     model.forecast()
     seconds = time.perf_counter() - started
     return {"s": seconds, "other_s": seconds - model.history_["seconds"].sum()}
+
+
+def save(path: str) -> dict[str, float]:
+    """Fit the defaults to twelve weeks of one street, and save it with its ranges."""
+    from skinformer import InformerRegressor
+    from skinformer.datasets import load_auckland_pedestrians
+
+    counts = load_auckland_pedestrians()[["45 Queen Street"]][:2016]
+    model = InformerRegressor("45 Queen Street", seq_len=168, pred_len=24, random_state=0)
+    model.fit(counts).save(path)
+    return {"mb": Path(path).stat().st_size / 1e6}
+
+
+def bare() -> dict[str, float]:
+    """Time the imports that any such process has."""
+    started = time.perf_counter()
+    for name in ("torch", "sklearn", "pandas"):
+        importlib.import_module(name)
+    return {"s": time.perf_counter() - started}
+
+
+def load(path: str) -> dict[str, float]:
+    """Go from nothing to a range of a saved model, and load it once more."""
+    started = time.perf_counter()
+    import skinformer
+
+    skinformer.load(path).forecast(coverage=0.8)
+    whole = time.perf_counter() - started
+    started = time.perf_counter()
+    model = skinformer.load(path)
+    again = time.perf_counter() - started
+    started = time.perf_counter()
+    model.forecast(coverage=0.8)
+    return {"s": whole, "load_s": again, "forecast_s": time.perf_counter() - started}
 
 
 def default_fit() -> dict[str, float]:
@@ -290,6 +325,9 @@ if __name__ == "__main__":
         "attention": attention,
         "import": import_,
         "first-forecast": first_forecast,
+        "save": save,
+        "bare": bare,
+        "load": load,
         "fit": fit,
         "unit": unit,
         "default-fit": default_fit,

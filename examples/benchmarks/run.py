@@ -14,6 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -137,6 +138,23 @@ def start(runner: Runner) -> list[list[Any]]:
     ]
 
 
+def saved(runner: Runner) -> list[list[Any]]:
+    """Measure a new process, from its imports to a range of a saved model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.skinformer"
+        written = runner.job(f"save {path}")
+        base, ours = runner.medians(["bare", f"load {path}"])
+    if not (written and base and ours):
+        return [["saved"]]
+    return [
+        ["a saved model", "s", "ratio"],
+        ["import torch, sklearn, pandas", f"{base['s']:.2f}", ""],
+        ["import skinformer, load, forecast", f"{ours['s']:.2f}", _ratio(ours, base, "s")],
+        ["load again", f"{ours['load_s']:.3f}", ""],
+        ["forecast again", f"{ours['forecast_s']:.3f}", ""],
+    ]
+
+
 def contention(runner: Runner) -> list[list[Any]]:
     """Time a default fit alone, beside another one, and beside two busy processes."""
     alone: list[Result] = []
@@ -250,7 +268,19 @@ def floor(runner: Runner) -> list[list[Any]]:
 SECTIONS = {
     f.__name__: f
     for f in (
-        *(steps, predictions, attention, start, contention, fits, members, parts, memory, floor),
+        *(
+            steps,
+            predictions,
+            attention,
+            start,
+            saved,
+            contention,
+            fits,
+            members,
+            parts,
+            memory,
+            floor,
+        ),
     )
 }
 

@@ -104,9 +104,7 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
     n_read = (forecaster.look_back + pred_len) * timeline.values.shape[1]
     if n_tokens > _MOST_TOKENS + 4 * n_rows or n_read > _MOST_READ + 4 * timeline.values.size:
         raise ModelFileError("its windows are longer than its rows say anything of")
-    names = {isinstance(name, str) for name in model.roles_.columns}
-    if len(names) > 1 or not hash(model.roles_):
-        raise ModelFileError("its columns have names of several kinds")
+    _check_names(model)
     lengths = np.diff(timeline.first_row)
     some = np.unique([0, int(lengths.argmax()), len(lengths) - 1])
     track = np.repeat(some, pred_len)
@@ -123,3 +121,18 @@ def _try(model: InformerRegressor | InformerClassifier) -> None:
         values = found.forecasts(model.head_, outputs, _LEVELS, scaler, track)
     if values.shape[:2] != (len(track), model.sizes_.n_targets) or len(labels) != len(track):
         raise ModelFileError("it forecasts something else than it says")
+
+
+def _check_names(model: InformerRegressor | InformerClassifier) -> None:
+    """Raise where columns or classes are not named one by one: no forecast asks for them here."""
+    names, head = model.roles_.column_labels, model.head_
+    reader: Any = model.reader_
+    named = getattr(model, "feature_names_in_", names)
+    if len(model.roles_.target_labels) != len(model.roles_.targets):
+        raise ModelFileError("its targets have other names than it says")
+    if not hash(model.roles_) or not names.is_unique or list(named) != list(names):
+        raise ModelFileError("its columns have other names than it says")
+    if isinstance(head, ClassHead):
+        sizes = [len(target.classes) for target in reader.targets]
+        if sizes != list(head.sizes) or sum(sizes) != model.sizes_.n_targets:
+            raise ModelFileError("its classes have other names than it says")

@@ -71,6 +71,8 @@ def initialize(model: nn.Module, *, init: str, seed: int) -> None:
     References: note on the Informer (N), section 9.5; training configuration (C), "Weight
     Initialization".
     """
+    if any(weight.is_meta for weight in model.parameters()):
+        return  # shapes alone: torch imports its compiler to draw what holds no numbers
     generator = make_generator(seed)
     xavier: _Draw = partial(nn.init.xavier_uniform_, generator=generator)
     normal: _Draw = partial(nn.init.normal_, std=_STD, generator=generator)

@@ -24,14 +24,23 @@ def sinusoid(length: int, d_model: int) -> Tensor:
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
     """
+    if _shapes_alone():
+        return torch.empty(length, d_model)
     position = torch.arange(length, dtype=torch.float64).unsqueeze(-1)
     return _waves(position * _frequencies(d_model), d_model).float()
 
 
 def _frequencies(d_model: int) -> Tensor:
     """Return the angle per step of each pair of columns, (⌈d_model/2⌉,), float64."""
+    if _shapes_alone():
+        return torch.empty(-(-d_model // 2), dtype=torch.float64)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     return torch.as_tensor(10000.0 ** (-even / d_model))
+
+
+def _shapes_alone() -> bool:
+    """Whether tensors are made on "meta": to compute there, torch imports its compiler first."""
+    return torch.get_default_device().type == "meta"
 
 
 def _waves(angle: Tensor, d_model: int) -> Tensor:

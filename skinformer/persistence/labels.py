@@ -20,7 +20,11 @@ _UNITS = ("s", "ms", "us", "ns")
 #: Characters of a step as pandas spells it, at most.
 _LONGEST_STEP = 100
 #: Steps by the names of their types: those of pandas, and of nobody else.
-_OFFSETS = {name: getattr(pd.offsets, name) for name in pd.offsets.__all__}
+_OFFSETS = {
+    name: kind
+    for name, kind in vars(pd.offsets).items()
+    if isinstance(kind, type) and issubclass(kind, pd.offsets.BaseOffset)
+}
 
 
 def _zone_apart(zone: Any) -> Any:

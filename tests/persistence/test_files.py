@@ -469,6 +469,27 @@ def test_a_file_of_this_version_loads(frame):
     loaded.update(frame[["load"]][380:390])
 
 
+HEAVY = ["sympy", "torch._dynamo", "torch._inductor", "torch.onnx", "matplotlib", "rich.progress"]
+
+
+def test_a_new_process_loads_what_a_forecast_needs(model, tmp_path):
+    """A server that starts for one forecast waits for imports more than for anything else."""
+    model.save(tmp_path / "model")
+    code = (
+        "import sys, torch, sklearn.callback, pandas, skinformer\n"
+        "before = set(sys.modules)\n"
+        "model = skinformer.load(sys.argv[1])\n"
+        "assert '_intervals_' in vars(model)\n"
+        "model.forecast(coverage=0.8)\n"
+        "print(*set(sys.modules) - before)\n"
+    )
+    run = [sys.executable, "-c", code, tmp_path / "model"]
+    imported = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+    assert not set(HEAVY) & set(imported)
+    rooms = {name.split(".")[0] for name in imported}
+    assert rooms <= {"skinformer", "sklearn", "torch", "pyarrow"}
+
+
 def test_records_have_all_their_fields():
     """Also those that have a default: a file is of this version, or it is damaged."""
 
