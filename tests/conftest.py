@@ -38,13 +38,6 @@ def pytest_collection(session):
         gc.enable()
 
 
-def pytest_collection_modifyitems(items):
-    """Look for covered lines in quick tests alone: watching takes half as long as running."""
-    for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker("no_cover")
-
-
 @pytest.fixture
 def count_calls():
     """Count the calls of functions in some work: what a loop over rows costs, on every machine."""

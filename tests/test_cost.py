@@ -167,6 +167,7 @@ def test_a_step_of_a_recursion_by_the_path_alone_is_one_product(wave):
     assert operations[1] - operations[0] <= 50 * 2, operations  # and one that cleans its window
 
 
+@pytest.mark.slow
 def test_a_fit_leaves_the_compiler_of_torch_alone():
     """Its import takes longer than a small fit; torch's own optimisers import it."""
     script = """

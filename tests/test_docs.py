@@ -35,6 +35,7 @@ def draw_without_a_screen():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name, blocks in CODE.items() if blocks])
 def test_code_runs_as_printed(name, tmp_path, monkeypatch):
@@ -137,6 +138,7 @@ def script_of(name):
     return script
 
 
+@pytest.mark.slow
 def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
     """Its script looks into the trainer, which may change under it."""
     diagnosis = script_of("diagnosis")
@@ -157,6 +159,7 @@ def test_the_diagnosis_can_be_measured_and_drawn_again(tmp_path, monkeypatch):
     assert drawn == {"diagnosis_epochs.png", "diagnosis_shares.png"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.parametrize(
     ("script", "page", "names"),
@@ -186,6 +189,7 @@ def test_the_pictures_of_a_page_are_those_that_its_script_draws(
         assert patches.mean(axis=(1, 3)).max() < 0.15, name
 
 
+@pytest.mark.slow
 def test_the_gallery_can_be_measured_again(monkeypatch):
     """What its script keeps of fits has to have the columns that its pictures are drawn from."""
     gallery = script_of("gallery")

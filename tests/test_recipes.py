@@ -42,6 +42,7 @@ def test_a_recipe_embeds_the_calendar_of_the_note_on_less_than_three_years(recip
     assert [table.num_embeddings for table in tables] == [24, 7, 12]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "index",
     [

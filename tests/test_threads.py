@@ -266,6 +266,7 @@ def fit_and_forecast(seed):
     return np.concatenate([model.history_["loss"], model.forecast().to_numpy().ravel()])
 
 
+@pytest.mark.slow
 def test_eight_fits_in_eight_threads_are_those_of_one_after_the_other():
     """Nothing process-wide is drawn from or set: bit by bit, also where the same fit runs twice."""
     seeds = [0, 1, 2, 3, 0, 1, 2, 3]
@@ -278,6 +279,7 @@ def test_eight_fits_in_eight_threads_are_those_of_one_after_the_other():
     assert torch.equal(torch.get_rng_state(), state)
 
 
+@pytest.mark.slow
 def test_six_fits_of_a_search_give_equal_numbers_in_processes_and_threads():
     """Three learning rates, two cuts; what a search finds must not depend on who ran it."""
     from skinformer import InformerRegressor
@@ -354,6 +356,7 @@ def test_what_has_begun_is_done_beside_what_follows():
         begin(lambda: 1 // 0)()
 
 
+@pytest.mark.slow
 def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch):
     """What is known by then is not waited for; a regressor of the user's stays in its thread."""
     rng = np.random.default_rng(0)

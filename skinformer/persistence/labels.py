@@ -70,7 +70,8 @@ def _step_apart(step: Any) -> Any:
     workdays = _workdays_apart(step) if told.pop("calendar", None) is not None else {}
     given = {key: _argument_apart(value) for key, value in told.items() if key not in workdays}
     given |= workdays
-    return {"name": name, "n": int(step.n), "normalize": bool(step.normalize), "given": given}
+    normalize = bool(getattr(step, "normalize", False))
+    return {"name": name, "n": int(step.n), "normalize": normalize, "given": given}
 
 
 def _workdays_apart(step: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Panels that are cut from tables."""
 
 import pandas as pd
+import pytest
 from cuts import CUTS, cut_pieces
 from measure import main
 from panels import load_panel
@@ -27,6 +28,7 @@ def test_no_piece_holds_rows_of_the_time_that_another_is_tested_on(tmp_path):
             assert not any(a < tested[1] and b > tested[0] for a, b in spans if b != last), first
 
 
+@pytest.mark.slow
 def test_a_cut_is_a_panel_by_its_name(tmp_path, capsys):
     main(["--panel", NAME, "--panels-folder", str(tmp_path), "--method", "classical"])
     assert "48 series" in capsys.readouterr().out

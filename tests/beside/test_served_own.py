@@ -172,6 +172,7 @@ def from_the_first_row(_, given):
     return values, 0 * begin, row
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:X holds:UserWarning")
 @pytest.mark.parametrize("kind", COMPARED)
 def test_a_graph_forecasts_what_predict_does(kind, request, monkeypatch):

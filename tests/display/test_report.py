@@ -86,6 +86,7 @@ def hostile(panel, tmp_path_factory):
     return write_report(path, panel, unit={EVIL: "<i>"}, title="<h1>A & B").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_elements_are_nested_and_ids_unique(hostile):
     """A browser would repair it, each in its own way."""
     page = Page(hostile)
@@ -120,6 +121,7 @@ def test_names_are_text_in_pictures_too(hostile):
     assert any("cost $a$" in " ".join(Page(each).texts) for each in pictures)
 
 
+@pytest.mark.slow
 def test_same_results_same_bytes(tmp_path, pyplot):
     """A report under version control changes where results do."""
     one = write_report(tmp_path / "one.html", halves())
@@ -194,6 +196,7 @@ def test_unknown_truths_have_no_part(tmp_path):
     assert "is off by 2.14, or 21.4 %" in text
 
 
+@pytest.mark.slow
 def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     """Otherwise two forecasters would be compared on different rows."""
     naive = halves()
@@ -208,6 +211,7 @@ def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     assert not (tmp_path / "none.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one row ahead", "months", "numbers", "one origin", "quantile"])
 def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
     """No picture may ask for more than a result holds."""
@@ -227,6 +231,7 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
     assert page.tags.count("svg") >= 2
 
 
+@pytest.mark.slow
 def test_settings_make_it_again(tmp_path, hours):
     """Numbers that nobody can make again prove nothing."""
     model = InformerRegressor(

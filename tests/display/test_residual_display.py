@@ -58,6 +58,7 @@ def test_series_of_a_panel_have_a_colour_each(result, texts):
     assert len({line.get_color() for line in display.ax_.lines[:8]}) == 8
 
 
+@pytest.mark.slow
 def test_residuals_of_an_estimator_are_those_of_its_backtest(hours, pyplot):
     """On axes that are given."""
     both = hours.assign(other=hours["load"] * 2)
@@ -83,6 +84,7 @@ def test_overlapping_forecasts_are_no_sequence(result):
         ResidualDisplay.from_predictions(twice)
 
 
+@pytest.mark.slow
 def test_residuals_of_one_step_are_drawn(hours):
     """The textbook's: what they remember the model has missed."""
     naive = SeasonalNaive(24, target=["load"]).fit(hours[:300])

@@ -21,6 +21,7 @@ def network(model=InformerRegressor, *, n_targets=2, **options):
     return network_of(fitted.module_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "n_apart", "season", "path"),
     [
@@ -37,6 +38,7 @@ def test_a_network_alone_sees_each_target_its_usual_day_and_a_path(options, n_ap
     assert (built.window_path is not None) == path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "least", "epochs"),
     [

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import skinformer
 
 CONSTANT = '''"""A constant, as a member."""
@@ -79,6 +81,7 @@ print("weighed, explained, drawn, saved and loaded")
 """
 
 
+@pytest.mark.slow
 def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
     """On a long table, and on a short one where classical forecasters take part, too."""
     package = tmp_path / "copy" / "skinformer"

@@ -12,6 +12,7 @@ from skinformer.evaluation import backtest
 SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows": 64}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pred_len", "options", "judged"),
     [
@@ -45,6 +46,7 @@ def test_trees_that_see_no_more_than_ridges_need_twelve_forecasts(
         assert "trees" not in model.base_blend_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), [("price", 4), ("walk", 1)])
 @pytest.mark.parametrize("known", [[], ["plan", "first"]], ids=["alone", "drivers"])
 def test_luck_on_a_walk_is_not_believed(kind, seed, known):

@@ -150,6 +150,7 @@ def short(request, panel):
     return InformerRegressor("y", members=chosen, **P).fit(rows)
 
 
+@pytest.mark.slow
 def test_the_forecast_is_the_mean_by_the_shares(short):
     """What is told in `series_blend_` is what forecasts."""
     ensemble = short.ensemble_
@@ -167,6 +168,7 @@ def test_the_forecast_is_the_mean_by_the_shares(short):
     np.testing.assert_allclose(short.forecast()["y"], expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_shares_that_are_told_sum_to_one(short):
     """Nobody counts twice."""
     blend = short.series_blend_
@@ -176,6 +178,7 @@ def test_the_shares_that_are_told_sum_to_one(short):
     assert sum(short.base_blend_.values()) == pytest.approx(1, abs=0.3)
 
 
+@pytest.mark.slow
 def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
     """Classical forecasters before the split end where ridges and network do."""
     ends = []
@@ -192,6 +195,7 @@ def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
     assert lengths == [{81}, {90}, {81}]
 
 
+@pytest.mark.slow
 def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     """And a scale of its own for classical forecasters."""
     model = InformerRegressor("y", **P).fit(panel)
@@ -200,6 +204,7 @@ def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
     assert forecast.between(500, 1500).all()
 
 
+@pytest.mark.slow
 def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
     """These know no values but those that they have seen; others have their weight."""
     ensemble = (
@@ -212,6 +217,7 @@ def test_a_series_that_was_not_fitted_is_not_forecast_by_trees(panel):
     np.testing.assert_allclose(ensemble.weights.sum(axis=-1), 1)
 
 
+@pytest.mark.slow
 def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     """A tenth of fifty rows is one, which proves luck as well as skill."""
     seen = []
@@ -224,6 +230,7 @@ def test_a_short_table_is_judged_by_two_forecasts(panel, monkeypatch):
     assert (seen[0].low.tolist(), seen[0].high.tolist()) == ([42], [46])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "trained"), [(40, 1), (39, 0)])
 def test_a_network_needs_four_forecasts_behind_its_first_context(panel, n, trained):
     """Two to learn from, and two to be judged by."""
@@ -238,6 +245,7 @@ def test_ridges_that_cannot_be_judged_have_half_of_the_forecast(panel):
     assert model.trust_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3, 8, 15, 23])
 def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, n):
     """Ridges and network would see training means in front of it: levels of other series."""
@@ -246,6 +254,7 @@ def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, 
     assert model.forecast(new)["y"].between(3, 9).all()
 
 
+@pytest.mark.slow
 def test_who_has_no_share_is_not_asked(short):
     """What hardly counts must not cost a forward pass, nor bring its infinities."""
     weights = np.tile([0.988, 0.004, 0.004, 0.004], (2, 1, 1))
@@ -265,6 +274,7 @@ def test_who_has_no_share_is_not_asked(short):
         single.forecast()
 
 
+@pytest.mark.slow
 def test_constant_series_have_no_say(panel):
     """A network errs by its rounding there, and ridges by nothing at all."""
     flat = {f"flat{i}": panel.loc[0].assign(y=7.0) for i in range(6)}
@@ -274,6 +284,7 @@ def test_constant_series_have_no_say(panel):
         np.testing.assert_allclose(other.weights_of(name)[-1], one.weights_of(name)[-1], atol=0.1)
 
 
+@pytest.mark.slow
 def test_a_season_that_windows_hold_is_left_to_ridges():
     """Four days of hours are few for smoothing, and hundreds of rows enough for a ridge."""
     t = np.arange(500)
@@ -285,6 +296,7 @@ def test_a_season_that_windows_hold_is_left_to_ridges():
     assert error.mean() < 0.5
 
 
+@pytest.mark.slow
 def test_a_long_table_is_not_asked_for_classical_forecasts():
     """They look back no further than ridges that have learnt all there is."""
     rows = pd.DataFrame({"y": np.random.default_rng(0).normal(size=8 * 28)})
@@ -292,6 +304,7 @@ def test_a_long_table_is_not_asked_for_classical_forecasts():
     assert "classical" in InformerRegressor("y", **P).fit(rows[:-1]).ensemble_.members
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("known", "margin"), [(None, 1.0), (["z"], 0.0)])
 def test_trees_that_see_no_more_than_ridges_have_to_gain_surely(known, margin, monkeypatch):
     """What is known ahead is their own: there neither end is the safe one."""

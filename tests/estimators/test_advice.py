@@ -31,6 +31,7 @@ MONTHS = pd.date_range("1990-01-01", periods=60, freq="MS")
 # --- text ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "call"),
     [
@@ -86,6 +87,7 @@ def test_text_with_two_offsets_needs_a_zone(small, frame, step):
 # --- dates read wrongly ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "shown"), [("1990-01-01", "%Y-%d-%m"), ("1990-01-05 06:00", "%Y-%d-%m %H:%M:%S")]
 )
@@ -107,6 +109,7 @@ def test_months_that_were_read_as_days_are_swapped_back(small, frame, start, sho
     small().fit(read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "kind", "call"),
     [
@@ -231,6 +234,7 @@ def naive_hours(frame, start, zone, *, panel):
     return pd.concat({"a": df, "b": df}, names=["site", "time"]) if panel else df
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("panel", [False, True], ids=["one", "panel"])
 @pytest.mark.parametrize(
     ("start", "zone"),

@@ -47,6 +47,7 @@ def error(model, df):
 # --- who takes part --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_trees_take_part_where_there_are_rows_for_them(fitted, df):
     """And see a cycle that is longer than the window."""
     linear = InformerRegressor(
@@ -68,6 +69,7 @@ def test_the_share_of_trees_is_told(fitted):
     assert fitted.trust_ == pytest.approx(1 - others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "parameters"),
     [
@@ -117,6 +119,7 @@ def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
     assert forests[0].estimators_[0].random_state != forests[1].estimators_[0].random_state
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_regressor_and_its_parameters(df):
     """Lists of members are values of a grid; their estimators are cloned."""
     grid = {"members": [["ridges"], ["ridges", Ridge(), "network"], ["ridges", Ridge(1e6)]]}
@@ -222,6 +225,7 @@ def test_truths_that_were_missing_are_not_learnt(df):
     assert np.flatnonzero(seen[0]).tolist() == list(range(300, 330))
 
 
+@pytest.mark.slow
 def test_each_step_ahead_has_its_own_share():
     """The last values tell the next one, and little of what comes after a day."""
     rng = np.random.default_rng(0)
@@ -326,6 +330,7 @@ def test_a_panel_shares_one_regressor(df):
     assert np.abs(model.forecast(new)["load"].to_numpy() - truth).mean() < 10
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_covariates_gaps_and_a_wild_value(df):
     """A gauge that once says 9831, gaps in the target: as good as without."""
@@ -346,6 +351,7 @@ def test_covariates_gaps_and_a_wild_value(df):
     assert errors[1] < 1.1 * errors[0] + 0.05
 
 
+@pytest.mark.slow
 def test_columns_that_tell_nothing_are_named(df):
     """Of noise the value at the step is enough."""
     long, rng = weekly(3000), np.random.default_rng(2)

@@ -117,6 +117,7 @@ def test_a_holiday_is_known_where_its_hours_differ(df, fits):
     assert errors[1] < 0.6 * errors[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["walk", "noise"])
 def test_nothing_is_taken_where_the_calendar_says_nothing(kind, seed):
@@ -217,6 +218,7 @@ def test_the_short_way_says_the_same_bit_for_bit(fits, monkeypatch):
 # --- far ahead --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
 def test_weeks_ahead_have_the_hours_of_their_week(tz):
     """A recursion of a hundred blocks, through daylight saving."""
@@ -243,6 +245,7 @@ def test_the_steps_of_a_recursion_are_those_of_a_longer_one(fitted):
 # --- copies, and fits that go on --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["file", "context", "pickle", "copy", "clone"])
 def test_copies_forecast_the_same_bit_for_bit(fitted, way, tmp_path):
     """The tables are a part of the state."""
@@ -279,6 +282,7 @@ def test_an_update_goes_on_with_the_hours_of_the_new_rows(fitted):
     np.testing.assert_array_equal(model.predict(rows[TRAIN + n : TRAIN + n + PRED]), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["found", "lost", "other"])
 def test_a_warm_start_has_the_effect_of_its_own_rows(df, order):
     """Whether there is one may have changed, and with it what the module holds."""
@@ -375,6 +379,7 @@ def test_holes_in_truths_and_holidays_leave_forecasts_finite(df):
     assert np.isfinite(model.predict(later)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

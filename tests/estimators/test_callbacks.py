@@ -103,6 +103,7 @@ def test_the_hooks_see_the_losses_so_far(df):
         assert model.validation_scores_ == final.validation_scores_[:epoch]
 
 
+@pytest.mark.slow
 def test_the_hooks_see_no_epoch_that_never_ran(df):
     """A pruner would be told of the last epoch twice where a fit has converged."""
     spy = Spy()

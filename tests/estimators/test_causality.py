@@ -74,6 +74,7 @@ def case(request, frame, modes, truths):
     return kind, mode, df, estimator, estimator.predict(modes.X(mode, df))
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=9)
 @given(position=st.integers(0, N_ALL - 1), factor=st.floats(-100, 100), data=st.data())
@@ -92,6 +93,7 @@ def test_no_target_from_a_blocks_origin_on_changes_its_forecast(
     np.testing.assert_array_equal(after[reached], before[reached])
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=5)
 @given(position=st.integers(0, N_ALL - 1))
@@ -202,6 +204,7 @@ def test_no_filler_looks_ahead(frame, small):
     np.testing.assert_array_equal(*fillers)
 
 
+@pytest.mark.slow
 @both
 def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitted, frame, mode):
     """A forecast made today is the one that a longer frame gives tomorrow for the same rows."""
@@ -213,6 +216,7 @@ def test_later_rows_change_no_earlier_forecast_when_the_future_is_appended(fitte
         np.testing.assert_array_equal(estimator.predict(X[:stop]), whole[:stop])
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=10)
 @given(
@@ -259,6 +263,7 @@ def test_validation_rows_do_not_reach_the_scaler_or_the_weights(frame, small):
         np.testing.assert_array_equal(weight.numpy(), two.module_.state_dict()[name].numpy(), name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(QUICK, max_examples=int(os.environ.get("SKINFORMER_FUZZ_CASES", "6")))
 @given(

@@ -129,6 +129,7 @@ def test_labels_of_any_type_come_back_as_they_were(df, of_objects, kind):
         np.testing.assert_array_equal(of_objects, model.predict_proba(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 @pytest.mark.parametrize("given", ["frame", "both", "features"])
 def test_missing_labels_are_left_out_and_filled(df, missing, given):
@@ -270,6 +271,7 @@ def test_simple_forecasters_and_the_network_share_the_forecast(df):
     assert (alone.base_blend_, alone.trust_) == ({}, 1.0)
 
 
+@pytest.mark.slow
 def test_trees_take_part_where_rows_are_many():
     """From 1500 truths on."""
     model = InformerClassifier("level", known_future=["price"], **P).fit(make_frame(1600))

@@ -62,6 +62,7 @@ def kept(noisy, frame):
     return cache(lambda mode, n: noisy(frame(n), mode))
 
 
+@pytest.mark.slow
 def test_two_fits_with_one_seed_are_equal(noisy, frame, mode, modes):
     """Without that no result can be repeated."""
     df = frame(70)
@@ -184,6 +185,7 @@ COPIES = {
 
 
 # All ways in one mode, and all modes in two ways: what a way leaves out is left out in every mode.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "mode"),
     [

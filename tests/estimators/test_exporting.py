@@ -73,6 +73,7 @@ def without_truth(X, n):
     return X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -154,6 +155,7 @@ def make_week(n=2300, **options):
     return X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "tz"), [({}, "Europe/Berlin"), ({"known_future": None}, None)], ids=str
 )
@@ -199,6 +201,7 @@ def with_shares(model, trees=0.5, network=0.0):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "network"),
     [
@@ -336,6 +339,7 @@ def test_what_is_fed_back_continues_a_forecast_as_forecast_does():
     assert np.abs(wrong - second).max(axis=None) > 0.1 * X["load"].std()
 
 
+@pytest.mark.slow
 def test_a_program_of_torch_export_has_a_named_batch():
     """One program for a request and for ten thousand; it holds no generator."""
     X = make_frame()
@@ -412,6 +416,7 @@ def test_what_cannot_go_in_is_refused(changes, message):
         assert str(caught.value) == message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_each_member_is_limited_before_it_is_weighed():
     """As in `predict`: what one says too much is not shared by the others."""
@@ -426,6 +431,7 @@ def test_each_member_is_limited_before_it_is_weighed():
     assert 0 < (forecast < free - 1).mean() < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_trees_see_a_young_series_and_missing_values_as_in_predict():
     """Rows before the first truth are unknown, and covariates are held."""
@@ -442,6 +448,7 @@ def test_trees_see_a_young_series_and_missing_values_as_in_predict():
     assert served(model, gap, gap.index[[-6]])[0].isna().all(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("index", "seq_len"),
     [

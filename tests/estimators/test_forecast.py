@@ -242,6 +242,7 @@ def test_an_array_forecasts_its_next_rows_by_number(small, frame):
     assert list(estimator.forecast().columns) == [2]
 
 
+@pytest.mark.slow
 def test_the_name_of_the_index_is_kept(small, frame):
     """A forecast must join the frame it continues."""
     df = frame(60).rename_axis("when")

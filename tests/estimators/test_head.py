@@ -71,6 +71,7 @@ def df():
     return pd.DataFrame({"temp": wave, "price": price, "load": load + price}, index=hours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [["classical", "ridges", "network"], ["network"]])
 @pytest.mark.parametrize("target", ["load", ["temp", "load"]])
 def test_a_head_of_three_outputs_needs_no_other_change(df, members, target):
@@ -89,6 +90,7 @@ def test_a_head_of_three_outputs_needs_no_other_change(df, members, target):
     assert np.abs(load[:, 1] - truth).mean() < 8  # in units: its deviation is 7
 
 
+@pytest.mark.slow
 def test_what_is_fed_back_is_the_point_of_the_head(df):
     """With the lowest quantile fed back, the forecasts of later blocks are others."""
 
@@ -106,6 +108,7 @@ def test_what_is_fed_back_is_the_point_of_the_head(df):
     assert not np.allclose(one[6:], other[6:])
 
 
+@pytest.mark.slow
 def test_missing_truths_are_filled_by_the_point_of_the_head(df):
     """`fit` and `update` recurse as `predict` does."""
 
@@ -125,6 +128,7 @@ def test_missing_truths_are_filled_by_the_point_of_the_head(df):
     assert model.timeline_.values[260, 0] == 3
 
 
+@pytest.mark.slow
 def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
     """Logits have no level: one that is far from 0 must not move them."""
 
@@ -141,6 +145,7 @@ def test_outputs_that_are_no_values_are_not_put_on_the_windows_scale(df):
     torch.testing.assert_close(low, high, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_path_is_under_outputs_in_units_alone(df):
     """A logit is no temperature: ridges of values must not be added to it."""
 
@@ -152,6 +157,7 @@ def test_a_path_is_under_outputs_in_units_alone(df):
     assert isinstance(Scores("load", **P).fit(df).module_, Informer)
 
 
+@pytest.mark.slow
 def test_the_share_of_several_outputs_is_judged(df):
     """Each of them starts from the path's one forecast."""
 
@@ -165,6 +171,7 @@ def test_the_share_of_several_outputs_is_judged(df):
     assert 0 <= Trusted("load", **P).fit(df[["load"]]).trust_ <= 1
 
 
+@pytest.mark.slow
 def test_the_score_is_the_heads(df):
     """`score` of another head is no R², and is given what `predict` gives: the point."""
     rows = df[["load"]]

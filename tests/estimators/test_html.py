@@ -126,6 +126,7 @@ def test_the_first_series_of_a_panel_is_shown(hours):
     assert len(ahead) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"known_future": ["h"]}, {"loss": [0.1, 0.9]}, {"pred_len": 6, "broken": True}],
@@ -171,6 +172,7 @@ class Links(HTMLParser):
         self.found += [value for name, value in attrs if name in ("href", "src")]
 
 
+@pytest.mark.slow
 def test_links_lead_to_pages_that_exist(hours):
     """scikit-learn's own parts have a page each; a link to one of ours would lead nowhere."""
     trees = HistGradientBoostingRegressor(max_iter=2)

@@ -461,6 +461,7 @@ def test_truths_that_are_missing_every_night_leave_the_days_as_good_as_held_ones
 # --- leaks ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("column", ["load", "flow"])
 @pytest.mark.parametrize("position", [100, 102, 107])

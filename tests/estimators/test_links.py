@@ -691,6 +691,7 @@ def test_a_recipe_has_the_factor_of_the_note_wherever_attention_is_sparse(build,
     assert describe(*build(sparse))["factor"] == (5.0, 5.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", CHANGES, ids=lambda row: f"{row[0]}={row[1]!r}")
 def test_a_parameter_changes_its_own_entries_and_no_others(build, described, row):
     """A swapped link changes another entry, one that is cut or defaulted changes none."""
@@ -750,6 +751,7 @@ def test_precision_goes_by_device_and_width(build, monkeypatch):
     assert seen == [("auto", "cpu", 48)]
 
 
+@pytest.mark.slow
 def test_after_a_fit_no_parameter_changes_a_forecast():
     """`set_params` is for the next fit; two truths at once would be in other units or lengths."""
     model = InformerRegressor(**FIXED | PLAIN, seq_len=24, pred_len=6, max_iter=1).fit(FRAME[:200])

@@ -15,6 +15,7 @@ from skinformer import InformerRegressor
 QUICK = settings(deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=10)
 @given(runs=st.sets(st.integers(0, 75), max_size=50))
 def test_any_pattern_of_missing_targets_gives_finite_forecasts(modes, mode, frame, runs):
@@ -48,6 +49,7 @@ def test_sample_weights_and_missing_targets_are_combined(small, frame):
     np.testing.assert_array_equal(estimator.timeline_.weight[:, 0], expected)
 
 
+@pytest.mark.slow
 def test_a_hole_within_fit_is_filled_as_an_update_fills_it(modes, mode, frame):
     """Held flat it would be the context of the next forecasts, and a bad one."""
     df = frame(80)

@@ -49,6 +49,7 @@ def unspoilt(request):
     return request.param, forecast_of(panel(150), request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["last", "middle", "twenty"])
 def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(kind, unspoilt):
     """It moved them by thousands of times their size: ridges are fitted to squares."""
@@ -61,6 +62,7 @@ def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(kind, u
         assert other["s5"].between(50, 150).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["last", "middle"])
 @pytest.mark.parametrize("n", [100, 200, 1000])
 def test_a_table_is_forecast_as_if_the_value_were_missing(kind, n):

@@ -66,6 +66,7 @@ def test_no_forecast_sees_later_rows(fitted):
     pd.testing.assert_series_equal(*both)
 
 
+@pytest.mark.slow
 def test_files_updates_and_new_series(fitted, tmp_path):
     forecast = fitted.forecast(coverage=0.8)
     fitted.save(tmp_path / "model")
@@ -92,6 +93,7 @@ def test_missing_rows_are_no_obstacle():
     assert found.loc[found["part"] == "own ridges", "forecast"].notna().all()
 
 
+@pytest.mark.slow
 def test_weeks_are_forecast_by_the_year_before():
     """A year has more rows than two windows; classical forecasters look back as far."""
     rng, t = np.random.default_rng(0), np.arange(160)

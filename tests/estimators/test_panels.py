@@ -168,6 +168,7 @@ def test_rows_sorted_by_time_fit_as_rows_sorted_by_series(small, panel):
     )
 
 
+@pytest.mark.slow
 def test_the_order_of_series_changes_no_forecast():
     """Which series an export writes first is nothing to learn from; all members speak."""
     hours = pd.date_range("2026-01-01", periods=200, freq="h")
@@ -331,6 +332,7 @@ def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
     assert np.isfinite(one.history_["validation_loss"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["days", "business days", "month ends", "monthly periods", "ints"])
 def test_panels_run_on_any_clock(small, frame, kind):
     """Two levels of labels, whatever the second one counts."""
@@ -348,6 +350,7 @@ def test_panels_run_on_any_clock(small, frame, kind):
     assert list(forecast.loc[3].index) == list(index[40:46])
 
 
+@pytest.mark.slow
 def test_series_may_be_named_by_categories(small, panel):
     """Groupby keys are often categorical."""
     df = panel()
@@ -391,6 +394,7 @@ def test_the_affine_link_holds_for_a_panel(modes, small, panel):
     np.testing.assert_allclose(one.predict(scaled), two.predict(df), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
 @pytest.mark.parametrize("n_known", [1, 2, 6, 9])
 def test_rows_without_a_truth_before_a_series_begins_change_nothing(n_known):
@@ -408,6 +412,7 @@ def test_rows_without_a_truth_before_a_series_begins_change_nothing(n_known):
     np.testing.assert_allclose(*found, rtol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e6, 1e9, 1e13])
 def test_a_small_series_below_zero_beside_a_large_one_stays_there(factor):
     """Below the rounding of another series it was taken for zero, and bounded by it."""
@@ -458,6 +463,7 @@ def test_an_outlier_two_rows_after_the_first_season_is_quiet():
     assert model.forecast()["y"].between(90, 110).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
 def test_a_late_series_rises_on():
     """Its mean in front of its rows would bend the trend."""

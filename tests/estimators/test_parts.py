@@ -14,6 +14,7 @@ from skinformer.estimators.parts import PARTS
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 1, "random_state": 0}
 
 
+@pytest.mark.slow
 def test_a_search_reaches_the_parameters_of_a_part(frame):
     """From the default on, which is a name and holds no parameters yet."""
     search = GridSearchCV(

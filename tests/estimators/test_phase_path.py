@@ -67,6 +67,7 @@ def model(df):
         return fit(df[:TRAIN])
 
 
+@pytest.mark.slow
 def test_forecasts_know_the_hour(df, model):
     """As rows are read, fed back and updated; without the clock nobody can know it."""
     later = df[TRAIN:]
@@ -92,10 +93,12 @@ def test_a_series_alone_is_forecast_as_its_module_does(df, monkeypatch):
     pd.testing.assert_frame_equal(model.forecast(horizon=3 * PRED), forecast)
 
 
+@pytest.mark.slow
 def test_what_does_not_turn_is_left():
     assert phases(fit(make_frame(turns=False)[:TRAIN])) is None
 
 
+@pytest.mark.slow
 def test_series_of_a_panel_have_days_of_their_own(df):
     panel = pd.concat({"a": df[:TRAIN], "b": df[:TRAIN]})
     assert phases(fit(panel)) is None
@@ -130,6 +133,7 @@ def test_explanations_add_up_to_forecasts(df, model):
     assert (reasons["source"] == "two").any()
 
 
+@pytest.mark.slow
 def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     """In training each window's maps are those that have not learnt its time."""
     seen = []
@@ -145,6 +149,7 @@ def test_the_network_corrects_what_the_hours_leave(df, monkeypatch):
     assert not np.allclose(*weights[:2])
 
 
+@pytest.mark.slow
 def test_a_warm_start_takes_hours_up_and_drops_them(df):
     """Other rows, other habits: what was found is found anew."""
     model = fit(df[:TRAIN], warm_start=True)

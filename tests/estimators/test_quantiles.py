@@ -74,6 +74,7 @@ def test_a_network_learns_the_levels_and_the_median(fan, rows):
     assert model.head_.levels == (0.2, 0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "nearest"), [([0.8, 0.9], 0.8), ([0.9, 0.6, 0.1], 0.6), ((0.4, 0.6), 0.4)]
 )
@@ -168,6 +169,7 @@ def loud():
     return data[1600:], fits["mae"], fits[str(LEVELS)]
 
 
+@pytest.mark.slow
 def test_the_network_widens_ranges_where_it_knows_that_they_should_be(loud):
     """Ranges alone go by the past; that an hour to come is loud only the network can tell."""
     test, plain, fan = loud
@@ -181,6 +183,7 @@ def test_the_network_widens_ranges_where_it_knows_that_they_should_be(loud):
     assert losses[0] < 0.95 * losses[1]
 
 
+@pytest.mark.slow
 def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
     """Its outputs are noise here: ranges are those around the base."""
 
@@ -199,6 +202,7 @@ def test_a_network_that_knows_nothing_does_no_harm(fan, rows):
     assert losses[0] < 1.01 * losses[1]
 
 
+@pytest.mark.slow
 def test_several_targets_covariates_and_missing_values(fan, rows):
     """Every part of a frame takes part, as for a point forecast."""
     data = rows.assign(price=np.roll(rows["load"], 3) * 2.0, flag=rows.index.hour < 8.0)
@@ -210,6 +214,7 @@ def test_several_targets_covariates_and_missing_values(fan, rows):
     np.testing.assert_array_equal(model.predict(data[600:]), quantiles[..., 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 150])
 def test_panels(fan, n):
     """Classical forecasters alone, and shares of all."""
@@ -283,6 +288,7 @@ def test_rows_too_few_for_ranges_are_refused_as_ranges_are(fan):
             model.forecast()
 
 
+@pytest.mark.slow
 def test_it_is_stored_updated_and_cloned(model, rows):
     """Whatever works on an estimator works on this one."""
     other = pickle.loads(pickle.dumps(model))
@@ -296,6 +302,7 @@ def test_it_is_stored_updated_and_cloned(model, rows):
     assert copied.fit(rows[:600]).predict_quantiles(rows[600:]).shape == (200, 2)
 
 
+@pytest.mark.slow
 def test_a_search_goes_over_lists(fan, rows):
     """A list in a grid is a value, not values."""
     search = GridSearchCV(
@@ -323,6 +330,7 @@ def test_a_level_is_named_once(fan, rows):
         fan(loss=[0.5, 0.5]).fit(rows)
 
 
+@pytest.mark.slow
 def test_levels_have_to_come_from_somewhere(fan, rows):
     message = (
         "levels=None needs an estimator whose `loss` lists levels: pass some, such as "

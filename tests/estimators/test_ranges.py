@@ -211,6 +211,7 @@ def test_several_targets_have_an_axis_of_their_own(small, frame):
     assert single.predict_interval(df[200:]).shape == (100, 1, 2)
 
 
+@pytest.mark.slow
 def test_series_of_a_panel_have_ranges_in_their_own_units(small, panel):
     """Pooled where series are short, and each in its own size; new series have ranges, too."""
     df = panel(n=(90, 80, 85))
@@ -423,6 +424,7 @@ def test_no_quantile_has_the_name_of_a_target(small, frame):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -457,6 +459,7 @@ def test_what_cannot_be_asked_is_refused(model, rows, call, message):
         call(model, rows[600:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 12, 17, 30, 45, 60])
 def test_few_rows_have_ranges_too(small, n):
     """Wide ones; a handful of windows is no reason to fail."""
@@ -467,6 +470,7 @@ def test_few_rows_have_ranges_too(small, n):
     assert (found[:, 2] > found[:, 0]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [48, 52, 57, 63])
 def test_windows_that_begin_before_a_short_series_have_ranges_too(small, n):
     """The mean of the training stands before it, as in any forecast."""
@@ -525,6 +529,7 @@ def test_optimism_makes_errors_of_fitted_rows_larger(model, monkeypatch):
     assert (np.diff(model.forecast(coverage=0.8))[:, 1] > 1.5 * width).all()
 
 
+@pytest.mark.slow
 def test_held_out_windows_correct_the_level_of_sizes(model, monkeypatch):
     """As far as they are many: ranges that are too narrow come nearer to the truth."""
     ranges, held_out = held_out_of(model, monkeypatch)

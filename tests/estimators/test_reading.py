@@ -57,6 +57,7 @@ def test_small_changes_of_a_large_level_keep_their_digits():
     np.testing.assert_allclose(np.abs(timeline.values), 1, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_memory_map_and_a_read_only_array_are_used_as_they_are(small, tmp_path):
     """A file larger than memory is read where it lies; nobody's array is written to."""
     rows = np.random.default_rng(0).normal(size=(80, 2)).astype(np.float32)

@@ -34,6 +34,7 @@ def df():
     return pd.DataFrame({**columns, "load": wave + rng.normal(scale=0.3, size=300)}, index=hours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["default", "pandas"])
 @pytest.mark.parametrize(
     "reducer",
@@ -84,6 +85,7 @@ def _honest(df):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

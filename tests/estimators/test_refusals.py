@@ -94,6 +94,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSALS)
 def test_a_refused_refit_changes_nothing(kind, fitted, tmp_path):
     """Series swapped by a fit that failed went unseen: error 739 instead of 0.9."""
@@ -119,6 +120,7 @@ def test_a_refused_first_fit_leaves_an_estimator_that_is_not_fitted():
     assert vars(model) == vars(InformerRegressor(**P))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", ["linear_fit", "start_module", "train", "EnsembleFit.finish", "fit_scale"]
 )
@@ -152,6 +154,7 @@ def test_ctrl_c_in_the_first_epoch_changes_nothing(fitted, monkeypatch):
     assert_same(results(model, panel), before)
 
 
+@pytest.mark.slow
 def test_other_refused_calls_change_nothing_either():
     """An update that is refused half-way would leave rows that nobody asked for."""
     panel = make_panel()
@@ -167,6 +170,7 @@ def test_other_refused_calls_change_nothing_either():
         assert_same(results(model, later), before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"memory_saving": MemorySaving(gradient_checkpointing=True), "members": ["network"]}],
@@ -186,6 +190,7 @@ def test_fits_in_threads_equal_fits_in_a_row(options):
     assert torch.equal(torch.get_rng_state(), before)
 
 
+@pytest.mark.slow
 def test_cross_validation_in_threads_repeats():
     """The scores of a fold must not depend on which other fold runs beside it."""
     df = make_panel(200, "a").loc["a"]

@@ -201,6 +201,7 @@ def counting(calls):
     return forecast
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=200)
 @given(seed=st.integers(0, 2**32))
 def test_rolling_is_the_naive_loop(seed):
@@ -293,6 +294,7 @@ def test_no_requested_step_gives_no_forecast():
     assert run(nothing(), empty, empty, history, place)[0].shape == (0, N_TARGETS)
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_fillers_are_the_naive_loop(seed):

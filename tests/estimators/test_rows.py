@@ -25,6 +25,7 @@ def whole(fitted, frame):
     return cache(lambda mode, n: fitted(mode).predict(inputs(frame(n), mode)))
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=12)
 @given(seed=st.integers(0, 2**31))
@@ -35,6 +36,7 @@ def test_the_order_of_rows_changes_no_forecast(fitted, whole, frame, mode, seed)
     np.testing.assert_array_equal(fitted(mode).predict(X.iloc[order]), whole(mode, 80)[order])
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=12)
 @given(chosen=st.sets(st.integers(0, 59), min_size=1))
@@ -46,6 +48,7 @@ def test_any_subset_of_the_training_rows_gets_the_same_forecasts(
     np.testing.assert_array_equal(fitted(mode).predict(X.iloc[rows]), whole(mode, 60)[rows])
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=12)
 @given(last=st.integers(60, 99), chosen=st.sets(st.integers(0, 3), min_size=1))
@@ -71,6 +74,7 @@ def whole_without_known(without_known, frame):
     return without_known.predict(frame(100)[["flow", "load"]])
 
 
+@pytest.mark.slow
 @both
 @settings(QUICK, max_examples=12)
 @given(stop=st.integers(61, 100))
@@ -218,6 +222,7 @@ def test_in_sample_values_of_x_win_over_the_stored_ones(fitted, frame):
 # --- plain arrays ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the column .* of X is y in another scale:UserWarning")
 @pytest.mark.parametrize("with_y", [False, True])
 def test_the_training_array_is_recognised_and_any_other_follows_it(small, frame, with_y):

@@ -89,6 +89,7 @@ def test_features_are_equal_bit_for_bit(seasons, kind):
     assert 0.01 < np.isnan(expected).mean() < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_trees_come_to_the_same_leaves(loss, missing):

@@ -75,6 +75,7 @@ def test_parameters_of_a_network_without_a_share_are_named(panel):
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 def test_a_search_over_a_network_that_adds_nothing_says_so():
     """Of all folds and candidates: nothing that was searched has a share."""
     hours = pd.date_range("2024-01-01", periods=400, freq="h")
@@ -237,6 +238,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
     assert "network" not in alone
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the last .* steps hold no truth:UserWarning")
 def test_rows_without_truth_at_the_end_are_no_truths():
     """Held values are flat: who believes them forecasts nothing but flat lines."""

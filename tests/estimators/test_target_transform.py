@@ -61,6 +61,7 @@ def logs(model):
 # ----------------------------------------------------------------------------------- units
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
 def test_forecasts_are_in_units_in_all_three_modes(transform):
     """What is done to targets is undone wherever the truth comes from."""
@@ -134,6 +135,7 @@ def test_growth_by_a_factor_is_forecast_by_logarithms():
     assert means["auto"] < 0.85 * means[None]
 
 
+@pytest.mark.slow
 def test_series_of_a_panel_decide_each_for_itself():
     """What grows by a factor takes logarithms beside what cannot; forecasts are in one frame."""
     df = panel(a=growing(seed=1), b=steady(level=0), c=growing(seed=2, level=1e4))
@@ -153,6 +155,7 @@ def test_targets_decide_each_for_itself(loss):
     assert model.scaler_.targets.logs.tolist() == [[False, True, False]]
 
 
+@pytest.mark.slow
 def test_another_unit_decides_the_same():
     """Kilowatts and milliwatts have the same logarithms, but for a constant."""
     df = panel(a=growing(seed=1), b=steady(), c=growing(seed=3))
@@ -171,6 +174,7 @@ def test_where_a_value_is_not_above_zero_nothing_is_looked_at(monkeypatch):
     np.testing.assert_array_equal(auto.forecast(), plain.forecast())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters", [{"early_stopping": False}, {"members": ["network"]}, {"seq_len": 390}], ids=str
 )
@@ -181,6 +185,7 @@ def test_where_nothing_can_be_judged_there_are_no_logarithms(parameters):
     assert not model.scaler_.targets.logs.any()
 
 
+@pytest.mark.slow
 def test_auto_costs_one_ridge_fit_more(monkeypatch):
     """Two to half of the windows each, beside the one that there always is."""
     counts = []
@@ -231,6 +236,7 @@ def test_a_later_zero_counts_as_a_hundredth_of_the_least_value():
     assert (told > 0).all(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [["ridges", "network"], ["network"]])
 def test_what_never_was_below_zero_is_not_forecast_there(members):
     """Counts that die out: whichever path speaks."""
@@ -254,6 +260,7 @@ def test_a_bound_goes_where_a_later_row_breaks_it():
     assert model.update(later).forecast(horizon=24)["y"].min() < -21
 
 
+@pytest.mark.slow
 def test_a_series_that_training_did_not_hold_is_as_most_are():
     """Logarithms, bounds and scale are those of the others."""
     df = panel(a=growing(seed=1), b=growing(seed=2), c=growing(seed=4))
@@ -271,6 +278,7 @@ def test_a_series_that_training_did_not_hold_is_as_most_are():
 # ------------------------------------------------------------------------------------ means
 
 
+@pytest.mark.slow
 def test_means_are_back_transformed_without_bias():
     """The exponential of a mean of logarithms is a median: 20 % too low at a deviation of .67."""
     y = np.exp(0.67 * np.random.default_rng(0).normal(size=3000))
@@ -290,6 +298,7 @@ def test_a_factor_for_means_is_bounded():
     assert 0 <= smear.max() <= np.log(2)
 
 
+@pytest.mark.slow
 def test_noisy_series_raise_no_forecast_of_one_that_hardly_errs():
     """A factor of others makes a repeated day too high by a tenth."""
     t = np.arange(400)
@@ -431,6 +440,7 @@ def test_classical_forecasters_work_on_transformed_values(transform):
     assert (forecast != plain.forecast(horizon=9)["y"]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", [*TRANSFORMS, "auto", None], ids=str)
 def test_copies_forecast_the_same_bits(transform):
     """Cloned, pickled and fitted again."""

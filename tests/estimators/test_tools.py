@@ -220,6 +220,7 @@ TOOLS = [
 WITH_ALL = [grid_search, cross_validate_all, a_vote, two_processes, importance_by_permutation]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "members"),
     [*((tool, ["network"]) for tool in TOOLS), *((tool, "auto") for tool in WITH_ALL)],
@@ -243,6 +244,7 @@ FEATURE_TOOLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", FEATURE_TOOLS, ids=lambda tool: tool.__name__)
 def test_a_tool_of_scikit_learn_works_in_features_mode(tool, small, df):
     """Ordinary regression: features in X, the truth in y."""
@@ -266,6 +268,7 @@ def test_frame_mode_needs_no_y_in_a_search(small, df):
     assert np.isfinite(search.fit(df[["load"]]).cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_kind_of_time_series_split_scores_each_row_from_before_it(split, small, df):
     """A test fold is forecast from its training fold, whatever lies between or was cut off."""

@@ -92,6 +92,7 @@ def test_a_transformed_target_comes_back_in_its_own_units(small, frame, transfor
     np.testing.assert_allclose(wrapped.predict(df), plain.predict(df), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "Float64", "Int64", "float16"])
 def test_any_numeric_dtype_gives_the_same_forecasts(small, frame, dtype):
     """Counts come as integers, databases give nullable columns: the numbers are the same."""
@@ -124,6 +125,7 @@ def test_units_may_be_changed_before_or_after_the_fit(small, frame, shift, scale
     np.testing.assert_allclose(forecasts, plain, atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-300, 1e-40, 1e40, 1e160, 1e300, 1e304])
 def test_no_unit_is_too_large_or_too_small(small, frame, unit):
     """Single precision ends at 3e38, double squares at 1e154, sums of sixty rows at 3e306."""
@@ -132,6 +134,7 @@ def test_no_unit_is_too_large_or_too_small(small, frame, unit):
     np.testing.assert_allclose(small().fit(df * unit).forecast()["load"] / unit, plain, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.1, 7.0, 1e8])
 def test_a_constant_target_behind_a_scaler_keeps_its_units(small, frame, value):
     """StandardScaler makes it 0, and 0.1 is not the mean of many 0.1."""
@@ -157,6 +160,7 @@ def test_a_constant_target_is_forecast_as_itself(small, frame):
     np.testing.assert_allclose(forecasts, 7.0, atol=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "value"), [(200, 5.0), (520, 5.0), (200, 1e306), (200, -1e306)])
 def test_a_constant_of_hours_is_forecast_with_its_ranges(small, frame, n, value):
     """What ridges see of it by the time of the day is singular."""
@@ -165,6 +169,7 @@ def test_a_constant_of_hours_is_forecast_with_its_ranges(small, frame, n, value)
     np.testing.assert_allclose(model.forecast(coverage=0.8), value, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [None, ["price"]])
 @pytest.mark.parametrize("price", [0.0, 3.0])
 def test_constant_columns_make_no_difference_to_a_constant(small, frame, known, price):
@@ -185,6 +190,7 @@ def test_a_constant_series_of_a_panel_is_forecast_as_itself(small, panel):
     np.testing.assert_allclose(forecast.loc["b"], 5.0, rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("greatest", [5e-324, 1e-300, 1e300, 1e308])
 def test_weights_count_beside_each_other(small, frame, greatest):
     """Their unit says nothing, and squares of it must not run over."""

@@ -65,6 +65,7 @@ def test_an_update_with_missing_targets_in_parts_is_an_update_at_once(fresh, mod
     assert np.isfinite(one.timeline_.values).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [[0], [1, 2], [3, 4, 5, 6, 7, 8], [0, 5, 9, 10]])
 def test_an_update_and_a_forecast_fill_missing_runs_alike(modes, frame, runs):
     """`forecast(rows)` is `update(rows).forecast()` that changes nothing."""

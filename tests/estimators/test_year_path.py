@@ -69,6 +69,7 @@ def test_a_month_ahead_is_forecast_by_the_season(df, model):
     assert unknown > 1.25 * known
 
 
+@pytest.mark.slow
 def test_the_network_embeds_the_fields_that_it_had_before(model):
     """Three years make no vector for a month; the ridges' waves need less."""
     sizes = model.sizes_
@@ -79,6 +80,7 @@ def test_the_network_embeds_the_fields_that_it_had_before(model):
     assert short.module_.network.built_from["calendar_sizes"] == (7, 31)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [700, 3 * 365])
 def test_years_that_are_too_few_and_seasons_that_are_none_are_left(n):
     """In a year and eleven months there is nothing to judge a year by."""

@@ -92,6 +92,7 @@ def test_weights_are_those_of_the_forecast(model, df, monkeypatch):
     assert not queue
 
 
+@pytest.mark.slow
 def test_nothing_of_the_fit_changes(model, df):
     """Forecasts after a look are those before, to the last bit."""
     before, state = model.predict(df), copy.deepcopy(model.module_.state_dict())
@@ -132,6 +133,7 @@ def test_probsparse_tells_which_queries_it_selected(df):
     assert (summary["entropy"] < 1).all()  # of selected ones
 
 
+@pytest.mark.slow
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
     model = InformerRegressor(**SIZES | {"members": ["classical", "ridges", "network"]}).fit(
@@ -156,6 +158,7 @@ def test_a_network_without_a_share_is_told(df):
         attention_maps(several)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"calendar": None, "position": "continuous"}, {"loss": "mae"}])
 def test_shares_are_those_of_the_parts(df, options):
     """The default, trees and all, and an unusual one."""
@@ -164,6 +167,7 @@ def test_shares_are_those_of_the_parts(df, options):
     assert attention_maps(model, df[TRAIN:])[0].weight == pytest.approx(model.trust_)
 
 
+@pytest.mark.slow
 def test_each_series_of_a_panel_has_its_maps():
     """By its name, new ones too."""
     panel = pd.concat({name: make_frame(130, seed=i) for i, name in enumerate("ab")}, names=["s"])

@@ -102,6 +102,7 @@ def test_informer_in_blocks_equals_predict(frame, fitted):
     assert list(table["time"]) == list(test.index)
 
 
+@pytest.mark.slow
 def test_several_targets_and_a_pipeline_equal_predict(frame):
     """Units and the order of targets survive a scaler before the Informer."""
     targets = ["load", "temp"]
@@ -161,6 +162,7 @@ def test_changing_the_future_changes_no_forecast(frame, fitted, step):
     pd.testing.assert_series_equal(before["forecast"][early], after["forecast"][early])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 4])
 def test_each_origin_forecasts_from_its_own_history(frame, fitted, step):
     """Off the block grid predict would start too early; forecast on the rows seen is exact."""
@@ -242,6 +244,7 @@ def test_a_seasonal_naive_knows_its_target_and_its_season(frame, target):
     assert set(table["target"]) == set(names)
 
 
+@pytest.mark.slow
 def test_the_truth_may_be_a_frame_that_holds_other_columns(frame, fitted):
     """X itself, say: whose forecasts are compared with which column is known."""
     naive = SeasonalNaive(24, target="load").fit(frame[:TRAIN])
@@ -313,6 +316,7 @@ def counted(monkeypatch, cls, name):
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [None, ["temp"]], ids=["past only", "known ahead"])
 def test_all_series_at_once_equal_one_after_the_other(known):
     """Series that end, begin or miss truths at other times must not meet in one call."""
@@ -343,6 +347,7 @@ def test_the_number_of_calls_does_not_grow_with_the_number_of_series(monkeypatch
     assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_a_row_far_ahead_costs_its_own_series_alone(monkeypatch):
     """All series would be forecast through the years up to it."""
     before, later = split_panel(ragged_panel(n=[26] * 8, start=range(8)), 20)
@@ -409,6 +414,7 @@ def test_the_order_of_rows_does_not_matter(frame, fitted):
     pd.testing.assert_frame_equal(*(t.sort_values(keys, ignore_index=True) for t in tables))
 
 
+@pytest.mark.slow
 def test_names_may_be_tuples(frame):
     """Columns in levels are usual after a pivot."""
     wide = frame.set_axis(pd.MultiIndex.from_tuples([("w", "temp"), ("w", "load")]), axis=1)
@@ -431,6 +437,7 @@ def test_pandas_na_is_a_missing_value(frame, fitted):
         pd.testing.assert_frame_equal(backtest(fitted, test, odd["load"]), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_a_series_is_a_frame_of_one_column(frame, named):
     """As everywhere else."""
@@ -447,6 +454,7 @@ def of_numbers(frame):
     return backtest(informer(target=None).fit(values[:TRAIN]), values[TRAIN:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "list", "polars", "read-only"])
 def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind):
     """An array has no clock; predict takes it so, too."""
@@ -507,6 +515,7 @@ def test_columns_of_the_calendar_are_known_ahead(frame):
     )
 
 
+@pytest.mark.slow
 def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
     """Only the last step knows how."""
     expected = backtest(fitted, frame[TRAIN:])

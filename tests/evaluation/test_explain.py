@@ -88,6 +88,7 @@ class Oracle:
         return self.model.predict(shown)[TRAIN:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", [0.0, 0.75])
 def test_four_columns_have_the_values_of_brute_force(df, trust):
     """The definition, written down with nothing but `predict`: all orders of the columns."""
@@ -122,6 +123,7 @@ def test_occlusion_is_the_forecast_less_that_without_a_column(mixed, df):
     np.testing.assert_allclose(got["interactions"], rest, atol=1e-6 * np.abs(whole).max())
 
 
+@pytest.mark.slow
 def test_a_sample_is_near_the_exact_values(mixed):
     """Blocks of lags are too many to enumerate."""
     exact = explain(mixed, n_evaluations=1 << 12)["contribution"]
@@ -162,6 +164,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_contributions_are_the_forecast(df, case):
     """Whatever forecasts: a reason that is left out would be worse than none."""
@@ -191,6 +194,7 @@ def test_the_steps_after_the_history_need_no_rows(mixed):
     assert reasons["time"].unique().tolist() == forecast.index.tolist()
 
 
+@pytest.mark.slow
 def test_each_series_of_a_panel_has_its_own_reasons():
     """New ones too, whose usual values are the training means."""
     parts = {name: make_frame(130, seed=i) * 10**i for i, name in enumerate("abc")}
@@ -220,6 +224,7 @@ def test_ridges_are_read_off_exactly(df):
     np.testing.assert_allclose(one, other, atol=1e-5 * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", ["log", PowerTransformer()])
 def test_a_transformation_of_ridges_is_brute_force_in_units(df, transform):
     """Shares of a logarithm are no shares of the forecast."""
@@ -286,6 +291,7 @@ def by_parts(model, shown):
     return places, lambda inside: forecast(frozenset(inside))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", FAR)
 def test_contributions_beside_a_calendar_are_those_of_brute_force(week, far):
     """Also where a price lies beyond all that was seen, and counts as the highest one."""
@@ -452,6 +458,7 @@ def test_what_cannot_be_explained_is_refused(df, mixed):
         forecast_parts(InformerClassifier("load", **SIZES), df)
 
 
+@pytest.mark.slow
 def test_importance_is_the_mean_absolute_contribution_of_a_column():
     """Lags of a column count together, of both targets alike, whatever their units are."""
     df = make_frame()

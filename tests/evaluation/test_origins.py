@@ -62,6 +62,7 @@ def by_updates(model, later, origins, *, horizon, hidden, levels=None):
     return np.concatenate(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [4, 6, 15])
 def test_all_origins_at_once_equal_update_and_forecast_exactly(df, fitted, horizon):
     """Bit by bit, also where forecasts are fed back: it must be no other protocol."""
@@ -71,6 +72,7 @@ def test_all_origins_at_once_equal_update_and_forecast_exactly(df, fitted, horiz
     np.testing.assert_array_equal(table["forecast"], expected[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [6, 15])
 def test_quantiles_equal_update_and_forecast_exactly(df, fitted, horizon):
     """Ranges look at errors before each origin, and at no later ones."""
@@ -98,6 +100,7 @@ def test_intervals_of_a_backtest_cover(df, fitted):
     assert reached == pytest.approx(0.8, abs=0.12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(
     "change",
@@ -181,6 +184,7 @@ def drawn_case(seed):
     return model, frames[1], options
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("seed", range(int(os.environ.get("SKINFORMER_FUZZ_CASES", "8"))))
 def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(seed, monkeypatch):
@@ -194,6 +198,7 @@ def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(seed, 
     pd.testing.assert_frame_equal(at_once, one_by_one, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_no_quantile_knows_that_the_bounds_will_end(df):
     """Last rows below zero send the whole backtest another way; it must be the same way."""
@@ -327,6 +332,7 @@ def test_any_engine_of_joblib_will_do(df, verbose):
     pd.testing.assert_frame_equal(here, there)
 
 
+@pytest.mark.slow
 def test_a_progress_bar_is_shown_if_wanted(df, capsys):
     """Long work should say how long; short work, and verbose=0, should not."""
     pytest.importorskip("rich")

@@ -134,6 +134,7 @@ def test_without_training_rows_there_is_no_scale(frame):
         ForecastScorer("neg_rmsse")(model, frame[["temp"]], frame["load"])
 
 
+@pytest.mark.slow
 def test_an_informer_brings_its_own_scale_and_truth(frame):
     """In cross-validation nobody else knows the training rows of a fold."""
     scaler = StandardScaler().set_output(transform="pandas")
@@ -144,6 +145,7 @@ def test_an_informer_brings_its_own_scale_and_truth(frame):
     assert scorer(model, later, later["load"]) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the target .* has mean 0:UserWarning")
 def test_the_truth_is_taken_from_x_as_the_estimator_sees_it(frame):
     """Fitted on scaled rows alone, forecasts are scaled: compared with raw ones they are lost."""
@@ -155,6 +157,7 @@ def test_the_truth_is_taken_from_x_as_the_estimator_sees_it(frame):
     assert ForecastScorer("neg_wape")(model, frame[120:]) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_scorers_serve_cross_validation_and_searches(frame):
     """Several at once, pickled to other processes, with gaps in the truth."""
     runs = frame.copy()

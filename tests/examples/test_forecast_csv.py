@@ -371,6 +371,7 @@ def test_a_picture_that_cannot_be_written_is_told_before_training(example, write
 # What is plain is read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "form"),
     [
@@ -393,6 +394,7 @@ def test_forms_that_the_whole_file_makes_plain(read, rows, header, form):
     assert list(frame.index) == list(rows["when"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "gzip"])
 def test_encodings(read, rows, encoding, monkeypatch):
     """Excel writes the first three."""
@@ -411,6 +413,7 @@ def test_the_answer_has_the_encoding_of_the_file(timeline, tmp_path, encoding):
     assert written.startswith("t;Größe (€)\n2024-01-01;1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "numbers"),
     [
@@ -431,6 +434,7 @@ def test_decimals_and_thousands(read, cells, numbers):
     np.testing.assert_array_equal(frame["load"], numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "freq"),
     [
@@ -481,6 +485,7 @@ def test_working_days_leave_no_weekends_to_fill(read, rows):
     assert list(frame.index) == list(days)
 
 
+@pytest.mark.slow
 def test_dates_with_offsets_are_read(read):
     """A file of local time over a daylight-saving change holds two offsets."""
     changes = ["2024-04-07T02:00+13:00", "2024-04-07T02:00+12:00", "2024-04-07T03:00+12:00"]
@@ -608,6 +613,7 @@ def test_closed_days_and_closed_half_hours(read, modules):
         read("t;load\n" + "".join(f"{half};1\n" for half in halves))
 
 
+@pytest.mark.slow
 def test_the_time_of_day_may_have_its_own_column(read, rows):
     """Loggers write it so."""
     text = lines(rows, lambda when, load: f"{when:%Y-%m-%d};{when:%H:%M};{load}", "day;clock;load")
@@ -642,6 +648,7 @@ def test_other_columns_are_left_out_with_a_reason(read, capsys):
 # What could be read in two ways is asked for
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "option", "index", "load"),
     [
@@ -663,6 +670,7 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
     assert frame["load"].iloc[0] == load
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
@@ -851,6 +859,7 @@ def test_a_separator_is_one_sign(example, capsys):
     assert "'semicolon' is not one sign, or the word tab" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 def test_the_rivals_do_not_learn_a_typing_error_either(example, rows):
     """A ridge that did was off by a hundred times as much, and flattered what it is beside."""

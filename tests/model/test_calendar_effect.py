@@ -193,6 +193,7 @@ def test_it_is_float32_under_autocast_and_has_nothing_to_train():
     assert set(path.state_dict()) == names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_times", [1, 24])
 @pytest.mark.parametrize("n_known", [0, 2])
 def test_an_exported_path_forecasts_batches_of_any_size(n_known, n_times):

@@ -27,6 +27,7 @@ def path(options):
     return LinearPath(LinearFit(own, mixed, 8, effect, {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "linear"),
     [({}, True), (KNOWN | MODERN, True), (CONTINUOUS, False)],

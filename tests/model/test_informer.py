@@ -326,6 +326,7 @@ def test_layers_sample_from_different_seeds(informer):
     assert len({layer.attention.kernel.sampler.seed for layer in layers}) == 4
 
 
+@pytest.mark.slow
 def test_some_steps_of_training_lower_the_loss(informer):
     """The parts learn together: a sine is continued far better than by its mean."""
     model = informer()

@@ -13,6 +13,7 @@ KINDS = list(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=lambda number: "-".join(KINDS[number]))
 def test_groups_partition_the_parameters(informer, number):
     """A parameter in two optimisers is stepped twice, one in none never learns.

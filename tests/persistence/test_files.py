@@ -130,6 +130,7 @@ def class_frame(labels, n=1700):
     return pd.DataFrame({"plan": t % 5, "state": state}, index=hours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CLASSES)
 def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
     """Labels of any type, probabilities, trees, and updates."""
@@ -156,6 +157,7 @@ def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
         pd.testing.assert_frame_equal(loaded.forecast_proba(plan), after.forecast_proba(plan))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:past-only columns")
 @pytest.mark.parametrize("case", CASES)
 def test_a_loaded_model_says_the_same_bit_for_bit(case, frame, tmp_path):
@@ -176,6 +178,7 @@ def test_a_loaded_model_says_the_same_bit_for_bit(case, frame, tmp_path):
     pd.testing.assert_frame_equal(loaded.history_, model.history_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [{"a": 60, "b": 50}, {"a": 400, "b": 380}])
 def test_a_panel_comes_back(lengths, tmp_path):
     """Classical forecasters of short series, vectors of series, names."""
@@ -191,6 +194,7 @@ def test_a_panel_comes_back(lengths, tmp_path):
         assert_same(answers(loaded, df[~old]), expected)
 
 
+@pytest.mark.slow
 def test_trees_come_back_as_scikit_learns_own(made, tmp_path):
     """The default of a long table: a file that lost a digit of a threshold would forecast else."""
     df = made(1700, tz="UTC")[["plan", "load"]]

@@ -28,6 +28,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.filterwarnings("ignore:past-only columns:UserWarning")
 def test_parameters_of_reading_are_not_read_again_after_the_fit(name):

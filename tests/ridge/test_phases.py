@@ -96,6 +96,7 @@ def test_what_turns_with_the_hour_is_found():
         assert (left**2).mean() < 0.85 * (blend**2).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 5])  # of 80 draws seven took some, this fifth one, too
 def test_noise_and_walks_have_no_hours_that_count(seed):
     chance = np.random.default_rng(seed)
@@ -223,6 +224,7 @@ def test_one_season_alone_proves_nothing():
         assert fit(make_problem(changed, index))[0].phases is None
 
 
+@pytest.mark.slow
 def test_the_tail_is_learnt_where_all_is_fitted_again_alone(monkeypatch):
     """What is judged by the split must not have seen it."""
     monkeypatch.setattr(phases, "_choose", lambda *_: (0.1, 1.0))

@@ -357,6 +357,7 @@ def plausible(kind, rng, n):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["counts", "few", "lognormal", "promotions", "Christmas"])
 def test_short_tables_of_sales_are_believed(kind):
     """A peak that was seen once, as at Christmas, and a promotion after the fit are no errors."""

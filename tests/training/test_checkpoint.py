@@ -47,6 +47,7 @@ def without_seconds(record):
     return [row._replace(seconds=0) for row in record.rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

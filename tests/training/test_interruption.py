@@ -142,18 +142,21 @@ def first_and_later(n, n_all):
     return pytest.mark.parametrize("drawn", [slice(0, n), later], ids=["first", "later"])
 
 
+@pytest.mark.slow
 @first_and_later(15, 45)
 def test_ctrl_c_at_any_line_leaves_a_whole_model_and_a_whole_file(fit, tmp_path, drawn):
     """Nobody knows what the machine is at when the user presses it."""
     interrupt_at(fit, tmp_path / "fit.pt", [OURS], drawn)
 
 
+@pytest.mark.slow
 def test_ctrl_c_between_two_epochs_finds_one_noted_or_not(fit, tmp_path):
     """Half noted, the record would name an epoch that the model does not hold."""
     noting = "_Fit.finish_epoch", "_Fit.close", "_Fit.restore_best", "_write"
     interrupt_at(fit, tmp_path / "fit.pt", noting, slice(None))
 
 
+@pytest.mark.slow
 @first_and_later(6, 20)
 def test_ctrl_c_in_the_midst_of_torch_save_leaves_the_epoch_before(fit, tmp_path, drawn):
     """Most of a write's time is torch's."""

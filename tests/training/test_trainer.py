@@ -47,6 +47,7 @@ def loss_of(module, batches):
     return float(errors.detach().square().mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
