@@ -160,6 +160,8 @@ LIMITS: dict[str, str] = {
     "Spread.profile": "[Season n_targets] -100..100",
     "Residuals.errors": "[Windows pred_len n_targets] nan",
     "Residuals.n_windows": "0..1e9",
+    "Residuals.series": "[Windows] 0..n_series",
+    "Residuals.origins": "[Windows] -1e15..1e15",
     "Calibration.split": "[n_series] 0..n_rows",
     "Calibration.n_rows": "[n_series] 0..1e15",
 }

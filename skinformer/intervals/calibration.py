@@ -162,7 +162,9 @@ def calibrate(
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
     found = Intervals(
         spread=spread,
-        residuals=Residuals(relative[kept].astype(np.float32), n_alike),
+        residuals=Residuals(
+            relative[kept].astype(np.float32), n_alike, series[kept], steps[kept, 0]
+        ),
         quiet=quiet,
         far=np.empty((0, sizes.n_targets)),
         growth=_growth(spread.typical),
@@ -234,6 +236,7 @@ def _choose(
     pred_len = forecaster.sizes.pred_len
     low, end = _extent(forecaster, pred_len, split)
     for last in (end - pred_len, end - 1):
+        last = _at_same_steps(forecaster.history, low, last, distance)
         each = np.maximum((last - low) // distance + 1, 0)
         n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
         origins, run, n_windows = runs.choose_runs(low, last, distance=distance, n_most=n_most)
@@ -241,6 +244,17 @@ def _choose(
             break
     # At one time the series of a panel go through the same.
     return origins, run, n_windows, min(n_windows, max(int(each.max()), _FEWEST))
+
+
+def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: int) -> IntArray:
+    """Return last origins such that windows of all series begin at the same steps of the clock.
+
+    What happens to all series at one time is seen by windows of one time. A series that ends
+    earlier than others loses rows for it, but never its only window.
+    """
+    step = timeline.first_step + last - timeline.first_row[:-1]
+    earlier = last - (step - step.max()) % distance
+    return np.where(earlier >= low, earlier, last)
 
 
 def _extent(
