@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
+from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation import arguments as checks
@@ -191,9 +192,10 @@ class IntervalsMixin(FittedState):
 
         Notes
         -----
-        The errors of a path are those of one earlier forecast, all steps and targets together,
-        so that sums over a day have the right spread. Beyond `pred_len` another forecast's
-        follow; series are drawn independently.
+        Steps, targets and series of a path go together as the errors of earlier forecasts did, so
+        that sums over a day, or over all shops, have the right spread. What lies beyond `pred_len`
+        is drawn anew every `pred_len` steps. With ``loss="mse"``, whose forecast is a mean, the
+        mean of many paths is the forecast.
 
         Examples
         --------
@@ -214,11 +216,13 @@ class IntervalsMixin(FittedState):
         found, outputs = self._sized(requested)
         random = check_random_state(random_state)
         block = (requested.steps - requested.place.anchor[requested.track]) // self.sizes_.pred_len
-        n_windows = len(found.residuals.errors)
-        first = random.randint(n_windows, size=(n, len(requested.place.series)))
-        windows = (first[:, requested.track] + block) % n_windows
         scaler, series = self.scaler_.with_unseen(), requested.series(self.timeline_.n_series)
-        table = found.paths(outputs, windows, scaler, series)
+        table = np.empty((len(outputs), self.sizes_.n_targets, n))
+        for number in np.unique(block):
+            rows = block == number
+            levels = draw_levels(found.residuals, requested.place.series, n, random)
+            of_rows = levels[requested.track[rows]]
+            table[rows] = found.paths(self.head_, outputs[rows], of_rows, scaler, series[rows])
         columns: pd.Index = pd.Index(range(n))
         if not self.roles_.one_dimensional:
             columns = pd.Index([(name, i) for name in self.roles_.target_labels for i in range(n)])

@@ -41,8 +41,8 @@ _N_FAR, _N_BLOCKS = 96, 4
 _OVERLAP = 4
 #: Numbers in the sample of errors, and errors' optimism, at most.
 _MOST_VALUES, _MOST_OPTIMISM = 2_000_000, 4.0
-#: Rows of a season beyond which it has no profile: each phase would be seen too seldom.
-_LONGEST_SEASON = 200
+#: Rows of a season beyond which it has no profile: those of a week of quarters of an hour.
+_LONGEST_SEASON = 700
 #: Power by which sizes grow at most: that of a random walk.
 _MOST_GROWTH = 0.5
 
@@ -148,8 +148,8 @@ def calibrate(
     Cost: forecasts of some 1,500 windows, and those of `held_out`.
     """
     timeline, sizes = forecaster.history, forecaster.sizes
-    season = next((s for s in likely_seasons(timeline.clock) if s <= _LONGEST_SEASON), 1)
-    distance = runs.run_distance(sizes.pred_len, season)
+    seasons = _seasons(timeline)
+    distance = runs.run_distance(sizes.pred_len, max(seasons, default=1))
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
     origins, run, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
     if not len(origins):
@@ -168,11 +168,13 @@ def calibrate(
     quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
     features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
     steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
-    spread = fit_spread(errors, features, steps, season=season, n_windows=n_windows)
+    spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=n_windows)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
-    residuals = Residuals(relative[kept].astype(np.float32), n_alike)
+    residuals = Residuals(
+        relative[kept].astype(np.float32), n_alike, series[kept], steps[kept, 0]
+    )
     few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
     if few.any():
         spread, residuals = by_changes(spread, residuals, timeline, few)
@@ -188,6 +190,15 @@ def calibrate(
     )
     found = found if held_out is None else _recalibrated(found, held_out)
     return replace(found, far=_far_sizes(forecaster, found, split))
+
+
+def _seasons(timeline: Timeline) -> tuple[int, ...]:
+    """Return the seasons whose phases have sizes of errors of their own, the shortest first."""
+    found: list[int] = []
+    for season in likely_seasons(timeline.clock):
+        if season <= _LONGEST_SEASON and season % max(found, default=1) == 0:
+            found.append(season)
+    return tuple(found) if timeline.clock.dated else tuple(found[:1])  # which is a guess
 
 
 def _far_sizes(
@@ -250,6 +261,7 @@ def _choose(
     pred_len = forecaster.sizes.pred_len
     low, end = _extent(forecaster, pred_len, distance, split)
     for last in (end - pred_len, end - 1):
+        last = _at_same_steps(forecaster.history, low, last, distance)
         each = np.maximum((last - low) // distance + 1, 0)
         n_most = min(n_windows_most, _OVERLAP * int(each.sum()))
         origins, run, n_windows = runs.choose_runs(low, last, distance=distance, n_most=n_most)
@@ -257,6 +269,17 @@ def _choose(
             break
     # At one time the series of a panel go through the same.
     return origins, run, n_windows, min(n_windows, max(int(each.max()), runs.FEWEST))
+
+
+def _at_same_steps(timeline: Timeline, low: IntArray, last: IntArray, distance: int) -> IntArray:
+    """Return last origins such that windows of all series begin at the same steps of the clock.
+
+    What happens to all series at one time is seen by windows of one time. A series that ends
+    earlier than others loses rows for it, but never its only window.
+    """
+    step = timeline.first_step + last - timeline.first_row[:-1]
+    earlier = last - (step - step.max()) % distance
+    return np.where(earlier >= low, earlier, last)
 
 
 def _extent(

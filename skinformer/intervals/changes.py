@@ -52,7 +52,12 @@ def by_changes(
             slope=np.where(few[:, None], 0.0, spread.slope),
             profile=np.where(few, 0.0, spread.profile),
         ),
-        replace(residuals, errors=np.where(few, walks, errors).astype(np.float32)),
+        replace(
+            residuals,
+            errors=np.where(few, walks, errors).astype(np.float32),
+            series=np.resize(residuals.series, len(errors)),
+            origins=np.arange(len(errors)),  # none of these happened at the time of another
+        ),
     )
 
 

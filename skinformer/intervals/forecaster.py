@@ -31,6 +31,14 @@ from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
+#: Levels of the quantiles that paths are made of: the middles of equal shares.
+_TABLE = (np.arange(99) + 0.5) / 99
+#: Size of an error of a path, in usual ones, at most. Larger ones are of products that began to be
+#: sold: a hundred times what was usual for them says nothing of other series.
+_MOST_ERROR = 10.0
+#: Factor by which paths of amounts are moved at most, to have the mean that is forecast.
+_MOST_MOVED = 2.0
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -93,16 +101,33 @@ class Intervals:
         return np.concatenate([points, self.quantiles(outputs, levels, scaler, series)], axis=2)
 
     def paths(
-        self, outputs: Float64Array, windows: IntArray, scaler: Scaler, series: IntArray
+        self,
+        head: Head,
+        outputs: Float64Array,
+        levels: Float32Array,
+        scaler: Scaler,
+        series: IntArray,
     ) -> Float64Array:
-        """Draw paths, (n, n_targets, n_paths), in the truth's units.
+        """Return paths, (n, n_targets, n_paths), in the truth's units.
 
-        windows: (n_paths, n), whose errors each row gets; all else is as for `quantiles`. Errors of
-        one window go together: what dependence there is between steps stays.
+        levels: (n, n_paths, pred_len, n_targets), from `draw_levels`; all else is as for
+        `forecasts`. Where the forecast is a mean, that of many paths is the same.
         """
-        (point, size, ahead), known = self._parts(outputs), self.residuals.filled
-        errors = (known[each, ahead[:, 0]] for each in windows)
-        return np.stack([scaler.restored(point + size * e, series) for e in errors], axis=2)
+        point, size, ahead = self._parts(outputs)
+        table = np.clip(self.residuals.quantiles(_TABLE), -_MOST_ERROR, _MOST_ERROR)
+        errors = np.empty((*point.shape, levels.shape[1]))
+        for step in range(table.shape[1]):
+            for j in range(table.shape[2]):
+                rows = ahead[:, j] == step
+                errors[rows, j] = np.interp(levels[rows, :, step, j], _TABLE, table[:, step, j])
+        each = (point + size * e for e in np.moveaxis(errors, 2, 0))
+        paths = np.stack([scaler.restored(values, series) for values in each], axis=2)
+        if not head.of_mean:
+            return paths
+        usual = (point + size * e[ahead, np.arange(point.shape[1])] for e in table)
+        mean = np.mean([scaler.restored(values, series) for values in usual], axis=0)
+        wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
+        return _with_mean(paths, mean, wanted, scaler, series)
 
     def _parts(self, outputs: Float64Array) -> tuple[Float64Array, Float64Array, IntArray]:
         """Take outputs apart: the forecast, the size of its error, and which errors are like it."""
@@ -276,3 +301,21 @@ def _known_rows(
     behind = np.where(known, np.arange(1, len(known) + 1), 0)
     until = np.maximum.accumulate(np.append(0, behind[:-1]))
     return known, np.maximum(until, first[rows.track])
+
+
+def _with_mean(
+    paths: Float64Array, mean: Float64Array, wanted: Float64Array, scaler: Scaler, series: IntArray
+) -> Float64Array:
+    """Move the mean of the law that paths come from to the forecast: by a factor, of amounts.
+
+    mean, wanted: (n, n_targets), what it is and what it is to be.
+
+    Amounts that are moved so stay amounts.
+    """
+    moved: Float64Array = paths + (wanted - mean)[..., None]
+    if scaler.targets is None:
+        return moved
+    amounts = (scaler.targets.floor[series] == 0) & (mean > 0)
+    ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=amounts)
+    ratio = np.clip(ratio, 1 / _MOST_MOVED, _MOST_MOVED)
+    return np.where(amounts[..., None], paths * ratio[..., None], moved)

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.selection import shrinkage
-from skinformer.timeline.arrays import Float32Array, Float64Array
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
 #: Errors from which quantiles of a step are taken: of the steps beside it, too, where windows are
 #: fewer.
@@ -22,10 +22,13 @@ class Residuals:
 
     errors: (n_windows, pred_len, n_targets), one forecast a row; NaN is unknown.
     n_windows: how many independent forecasts they amount to.
+    series, origins: (n_windows,), the series of each forecast, and the step at which it begins.
     """
 
     errors: Float32Array
     n_windows: float
+    series: IntArray
+    origins: IntArray
 
     @property
     def filled(self) -> Float32Array:
@@ -41,18 +44,25 @@ class Residuals:
         known no better. Nor is their median, which is shrunk to 0: what moved all series of a panel
         one way will move them another.
         """
-        n, pred_len, k = self.errors.shape
-        reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
+        _, pred_len, k = self.errors.shape
         requested = np.append(levels, 0.5)
         out = np.empty((len(requested), pred_len, k))
         for step in range(pred_len):
-            near = self.errors[:, max(step - reach, 0) : step + reach + 1]
-            pooled = near.reshape(-1, k).astype(np.float64)
+            pooled = self.near(self.errors, step).astype(np.float64)
             pooled[:, np.isnan(pooled).all(axis=0)] = 0.0
             out[:, step] = np.nanquantile(pooled, requested, axis=0, method="weibull")
         median = out[-1:]
         spread = (out[:-1] - median) * self._widening(levels)[:, None, None]
         return float(shrinkage(self.n_windows, _PRIOR)) * median + spread
+
+    def near(self, errors: Float32Array, step: int) -> Float32Array:
+        """Return the errors that quantiles of a step are taken from, (n_pooled, n_targets).
+
+        They are of the steps beside it, too, where windows are few.
+        """
+        n, pred_len, k = errors.shape
+        reach = min(-(-_ENOUGH // max(n, 1)) // 2, pred_len - 1)
+        return errors[:, max(step - reach, 0) : step + reach + 1].reshape(-1, k)
 
     def _widening(self, levels: Float64Array) -> Float64Array:
         """Give the ratio of Student's quantiles to normal ones; at least 1, greater outside."""

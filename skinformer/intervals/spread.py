@@ -25,7 +25,7 @@ class Spread:
 
     typical: (pred_len, n_targets), logs of mean absolute errors by step ahead.
     centre, slope: (n_targets, n_features), mean of each feature, and its effect.
-    profile: (season, n_targets), the effect of the phase of the season.
+    profile: (season, n_targets), the effect of the phase of the longest season.
     """
 
     typical: Float64Array
@@ -91,14 +91,20 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
 
 
 def fit_spread(
-    errors: Float64Array, features: Float64Array, steps: IntArray, *, season: int, n_windows: float
+    errors: Float64Array,
+    features: Float64Array,
+    steps: IntArray,
+    *,
+    seasons: tuple[int, ...],
+    n_windows: float,
 ) -> Spread:
-    """Regress sizes of errors on features known at the origins and on the phase of the season.
+    """Regress sizes of errors on features known at the origins and on the phases of seasons.
 
     errors: (n, pred_len, n_targets); NaN is unknown.
     features: (n, pred_len, n_targets, n_features), as logs of sizes.
     steps: (n, pred_len), on the clock.
-    season: rows of a season; 1 for none.
+    seasons: rows of each season, each a multiple of the one before; there may be none. An hour of
+    the week is shrunk to what is usual at that hour of the day.
     n_windows: how many independent forecasts the windows amount to.
 
     Slopes lie in [0, 1]: what is wilder, or larger, is not forecast better.
@@ -106,18 +112,20 @@ def fit_spread(
     n, pred_len, k = errors.shape
     typical = np.empty((pred_len, k))
     centre = np.nan_to_num(mean_of_known(features, axis=(0, 1)))
-    slope, profile = np.zeros_like(centre), np.zeros((season, k))
+    slope, profile = np.zeros_like(centre), np.zeros((max(seasons, default=1), k))
     chosen = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int))
-    phase, overlap = steps % season, n / n_windows
+    phase, overlap = steps % len(profile), n / n_windows
     prior = overlap * _PRIOR
     for j in range(k):
         known, size = ~np.isnan(errors[:, :, j]), np.abs(np.nan_to_num(errors[:, :, j]))
         x = np.nan_to_num(features[:, :, j] - centre[j])
         for _ in range(_ROUNDS):
             relative = _usual(size * np.exp(-(x @ slope[j])), known)
-            if season > 1:
-                profile[:, j] = _profile(relative, known, phase, season, prior=prior)
-                relative = _usual(relative * np.exp(-profile[phase, j]), known)
+            profile[:, j] = 0.0
+            for season in seasons:
+                effect = _profile(relative, known, steps % season, season, prior=prior)
+                profile[:, j] += np.resize(effect, len(profile))
+                relative = _usual(relative * np.exp(-effect[steps % season]), known)
             slope[j] = _slopes(
                 relative[:, chosen], known[:, chosen], x[:, chosen], slope[j], overlap * _PRIOR
             )

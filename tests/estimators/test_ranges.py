@@ -381,12 +381,29 @@ def test_paths_have_the_quantiles_of_their_rows(model):
                            paths.to_numpy()[6] - paths.to_numpy()[6].mean())  # fmt: skip
 
 
-def test_series_are_drawn_independently(small, panel):
-    """Two shops with the same errors in every path would double the spread of their sum."""
+def test_series_that_share_nothing_are_drawn_independently(small, panel):
+    """Two shops that share nothing: the same errors would double the spread of their sum."""
     df = panel(n=(90, 90, 90), start=(0, 0, 0))
     paths = small(target="load").fit(df).sample(300, random_state=0)
     first = paths.groupby("site").first()
     assert abs(np.corrcoef(first.loc["a"], first.loc["b"])[0, 1]) < 0.3
+
+
+def test_sums_over_series_that_share_their_days_are_as_unsure(small):
+    """Drawn one by one, errors of twenty shops would level out, and a total be too sure."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=120, name="day")
+    shared = rng.normal(size=120)
+    shops = {f"s{i}": 50 + 3 * shared + rng.normal(size=120) for i in range(20)}
+    ends = {name: pd.DataFrame({"y": y[: 120 - i]}, days[: 120 - i])
+            for i, (name, y) in enumerate(shops.items())}  # fmt: skip
+    model = small(target="y", seq_len=14, pred_len=7, members=["ridges"])
+    model.fit(pd.concat(ends, names=["shop", "day"]))
+    paths = model.sample(300, random_state=0)
+    first = paths.groupby("shop").first()
+    assert first.sum().std() > 0.75 * first.std(axis=1).sum()
+    mean, point = paths.mean(axis=1).groupby("shop").sum(), model.forecast()["y"]
+    np.testing.assert_allclose(mean, point.groupby("shop").sum(), rtol=0.02)
 
 
 def test_the_forecaster_of_ranges_keeps_the_fields_of_the_other(model):

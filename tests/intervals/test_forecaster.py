@@ -3,19 +3,20 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+from skinformer.ensemble.head import PointHead
 from skinformer.intervals.forecaster import Intervals
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.spread import Spread
 
 
-def test_paths_keep_the_errors_of_one_window_together():
-    """Sums over a day need the dependence between its steps."""
-    errors = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
-    nothing = np.zeros((3, 2))
-    found = Intervals(
+def intervals(errors):
+    """Return errors of one series, as large as they are."""
+    nothing, each = np.zeros(errors.shape[1:]), np.arange(len(errors))
+    return Intervals(
         Spread(nothing, nothing[0, :, None], nothing[0, :, None], nothing[:1]),
-        Residuals(errors, 2.0),
+        Residuals(errors, float(len(errors)), 0 * each, each),
         quiet=nothing[0],
         far=nothing[:0],
         growth=nothing[0],
@@ -23,11 +24,33 @@ def test_paths_keep_the_errors_of_one_window_together():
         distance=3,
         fitted_until=np.zeros(1, dtype=np.int64),
     )
-    outputs = np.zeros((3, 2, 3))
-    outputs[..., 0], outputs[..., 2] = 100.0, np.arange(3)[:, None]
-    units = SimpleNamespace(restored=lambda values, _: values)
-    windows = np.array([[1, 1, 1], [0, 0, 1]])
-    paths = found.paths(outputs, windows, units, np.zeros(3, dtype=np.int64))
-    np.testing.assert_array_equal(paths[..., 0], 100 + errors[1])
-    np.testing.assert_array_equal(paths[:2, :, 1], 100 + errors[0, :2])
-    np.testing.assert_array_equal(paths[2, :, 1], 100 + errors[1, 2])
+
+
+class Counts:
+    """Units of counts: none lies below zero."""
+
+    targets = SimpleNamespace(floor=np.zeros((1, 1)))
+
+    def inverse(self, values, _):
+        """Return values as they are, but for the floor."""
+        return np.maximum(values.astype(np.float64), 0.0)
+
+    restored = inverse
+
+
+@pytest.mark.parametrize("point", [100.0, 3.0])
+@pytest.mark.parametrize("loss", ["mse", "mae"])
+def test_the_mean_of_paths_is_a_forecast_that_is_a_mean(point, loss):
+    """Whoever adds up paths must not order more than who adds up forecasts."""
+    errors = np.random.default_rng(0).exponential(size=(500, 2, 1)).astype(np.float32) ** 2
+    outputs = np.zeros((2, 1, 3))
+    outputs[..., 0], outputs[:, 0, 2] = point, [0, 1]
+    levels = np.broadcast_to((np.arange(1000) + 0.5)[:, None, None] / 1000, (2, 1000, 2, 1))
+    paths = intervals(errors).paths(
+        PointHead(loss), outputs, levels, Counts(), np.zeros(2, dtype=np.int64)
+    )
+    assert (paths >= 0).all()
+    if loss == "mse":
+        np.testing.assert_allclose(paths.mean(axis=2), point, rtol=0.01)
+    else:  # the quantiles of the rows
+        assert (paths.mean(axis=2) > point + 1).all()

@@ -21,7 +21,7 @@ def drawn(n=600, pred_len=6, *, slope=(0.0, 0.0), profile=None, seed=0):
 def test_slopes_are_found():
     """Volatility and level explain errors as far as they do."""
     errors, features, steps, _ = drawn(slope=(0.6, 0.0))
-    spread = fit_spread(errors, features, steps, season=1, n_windows=600)
+    spread = fit_spread(errors, features, steps, seasons=(), n_windows=600)
     assert spread.slope[0] == pytest.approx([0.6, 0.0], abs=0.08)
     assert np.exp(spread.typical[:, 0]) == pytest.approx(np.sqrt(np.arange(1, 7)), rel=0.15)
 
@@ -29,7 +29,7 @@ def test_slopes_are_found():
 def test_what_is_wilder_is_never_forecast_better():
     """A negative slope found by chance would narrow ranges when times get wild."""
     errors, features, steps, _ = drawn(slope=(-0.8, 1.7))
-    spread = fit_spread(errors, features, steps, season=1, n_windows=600)
+    spread = fit_spread(errors, features, steps, seasons=(), n_windows=600)
     assert spread.slope.min() >= 0
     assert spread.slope.max() <= 1
 
@@ -37,8 +37,8 @@ def test_what_is_wilder_is_never_forecast_better():
 def test_few_windows_prove_no_slope():
     """Overlapping windows are counted as the few forecasts that they are."""
     errors, features, steps, _ = drawn(slope=(0.6, 0.0))
-    many = fit_spread(errors, features, steps, season=1, n_windows=600).slope[0, 0]
-    few = fit_spread(errors, features, steps, season=1, n_windows=6).slope[0, 0]
+    many = fit_spread(errors, features, steps, seasons=(), n_windows=600).slope[0, 0]
+    few = fit_spread(errors, features, steps, seasons=(), n_windows=6).slope[0, 0]
     assert few < many / 3
 
 
@@ -46,17 +46,27 @@ def test_the_profile_of_a_season_is_found_and_shrunk():
     """Evenings are harder to forecast than nights; that takes evidence, too."""
     profile = np.array([-0.7, 0.0, 0.0, 0.7])
     errors, features, steps, _ = drawn(profile=profile)
-    found = fit_spread(errors, features, steps, season=4, n_windows=600).profile[:, 0]
+    found = fit_spread(errors, features, steps, seasons=(4,), n_windows=600).profile[:, 0]
     assert found[3] - found[0] == pytest.approx(1.4, abs=0.2)
-    doubted = fit_spread(errors, features, steps, season=4, n_windows=10).profile[:, 0]
+    doubted = fit_spread(errors, features, steps, seasons=(4,), n_windows=10).profile[:, 0]
     assert doubted[3] - doubted[0] < 1.0
+
+
+def test_a_longer_season_has_a_profile_as_far_as_windows_prove_it():
+    """Sunday's morning is not Monday's; where nobody knows, it is a morning."""
+    profile = np.array([-0.7, 0.7, 0.7, 0.7])
+    errors, features, steps, _ = drawn(profile=profile)
+    many = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=600).profile[:, 0]
+    assert many[2] - many[0] == pytest.approx(1.4, abs=0.25)
+    few = fit_spread(errors, features, steps, seasons=(2, 4), n_windows=10).profile[:, 0]
+    assert few[2] - few[0] < 1.0
 
 
 def test_sizes_follow_features_and_phase():
     """What was fitted is what is told of later windows; what is unknown there counts as usual."""
     profile = np.array([-0.7, 0.7])
     errors, features, steps, log_size = drawn(slope=(0.5, 0.3), profile=profile)
-    spread = fit_spread(errors, features, steps, season=2, n_windows=600)
+    spread = fit_spread(errors, features, steps, seasons=(2,), n_windows=600)
     told = spread.log_size(features, steps)[..., 0] + spread.typical[:, 0]
     assert np.abs(told - log_size).max() < 0.5
     unknown = spread.log_size(np.full_like(features, np.nan), steps)
@@ -69,7 +79,7 @@ def test_missing_errors_and_several_targets_are_told_apart():
     both = np.concatenate([errors, 10 * errors], axis=2)
     both[::2, 3:, 1] = np.nan
     features = np.repeat(features, 2, axis=2)
-    spread = fit_spread(both, features, steps, season=1, n_windows=600)
+    spread = fit_spread(both, features, steps, seasons=(), n_windows=600)
     apart = spread.typical[:, 1] - spread.typical[:, 0]
     assert apart == pytest.approx(np.full(6, np.log(10)), abs=0.15)
 
