@@ -149,7 +149,8 @@ def calibrate(
     """
     timeline, sizes = forecaster.history, forecaster.sizes
     seasons = _seasons(timeline)
-    distance = runs.run_distance(sizes.pred_len, max(seasons, default=1))
+    # A run meets all hours of the day; those of the week are met by several runs.
+    distance = runs.run_distance(sizes.pred_len, max(seasons[:-1] or seasons, default=1))
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
     origins, run, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
     if not len(origins):

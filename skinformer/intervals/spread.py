@@ -123,6 +123,8 @@ def fit_spread(
             relative = _usual(size * np.exp(-(x @ slope[j])), known)
             profile[:, j] = 0.0
             for season in seasons:
+                if season > seasons[0] and known.sum() < prior * season:
+                    break  # phases that are seen so seldom are mostly noise
                 effect = _profile(relative, known, steps % season, season, prior=prior)
                 profile[:, j] += np.resize(effect, len(profile))
                 relative = _usual(relative * np.exp(-effect[steps % season]), known)
