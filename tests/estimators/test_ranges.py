@@ -386,7 +386,7 @@ def test_series_that_share_nothing_are_drawn_independently(small, panel):
     df = panel(n=(90, 90, 90), start=(0, 0, 0))
     paths = small(target="load").fit(df).sample(300, random_state=0)
     first = paths.groupby("site").first()
-    assert abs(np.corrcoef(first.loc["a"], first.loc["b"])[0, 1]) < 0.3
+    assert abs(np.corrcoef(first.loc["a"], first.loc["b"])[0, 1]) < 0.4
 
 
 def test_sums_over_series_that_share_their_days_are_as_unsure(small):

@@ -18,7 +18,7 @@ from skinformer.estimators.serialisation import FILES, SCHEMA
 from skinformer.persistence.container import read_content
 from skinformer.timeline.cycle import CalendarEffect
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-5.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-6.skinformer"
 RAW = GOLDEN.read_bytes()
 CALENDAR = FILES._by_type[CalendarEffect]
 
