@@ -20,7 +20,7 @@ _UNITS = ("s", "ms", "us", "ns")
 #: Characters of a step as pandas spells it, at most.
 _LONGEST_STEP = 100
 #: Steps by the names of their types: those of pandas, and of nobody else.
-_OFFSETS = {
+_OFFSETS: dict[str, Any] = {
     name: kind
     for name, kind in vars(pd.offsets).items()
     if isinstance(kind, type) and issubclass(kind, pd.offsets.BaseOffset)
