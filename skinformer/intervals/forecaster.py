@@ -36,6 +36,8 @@ _TABLE = (np.arange(99) + 0.5) / 99
 #: Size of an error of a path, in usual ones, at most. Larger ones are of products that began to be
 #: sold: a hundred times what was usual for them says nothing of other series.
 _MOST_ERROR = 10.0
+#: Error of a path at most where logarithms are forecast: a factor of 20.
+_MOST_LOG = 3.0
 #: Factor by which paths of amounts are moved at most, to have the mean that is forecast.
 _MOST_MOVED = 2.0
 
@@ -114,17 +116,19 @@ class Intervals:
         `forecasts`. Where the forecast is a mean, that of many paths is the same.
         """
         point, size, ahead = self._parts(outputs)
+        reach = _reach(scaler, series, point.shape[1])
         table = np.clip(self.residuals.quantiles(_TABLE), -_MOST_ERROR, _MOST_ERROR)
         errors = np.empty((*point.shape, levels.shape[1]))
         for step in range(table.shape[1]):
             for j in range(table.shape[2]):
                 rows = ahead[:, j] == step
                 errors[rows, j] = np.interp(levels[rows, :, step, j], _TABLE, table[:, step, j])
-        each = (point + size * e for e in np.moveaxis(errors, 2, 0))
+        each = (point + np.clip(size * e, -reach, reach) for e in np.moveaxis(errors, 2, 0))
         paths = np.stack([scaler.restored(values, series) for values in each], axis=2)
         if not head.of_mean:
             return paths
-        usual = (point + size * e[ahead, np.arange(point.shape[1])] for e in table)
+        usual = (size * e[ahead, np.arange(point.shape[1])] for e in table)
+        usual = (point + np.clip(e, -reach, reach) for e in usual)
         mean = np.mean([scaler.restored(values, series) for values in usual], axis=0)
         wanted = scaler.inverse(outputs[..., 0].astype(np.float32), series)
         return _with_mean(paths, mean, wanted, scaler, series)
@@ -301,6 +305,13 @@ def _known_rows(
     behind = np.where(known, np.arange(1, len(known) + 1), 0)
     until = np.maximum.accumulate(np.append(0, behind[:-1]))
     return known, np.maximum(until, first[rows.track])
+
+
+def _reach(scaler: Scaler, series: IntArray, k: int) -> Float64Array:
+    """Return the error, (n, n_targets), that no path exceeds: a factor, of logarithms."""
+    if scaler.targets is None:
+        return np.full((len(series), k), np.inf)
+    return np.where(scaler.targets.logs[series], _MOST_LOG / scaler.scale[series, :k], np.inf)
 
 
 def _with_mean(

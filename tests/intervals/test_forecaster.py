@@ -29,7 +29,8 @@ def intervals(errors):
 class Counts:
     """Units of counts: none lies below zero."""
 
-    targets = SimpleNamespace(floor=np.zeros((1, 1)))
+    scale = np.ones((1, 1))
+    targets = SimpleNamespace(floor=np.zeros((1, 1)), logs=np.zeros((1, 1), dtype=bool))
 
     def inverse(self, values, _):
         """Return values as they are, but for the floor."""
@@ -54,3 +55,23 @@ def test_the_mean_of_paths_is_a_forecast_that_is_a_mean(point, loss):
         np.testing.assert_allclose(paths.mean(axis=2), point, rtol=0.01)
     else:  # the quantiles of the rows
         assert (paths.mean(axis=2) > point + 1).all()
+
+
+class Logs(Counts):
+    """Units of amounts whose logarithms are forecast."""
+
+    targets = SimpleNamespace(floor=np.zeros((1, 1)), logs=np.ones((1, 1), dtype=bool))
+
+    def inverse(self, values, _):
+        """Return exponentials."""
+        return np.exp(values.astype(np.float64))
+
+    restored = inverse
+
+
+def test_paths_of_logarithms_stay_in_this_world():
+    """Errors of a product that began to be sold made millions of another's dozens."""
+    errors = np.array([-1.0, 0.0, 1.0, 700.0], dtype=np.float32).reshape(4, 1, 1) * 3
+    outputs, levels = np.zeros((1, 1, 3)), np.full((1, 1, 1, 1), 0.99)
+    found = intervals(errors).paths(PointHead("mae"), outputs, levels, Logs(), np.zeros(1, int))
+    assert found.item() == pytest.approx(np.exp(3))
