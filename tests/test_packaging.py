@@ -78,7 +78,8 @@ def index_types(source):
 def test_ci_runs_the_tests_by_the_readme_command_alone():
     """A pytest call of CI's own would let the README's command rot unseen."""
     assert "$(python3 .ci/readme_command test)" in CI_RUN
-    assert 'bash -euo pipefail -c "$command --cov"' in CI_RUN
+    assert 'bash -euo pipefail -c "$command --cov --cov-fail-under=0"' in CI_RUN
+    assert 'bash -euo pipefail -c "${command/not slow/slow} --cov --cov-append"' in CI_RUN
     assert "pytest" not in CI_RUN
     assert re.search(r" -m pytest\b", readme_command("test"))
 
@@ -111,7 +112,7 @@ def test_ci_tests_the_lowest_versions_by_the_readme_command_too():
     assert 'command="${command//.venv-test/.venv-lowest}"' in CI_RUN
     assert 'bash -euo pipefail -c "$command $chosen"' in CI_RUN
     assert ".venv-test" in readme_command("test")
-    assert re.search(r"-m pytest [^&']*$", readme_command("test"))
+    assert re.search(r"-m pytest [^&]* -m 'not slow'$", readme_command("test"))
 
 
 def test_ci_runs_what_stands_beside_by_the_readme_command_too():
