@@ -17,7 +17,7 @@ from skinformer.intervals import runs
 from skinformer.intervals.changes import by_changes
 from skinformer.intervals.features import QUIET, STILL, features_of, unmoved, volatility
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
-from skinformer.intervals.residuals import Residuals
+from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.spread import fit_spread, mean_of_known
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
@@ -152,7 +152,7 @@ def calibrate(
     # A run meets all hours of the day; those of the week are met by several runs.
     distance = runs.run_distance(sizes.pred_len, max(seasons[:-1] or seasons, default=1))
     n_most = _N_WINDOWS if forecaster.ensemble.cost == 1 else _N_WINDOWS // 2
-    origins, run, n_windows, n_alike = _choose(forecaster, n_most, distance, split)
+    origins, run, n_windows, n_moments = _choose(forecaster, n_most, distance, split)
     if not len(origins):
         return None
     outputs, errors = _errors(forecaster, origins)
@@ -163,19 +163,18 @@ def calibrate(
     series, head, scaler = timeline.series_of(origins), forecaster.head, forecaster.scaler
     targets = timeline.values[:, : sizes.n_targets]
     changes = volatility(targets, timeline.first_row[series], origins)
-    woken = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:]) >= STILL
-    errors = np.where((unmoved(errors, changes) & woken[series])[:, None], np.nan, errors)
-    errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
+    errors = _telling(errors, changes, timeline, series)
     quiet = QUIET * np.nan_to_num(mean_of_known(changes, axis=0)) + 1e-9
     features = features_of(outputs, changes, series, head=head, quiet=quiet, scaler=scaler)
     steps = window_rows(timeline.steps_of(origins), sizes.pred_len)
     spread = fit_spread(errors, features, steps, seasons=seasons, n_windows=n_windows)
     relative = errors * np.exp(-spread.typical - spread.log_size(features, steps))
     relative /= _recent(mean_of_known(np.abs(relative), axis=1), run)[:, None]
+    # At one time the series of a panel go through the same.
+    panel = timeline.n_series > 1
+    n_alike = n_moments if panel else independent_errors(relative, n_windows)
     kept = spread_places(len(relative), max(1, _MOST_VALUES // relative[0].size))
-    residuals = Residuals(
-        relative[kept].astype(np.float32), n_alike, series[kept], steps[kept, 0]
-    )
+    residuals = Residuals(relative[kept].astype(np.float32), n_alike, series[kept], steps[kept, 0])
     few = (~np.isnan(errors)).sum(axis=(0, 1)) < runs.FEWEST
     if few.any():
         spread, residuals = by_changes(spread, residuals, timeline, few)
@@ -200,6 +199,17 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
         if season <= _LONGEST_SEASON and season % max(found, default=1) == 0:
             found.append(season)
     return tuple(found) if timeline.clock.dated else tuple(found[:1])  # which is a guess
+
+
+def _telling(
+    errors: Float64Array, changes: Float64Array, timeline: Timeline, series: IntArray
+) -> Float64Array:
+    """Leave out errors of windows in which series stood still that have moved since."""
+    targets = timeline.values[:, : errors.shape[2]]
+    woken = volatility(targets, timeline.first_row[:-1], timeline.first_row[1:]) >= STILL
+    out = np.where((unmoved(errors, changes) & woken[series])[:, None], np.nan, errors)
+    out[np.abs(out) < STILL] = 0.0  # rounding is no error to one side
+    return out
 
 
 def _far_sizes(
@@ -268,7 +278,6 @@ def _choose(
         origins, run, n_windows = runs.choose_runs(low, last, distance=distance, n_most=n_most)
         if n_windows:
             break
-    # At one time the series of a panel go through the same.
     return origins, run, n_windows, min(n_windows, max(int(each.max()), runs.FEWEST))
 
 

@@ -71,3 +71,25 @@ class Residuals:
         # The first terms of Cornish's and Fisher's expansion.
         second = (5 * z2**2 + 16 * z2 + 3) / (96 * freedom**2)
         return np.asarray(1 + (z2 + 1) / (4 * freedom) + second)
+
+
+def independent_errors(errors: Float64Array, n_windows: float) -> float:
+    """Return how many independent forecasts of one step the windows of a series amount to.
+
+    The errors of one forecast are alike as far as they have one sign: n of correlation r amount to
+    n / (1 + (n - 1) r). Of several targets those that are most alike count.
+
+    errors: (n, pred_len, n_targets); NaN is unknown.
+    n_windows: how many of the windows share no row.
+    >>> apart = np.array([[[1.0], [-1.0]], [[-1.0], [1.0]]])
+    >>> independent_errors(apart, 2), independent_errors(abs(apart), 2)
+    (4.0, 2.0)
+    """
+    signs = np.nan_to_num(np.sign(errors))
+    total, count = signs.sum(axis=1), np.abs(signs).sum(axis=1)
+    n_pairs = (count**2 - count).sum(axis=0)
+    alike = (total**2 - count).sum(axis=0) / np.maximum(n_pairs, 1)
+    # That of normal errors with such signs.
+    correlation = np.where(n_pairs > 0, np.sin(np.clip(alike, 0.0, 1.0) * np.pi / 2), 1.0)
+    each = np.maximum(count.mean(axis=0), 1.0)
+    return float((n_windows * each / (1 + (each - 1) * correlation)).min())

@@ -107,8 +107,8 @@ def test_the_refusal_says_what_to_do(refusal, tmp_path):
 def test_a_later_format_is_refused(refusal, damaged):
     """With the number, so that one knows what to install."""
     header, body = damaged.parts(RAW)
-    header["__metadata__"]["version"] = "6"
-    assert "its format is 6, and this version reads 5" in refusal(damaged.rebuilt(header, body))
+    header["__metadata__"]["version"] = "7"
+    assert "its format is 7, and this version reads 6" in refusal(damaged.rebuilt(header, body))
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):

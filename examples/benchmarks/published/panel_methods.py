@@ -40,7 +40,12 @@ def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
     filled = panel.filled
     values, first_row = np.concatenate(filled), np.cumsum([0, *map(len, filled)])
     fit = fit_classical(
-        values, first_row, seq_len=seq_len, pred_len=panel.horizon, period=panel.period
+        values,
+        first_row,
+        seq_len=seq_len,
+        pred_len=panel.horizon,
+        period=panel.period,
+        of_mean=False,  # the errors that panels are measured by are absolute
     )
     past, length = pasts(values, first_row[:-1], first_row[1:], seq_len)
     return fit.forecast(past, length, np.arange(len(filled)))
