@@ -183,7 +183,8 @@ def _name(node: Any) -> str:
 
 
 def _check_finite(numbers: Any, place: str) -> None:
-    if not np.isfinite(np.asarray(numbers, dtype=np.float64)).all():
+    # An array stays of its type: some bits that are no number warn where they are cast.
+    if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else float(numbers)).all():
         raise ModelFileError(f"its {place} is not finite")
 
 
