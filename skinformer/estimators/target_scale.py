@@ -258,7 +258,7 @@ def smeared(
     found = scale.logs & (weight > 0)
     smear = np.zeros(scale.logs.shape)
     smear[found] = np.log(raised[found] / weight[found]) - drift[found] / weight[found]
-    n = weight / held_out.source.pred_len**2
+    n = weight / held_out.source.pred_len  # rows of the split: each tells how noisy a series is
     share = np.where(found, shrinkage(n, _PRIOR), 0.0)
     smear = np.clip(share * smear, 0.0, np.log(_GREATEST))
     return replace(scaler, targets=replace(scale, smear=np.where(scale.logs, smear, 0.0)))

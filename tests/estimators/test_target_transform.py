@@ -290,6 +290,20 @@ def test_means_are_back_transformed_without_bias():
     assert not make("log", loss=0.9).fit(df[:500]).scaler_.targets.smear.any()
 
 
+def test_a_short_split_is_enough_for_means():
+    """Its rows say how noisy a series is, not each whole forecast: sums fell 14 % short."""
+    noise = [np.exp(0.6 * np.random.default_rng(i).normal(size=200)) for i in range(20)]
+    rows = panel(**{f"s{i:02}": y for i, y in enumerate(noise)})
+    mean, median = (
+        make("log", members=["ridges"], loss=loss, max_windows=None)
+        .fit(rows)
+        .forecast()["y"]
+        .mean()
+        for loss in ("mse", "mae")
+    )
+    assert mean / median == pytest.approx(np.exp(0.18), rel=0.05)
+
+
 def test_a_factor_for_means_is_bounded():
     """One window of garbage must not double what is forecast ever after."""
     y = steady(300)
