@@ -263,7 +263,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         scale = self.scaler_.targets if hasattr(self, "scaler_") else None
         if scale is not None:  # these rows come after a fit
             given.append(float(scale.floor.min() if (scale.floor < 0).any() else usual.least(n)))
-        return min(given)
+        return min(given, default=-np.inf)  # of classes nothing is known
 
     def _named(self, table: Table, place: Outlier | UnitChange) -> tuple[Any, str]:
         """Give the name of a column, and when and in which series something is there."""

@@ -184,9 +184,9 @@ def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
     ends = []
     fit = Classical.of_timeline
 
-    def spy(timeline, *args):
+    def spy(timeline, *args, **kwargs):
         ends.append(np.diff(timeline.first_row))
-        return fit(timeline, *args)
+        return fit(timeline, *args, **kwargs)
 
     monkeypatch.setattr(Classical, "of_timeline", spy)
     for early_stopping in ("auto", True):  # True: no weight has seen the last rows

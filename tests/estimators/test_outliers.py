@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import FunctionTransformer
 
-from skinformer import InformerRegressor, load
+from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.evaluation import backtest
 
 P = {"seq_len": 24, "pred_len": 6, "d_model": 16, "n_heads": 2, "max_iter": 2, "random_state": 0}
@@ -299,3 +299,18 @@ def test_a_column_in_another_unit_ahead_is_not_believed(model):
     clean, other = (model.predict(each)[:24] for each in (rows, spoilt))
     errors = [np.abs(each - rows["y"][:24]).mean() for each in (clean, other)]
     assert errors[1] < 10 * errors[0]
+
+
+def test_an_outlier_beside_classes_is_told_without_advice_on_logarithms():
+    """There is no target among the rows to forecast whose least value would tell."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"price": rng.normal(10, 1, 80)})
+    y = np.where(X["price"] > 10, "high", "low")
+    model = InformerClassifier(
+        seq_len=6, pred_len=2, d_model=8, n_heads=2, max_iter=1, random_state=0
+    ).fit(X[:70], y[:70])
+    later = X[70:].copy()
+    later.iloc[3, 0] = 1e6
+    with pytest.warns(UserWarning, match="'price'=1e\\+06") as caught:
+        model.predict(later)
+    assert not any("logarithm" in str(each.message) for each in caught)
