@@ -321,6 +321,7 @@ def test_private_sklearn_imports_are_recognised(source, private):
     assert bool(private_sklearn_imports(source)) is private
 
 
+@pytest.mark.slow
 def test_the_input_checks_load_no_torch():
     """The transformers need them, and a frame with wrong columns need not wait for seconds."""
     modules = ", ".join(f"skinformer.validation.{path.stem}" for path in VALIDATION.glob("*.py"))

@@ -67,6 +67,7 @@ def test_the_calendar_of_a_recipe_works_on_any_clock(recipe, index):
     assert np.isfinite(estimator.forecast().to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_a_recipe_lowers_the_loss(recipe):
     """A recipe is a plain dictionary of the estimator's own parameters, and trains."""
     df = frame(pd.date_range("2024-01-01", periods=200, freq="h"))

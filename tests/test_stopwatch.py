@@ -93,6 +93,7 @@ def fitted(wave):
     return model, time.perf_counter() - began
 
 
+@pytest.mark.slow
 def test_a_default_fit_tells_its_parts(fitted):
     """They add up to no more than the caller waited for."""
     times = fitted[0].fit_times_.set_index("part")

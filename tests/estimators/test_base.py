@@ -105,6 +105,7 @@ def test_any_regressor_is_fitted_as_a_clone_and_named(df):
     assert model.ensemble_.members["Ridge"].fit.members[0].regressor.regressor[-1].alpha == 5.0
 
 
+@pytest.mark.slow
 def test_a_regressor_of_chance_is_seeded_by_the_estimator(df):
     """Two fits are equal, another seed is another forest."""
     base = RandomForestRegressor(n_estimators=3, max_depth=4)
@@ -157,6 +158,7 @@ def test_a_loss_of_the_networks_needs_it(df):
         InformerRegressor("load", members=["ridges"], loss=0.9, **P).fit(df)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [40, 150, 1560])
 def test_ridges_alone_train_nothing_and_forecast_as_beside_a_silent_network(df, n_rows):
     """Quickly, quietly, and with all that ridges know, such as the hour's maps."""
@@ -189,6 +191,7 @@ def spied_fits(df, **parameters):
     return fits
 
 
+@pytest.mark.slow
 def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     """Then fitted to all; with early_stopping=True no forecaster has seen the last rows."""
     assert spied_fits(df[:600]) == [(540, None), (None, ())]
@@ -202,6 +205,7 @@ def trees_of(members):
     return [len(member.regressor.regressor._predictors) for member in fitted]
 
 
+@pytest.mark.slow
 def test_fewer_trees_judge_than_forecast(fitted, df):
     """Unless who is judged is who forecasts."""
     assert trees_of(fitted.ensemble_.held_out) == [70, 70]
@@ -255,6 +259,7 @@ def test_a_regressor_that_errs_has_no_share(df):
     assert model.base_blend_.get("Wrong", 0) == 0
 
 
+@pytest.mark.slow
 def test_the_network_draws_fewer_windows_where_it_has_a_small_share(fitted, df):
     """What it costs goes by what it can bring; without a bound none is set."""
     drawn = {}
@@ -316,6 +321,7 @@ def test_rows_that_update_brings_are_looked_back_at(fitted, df):
     np.testing.assert_allclose(fitted.predict(rows)[-6:], told["load"], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_panel_shares_one_regressor(df):
     """Each series by what it proves; a new one by the panel's share."""
     parts = {name: weekly(400, seed) * 10.0**name for name, seed in ((0, 1), (1, 2), (2, 3))}

@@ -232,6 +232,7 @@ def test_weeks_ahead_have_the_hours_of_their_week(tz):
     assert np.abs(ahead.diff() - np.diff(expected, prepend=np.nan)).mean() < 3
 
 
+@pytest.mark.slow
 def test_the_steps_of_a_recursion_are_those_of_a_longer_one(fitted):
     """How far is asked changes no nearer step."""
     model, rows = fitted
@@ -301,6 +302,7 @@ def test_a_warm_start_has_the_effect_of_its_own_rows(df, order):
     assert np.isfinite(warm.predict(second[1500:])).all()
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_stopped_ends_like_one_that_was_not(df, tmp_path, monkeypatch):
     """The effect is found again; what the checkpoint holds of it has to fit."""
     monkeypatch.setattr(EnsembleFit, "gives_up", lambda *_: False)
@@ -326,6 +328,7 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(df, tmp_path, monkeyp
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_search_compares_calendars(df):
     """Each of its fits finds its own."""
     search = GridSearchCV(
@@ -403,6 +406,7 @@ def test_whatever_else_is_asked_for_the_week_is_known(df, changes):
     assert np.abs(load - df["load"])[TRAIN:].mean() < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["trees", "logarithms", "quantiles"])
 def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     """Without them it forecasts as if there were none, and is judged by that."""
@@ -430,6 +434,7 @@ def test_whoever_asks_the_path_tells_it_the_hours(df, case, monkeypatch):
     assert all(told == [True, True] for told in requested)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_speak")
 def test_trees_see_what_the_ridges_are_fitted_beside(df):
     """Who is judged knows nothing of the split, who forecasts has seen its holidays."""
@@ -462,6 +467,7 @@ def test_trees_see_what_the_ridges_are_fitted_beside(df):
     assert plain.ensemble_.members["DecisionTreeRegressor"].fit.maker.calendar is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees", "all_speak")
 def test_a_file_holds_what_the_trees_see(df, tmp_path):
     """Their features are made anew from it."""

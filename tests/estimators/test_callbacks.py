@@ -233,6 +233,7 @@ def test_a_scoring_monitor_logs_every_epoch(df):
     assert np.isfinite(log["r2"]).all()
 
 
+@pytest.mark.slow
 def test_monitor_and_progress_bar_reach_into_a_search_over_pipelines(df, capsys):
     """The bar is set on the search; the monitor, made for one estimator, on that one."""
     pytest.importorskip("rich")

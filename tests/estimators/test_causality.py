@@ -135,6 +135,7 @@ def test_history_does_reach_later_blocks(case, modes, truths, position):
     assert (after[origins > position] != before[origins > position]).all()
 
 
+@pytest.mark.slow
 @both
 def test_a_row_before_the_first_full_context_is_not_shown_its_own_value(frame, modes, mode, far):
     """The first rows have no context; filling it from X's first row would show the answer."""

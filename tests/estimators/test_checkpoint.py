@@ -65,6 +65,7 @@ def dated(start="2024-01-01", freq="h", n=90, tz=None):
 HOLIDAYS = [pd.offsets.CustomBusinessDay(holidays=[f"2024-01-0{day}"]) for day in (3, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "then"),
     [

@@ -108,6 +108,7 @@ def of_objects(df):
     return InformerClassifier("level", **P).fit(rows).predict_proba(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bool", "int", "categorical", "object", "str", "string"])
 def test_labels_of_any_type_come_back_as_they_were(df, of_objects, kind):
     """Sorted as scikit-learn sorts them; a categorical keeps its order."""
@@ -354,6 +355,7 @@ def test_smoothing_and_z_loss_reach_the_training(df):
 # Tools
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "balanced_accuracy"])
 def test_searches_take_the_scores_of_classes(df, scoring):
     """By their names, on frames."""

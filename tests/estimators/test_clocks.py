@@ -34,6 +34,7 @@ def without_freq(index):
     return index
 
 
+@pytest.mark.slow
 def test_the_future_has_the_next_labels_of_the_clock(dated, labels):
     """A shifted timestamp is a wrong forecast, however good its value."""
     df, estimator = dated
@@ -45,6 +46,7 @@ def test_the_future_has_the_next_labels_of_the_clock(dated, labels):
         assert forecast.index.freq == frequency
 
 
+@pytest.mark.slow
 def test_the_step_is_found_without_a_stored_frequency(small, frame, labels):
     """Rows read from a file have no freq; the step is in the labels."""
     df = target_only(frame, labels, N + 9)

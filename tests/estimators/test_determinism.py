@@ -139,6 +139,7 @@ def test_settings_of_torch_stay(alone, frame):
     assert read() == before
 
 
+@pytest.mark.slow
 def test_predict_and_its_kin_write_no_state(noisy, frame, modes, mode):
     """State written by predict would differ between processes and spoil pickles."""
     df = frame(70)
@@ -154,6 +155,7 @@ def test_predict_and_its_kin_write_no_state(noisy, frame, modes, mode):
     assert not estimator.module_.training
 
 
+@pytest.mark.slow
 def test_the_callers_frames_are_left_alone(noisy, frame):
     """Standardising in place would change the user's data."""
     df = frame(70)

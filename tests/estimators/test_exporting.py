@@ -388,6 +388,7 @@ def test_the_signature_is_plain():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -471,6 +472,7 @@ def test_trees_know_every_clock(index, seq_len):
     assert_close(served(model, without_truth(X, 6))[0], model.forecast(X[-6:][["event"]]), 50)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_trees")
 def test_trees_of_a_panel_are_in_the_graph():
     """Series have scales and weights of their own; a new one is forecast without trees."""

@@ -210,6 +210,7 @@ def test_past_rows_without_a_target_are_forecast_from_the_stored_one(fitted, fra
     np.testing.assert_array_equal(estimator.predict(df[["price"]]), estimator.predict(df))
 
 
+@pytest.mark.slow
 def test_the_future_frame_joins_the_training_frame(small):
     """Levels and names of columns and index are those of X."""
     hours = pd.date_range("2024-01-01", periods=60, freq="h", name="when")
@@ -235,6 +236,7 @@ def test_rows_before_the_history_do_not_reach_a_forecast(alone, frame):
     pd.testing.assert_frame_equal(alone.forecast(X), alone.forecast())
 
 
+@pytest.mark.slow
 def test_an_array_forecasts_its_next_rows_by_number(small, frame):
     """Without a clock the row number is the time."""
     estimator = small().fit(frame(60).to_numpy())

@@ -543,6 +543,7 @@ def test_a_warm_start_fits_the_path_to_the_new_rows(options, frame):
     assert warm.base_blend_ == cold.base_blend_
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_path, monkeypatch):
     """The path is fitted again, the network goes on, and the trust is that of the whole."""
     df = frame(140)
@@ -571,6 +572,7 @@ def test_a_fit_that_was_stopped_ends_like_one_that_was_not(options, frame, tmp_p
 # --- is it worth it ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(("kind", "most"), [("noise", 1.10), ("walk", 1.05)])
 def test_forecasts_of_what_cannot_be_forecast_are_not_much_worse_than_none(small, kind, most):

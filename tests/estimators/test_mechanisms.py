@@ -129,6 +129,7 @@ def test_auto_is_a_fixed_rule_that_the_fit_resolves(df):
     assert resolve_attention("dense", n_tokens=9999, device=cpu) == "dense"
 
 
+@pytest.mark.slow
 def test_a_quantile_lies_above_its_share_of_the_truth(df):
     """Level .9 must not learn the 10 % quantile (a source prints the branches swapped)."""
     rng = np.random.default_rng(0)
@@ -221,6 +222,7 @@ def test_other_errors_of_the_network_are_not_taken_for_want_of_memory(df, monkey
         model.predict(df)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_forecasts_do_not_depend_on_batch_size_calls_or_the_global_seed(df, batch_size):
     """Bit for bit: two well-known implementations fail this."""

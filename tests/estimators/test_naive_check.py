@@ -215,6 +215,7 @@ def told_of_naive(estimator, X):
     return [str(w.message) for w in caught if re.match("the validation rows", str(w.message))]
 
 
+@pytest.mark.slow
 def test_a_network_that_has_learnt_nothing_is_told_of():
     """The user would put it to work."""
     untrained = InformerRegressor(**P, members=["network"], learning_rate=1e-9)

@@ -435,6 +435,7 @@ def test_the_last_series_may_have_no_row_before_the_split():
     assert np.isfinite(model.forecast(coverage=0.8)).all(axis=None)
 
 
+@pytest.mark.slow
 def test_a_series_of_which_nothing_is_known_is_forecast_as_others_are():
     """Nor does it take anything from them, such as the limit of their logarithms."""
     months = pd.date_range("2020-01-01", periods=40, freq="MS")

@@ -104,6 +104,7 @@ def test_series_of_a_panel_have_days_of_their_own(df):
     assert phases(fit(panel)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["file", "pickle"])
 def test_copies_forecast_the_same_bit_for_bit(df, model, way, tmp_path):
     if way == "file":

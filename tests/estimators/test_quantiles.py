@@ -115,6 +115,7 @@ def test_nothing_crosses(model):
         assert (np.diff(quantiles, axis=2) >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 def test_nothing_crosses_after_nonsense(model):
     """Rows of X may hold anything."""

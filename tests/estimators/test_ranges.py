@@ -44,6 +44,7 @@ def model(rows, small):
     return small(seq_len=24, pred_len=6).fit(rows[:600])
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_they_are_asked_to(model, rows):
     """The point of it all; here every error has the same law."""
     for coverage in (0.5, 0.8, 0.95):
@@ -532,6 +533,7 @@ def test_the_held_out_path_is_the_one_before_it_was_fitted_again(model, monkeypa
     assert not np.array_equal(own, model.module_.path.own)
 
 
+@pytest.mark.slow
 def test_optimism_makes_errors_of_fitted_rows_larger(model, monkeypatch):
     """Those of calibration, and those of the windows before an origin."""
     monkeypatch.setattr(calibration, "_recalibrated", lambda ranges, held_out: ranges)

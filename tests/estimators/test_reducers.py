@@ -142,6 +142,7 @@ def model(df):
     return InformerRegressor("load", **SMALL).fit(df[["load"]][:200])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [6, 23, 24])
 def test_a_row_by_itself_beyond_the_first_block_is_warned_of(df, model, ahead):
     """Row by row a test set was forecast without what had been observed; all at once with it."""
@@ -162,6 +163,7 @@ def test_rows_that_need_no_others_are_not_warned_of(df, model):
     model.update(rows[200:206]).predict(rows[206:207])
 
 
+@pytest.mark.slow
 def test_a_panel_is_warned_of_the_series_whose_row_stands_alone(df):
     """One that is up to date must not hide one that is not."""
     rows = pd.concat({"a": df[["load"]], "b": df[["load"]]}, names=["site", "time"])

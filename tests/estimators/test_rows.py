@@ -94,6 +94,7 @@ def test_a_dropped_row_with_values_known_ahead_is_reported(fitted, frame, mode):
         fitted(mode).predict(X[62:])
 
 
+@pytest.mark.slow
 @both
 def test_every_single_row_after_the_history_is_forecast_by_its_block(without_known, frame):
     """One row of the first block, alone, is what the whole block gives for it."""
@@ -124,6 +125,7 @@ def test_a_gap_after_training_is_forecast_and_dropped(small, frame):
     np.testing.assert_array_equal(estimator.predict(df[65:]), recursive[5:])
 
 
+@pytest.mark.slow
 @both
 def test_blocks_are_anchored_at_the_end_of_the_history_and_not_at_the_first_row_of_x(small, frame):
     """Anchored at X's first row, forecasts would change with what else is asked for."""

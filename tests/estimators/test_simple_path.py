@@ -210,6 +210,7 @@ def test_garbage_in_one_series_leaves_the_others_alone(panel):
         np.testing.assert_allclose(other.loc[name], one.loc[name], rtol=0.05)
 
 
+@pytest.mark.slow
 def test_longer_series_keep_their_ridges_and_their_network(panel):
     """Two and a half windows' lengths in the median series."""
     long = pd.concat(
@@ -223,6 +224,7 @@ def test_longer_series_keep_their_ridges_and_their_network(panel):
     assert set(longest.series_blend_) <= {"own ridges", "ridges", "network"}
 
 
+@pytest.mark.slow
 def test_the_weights_of_each_series_are_told(panel, model):
     """Which forecaster speaks for which shop, by name; their mean is the blend."""
     weights = model.series_blend_

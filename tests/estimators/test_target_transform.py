@@ -77,6 +77,7 @@ def test_forecasts_are_in_units_in_all_three_modes(transform):
     np.testing.assert_allclose(features.predict(df[["x"]][-6:]).mean(), truth, rtol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
 def test_other_columns_are_untouched(transform):
     """A covariate below zero has no logarithm, and needs none."""
@@ -122,6 +123,7 @@ def test_holes_are_filled_in_transformed_units(transform):
 # ------------------------------------------------------------------------------------ auto
 
 
+@pytest.mark.slow
 def test_growth_by_a_factor_is_forecast_by_logarithms():
     """Out of sample they are clearly better, and "auto" finds them."""
     errors = {None: [], "log": [], "auto": []}
@@ -339,6 +341,7 @@ def test_a_transformer_is_cloned_and_fitted_before_the_tail():
     assert fitted.transformer.lambdas_ == other.transformer.lambdas_
 
 
+@pytest.mark.slow
 def test_series_share_a_transformer_and_targets_do_not():
     """A series that training did not hold has one as well."""
     df = panel(a=growing(), b=steady())
@@ -439,6 +442,7 @@ def test_classical_forecasters_decide_for_themselves_under_auto():
     np.testing.assert_array_equal(auto.forecast(horizon=9), plain.forecast(horizon=9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
 def test_classical_forecasters_work_on_transformed_values(transform):
     """What the user asks for holds on short series, too, and takes no second logarithm."""
@@ -465,6 +469,7 @@ def test_copies_forecast_the_same_bits(transform):
         np.testing.assert_array_equal(other.forecast(), model.forecast())
 
 
+@pytest.mark.slow
 def test_searches_choose_among_transforms():
     """As any other parameter, and those of a transformer by its name."""
     df = dated(y=growing(500))

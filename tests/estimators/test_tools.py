@@ -252,6 +252,7 @@ def test_a_tool_of_scikit_learn_works_in_features_mode(tool, small, df):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [cross_val_scores, cross_validate_all, grid_search])
 def test_a_tool_of_scikit_learn_works_on_plain_arrays(tool, small, df):
     """Folds of an array carry no place: the training fold is known, the test fold follows."""

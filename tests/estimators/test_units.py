@@ -10,6 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 pytestmark = pytest.mark.usefixtures("long_tables")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scaler",
     [StandardScaler(), MinMaxScaler((-3, 7)), RobustScaler(), StandardScaler(with_mean=False)],
@@ -115,6 +116,7 @@ def test_a_boolean_column_is_a_number(small, frame):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "scale"), [(1e8, 1.0), (0.0, 1e-8), (-1e6, 1e6), (5.0, 1e9)])
 def test_units_may_be_changed_before_or_after_the_fit(small, frame, shift, scale):
     """1e8 ± 1 must keep its digits: values are centred before they are rounded."""
@@ -180,6 +182,7 @@ def test_constant_columns_make_no_difference_to_a_constant(small, frame, known, 
     np.testing.assert_allclose(model.forecast(later, coverage=0.8), 5.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:series .* take no part:UserWarning")
 def test_a_constant_series_of_a_panel_is_forecast_as_itself(small, panel):
     """Beside series that vary."""

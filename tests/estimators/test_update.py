@@ -77,6 +77,7 @@ def test_an_update_and_a_forecast_fill_missing_runs_alike(modes, frame, runs):
     pd.testing.assert_frame_equal(forecast, estimator.update(rows).forecast(), check_freq=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 5])
 def test_an_update_in_parts_of_any_size_fills_missing_runs_as_one_at_once(fresh, frame, size):
     """No border of blocks has a say in what stands for a missing truth."""

@@ -57,6 +57,7 @@ def model(df):
         return fit(df[:TRAIN])
 
 
+@pytest.mark.slow
 def test_a_month_ahead_is_forecast_by_the_season(df, model):
     """By who looks four weeks back: the error is little more than the noise."""
     assert year(model).shape == (372, 1, 1)

@@ -93,6 +93,7 @@ class Spy(LinearRegression):
         return np.zeros(len(X))
 
 
+@pytest.mark.slow
 def test_informer_in_blocks_equals_predict(frame, fitted):
     """Predict already is a rolling origin; the backtest must not be another protocol."""
     test = frame[TRAIN:]
@@ -141,6 +142,7 @@ def test_the_future_is_hidden_but_for_what_is_known_ahead(frame):
         pd.testing.assert_series_equal(seen["temp"], frame["temp"][: len(seen)])
 
 
+@pytest.mark.slow
 def test_informers_known_future_is_not_hidden(frame):
     """The estimator's own parameter needs no repetition."""
     model = informer(known_future=["temp"]).fit(frame[:TRAIN])
@@ -149,6 +151,7 @@ def test_informers_known_future_is_not_hidden(frame):
     np.testing.assert_allclose(table["forecast"], expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
 @pytest.mark.parametrize("step", [1, 4, 9])
 def test_changing_the_future_changes_no_forecast(frame, fitted, step):
@@ -473,6 +476,7 @@ def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind)
     np.testing.assert_allclose(expected, model.predict(make(values[TRAIN:])), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_model_that_counts_rows_takes_any_labels(frame):
     """As predict does; they were refused as training rows, or not found again."""
     values = frame.to_numpy()
@@ -505,6 +509,7 @@ def test_labels_in_another_time_zone_name_the_same_hours(frame, fitted):
     np.testing.assert_array_equal(table["time"], moved.index.get_level_values(1))
 
 
+@pytest.mark.slow
 def test_columns_of_the_calendar_are_known_ahead(frame):
     """They were hidden, and the Informer asked for their values."""
     with_calendar = CalendarFeatures(["hour"]).fit_transform(frame)

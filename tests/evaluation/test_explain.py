@@ -109,6 +109,7 @@ def test_four_columns_have_the_values_of_brute_force(df, trust):
     np.testing.assert_allclose(got.sum(axis=1), oracle(names), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_occlusion_is_the_forecast_less_that_without_a_column(mixed, df):
     """And what does not add up is told apart."""
     oracle, names = Oracle(mixed, df), list(df)
@@ -476,6 +477,7 @@ def test_importance_is_the_mean_absolute_contribution_of_a_column():
     assert found.name == "importance"
 
 
+@pytest.mark.slow
 def test_importance_leaves_out_what_is_no_column():
     """Interactions and calibration are nobody's."""
     df = make_frame()
@@ -485,6 +487,7 @@ def test_importance_leaves_out_what_is_no_column():
     assert found.is_monotonic_decreasing
 
 
+@pytest.mark.slow
 def test_series_count_alike_whatever_their_units_are():
     """A series in thousandths is not a thousandth of the panel."""
     df = make_frame()[["price", "load"]]

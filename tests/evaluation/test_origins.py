@@ -244,6 +244,7 @@ def test_many_origins_are_forecast_together(df, fitted, count_calls):
     assert backtest(fitted, many, step=1)["origin"].nunique() == 60
 
 
+@pytest.mark.slow
 def test_refits_equal_fits_by_hand(df):
     """Each origin's model saw the rows before it, and no others."""
     model = informer(known_future=["price"])
@@ -302,6 +303,7 @@ def test_functions_forecast(df):
     pd.testing.assert_frame_equal(table, expected)
 
 
+@pytest.mark.slow
 def test_processes_share_the_work(df):
     """The same table whoever makes it."""
     naive = SeasonalNaive(24, target="load")

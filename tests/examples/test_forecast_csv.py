@@ -222,6 +222,7 @@ def test_nothing_known_ahead_leaves_the_errors(example, modules):
     assert example.forecast(None, test, test[:0], options) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -147,6 +147,7 @@ def test_a_token_of_the_decoder_stands_at_its_steps_calendar_and_time(informer, 
     assert torch.equal(seen[1][2], torch.cat([time[:, -5:], time_ahead], dim=1))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

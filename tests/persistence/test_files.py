@@ -476,6 +476,7 @@ def test_a_file_of_this_version_loads(frame):
 HEAVY = ["sympy", "torch._dynamo", "torch._inductor", "torch.onnx", "matplotlib", "rich.progress"]
 
 
+@pytest.mark.slow
 def test_a_new_process_loads_what_a_forecast_needs(model, tmp_path):
     """A server that starts for one forecast waits for imports more than for anything else."""
     model.save(tmp_path / "model")

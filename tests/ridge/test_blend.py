@@ -77,6 +77,7 @@ def test_each_candidate_gets_the_strength_of_the_least_mean_error():
     np.testing.assert_array_equal(choose_strengths(stretches, 3), [1, 2])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(1, 6).flatmap(

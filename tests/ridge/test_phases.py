@@ -181,6 +181,7 @@ def test_maps_are_ridges_of_what_blends_leave_that_have_not_seen_it(monkeypatch,
         np.testing.assert_allclose(linear.phases.weights, solved(numbers), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_learnt(monkeypatch):
     """By the split and by each of three times, all stretches alike."""
     seen = []
@@ -213,6 +214,7 @@ def test_strength_and_share_are_those_of_least_error_on_times_that_were_not_lear
         np.testing.assert_allclose((left**2).sum(), stretches.sum(), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_one_season_alone_proves_nothing():
     """What turned in the split alone, or in one of the times alone, may turn again."""
     values, index = turning()
