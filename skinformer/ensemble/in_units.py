@@ -118,7 +118,9 @@ class InUnits(Member):
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
-        fit = cls.fit_series(Series(flat, first_row, timeline.clock, of_mean), sizes, whole)
+        # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
+        raised = of_mean and not (cls.own_logs and _takes_logs(scaler))
+        fit = cls.fit_series(Series(flat, first_row, timeline.clock, raised), sizes, whole)
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
@@ -186,6 +188,12 @@ def _known_span(timeline: Timeline, k: int) -> tuple[IntArray, IntArray]:
         start[j, some], stop[j, some] = known[low[some]], known[high[some] - 1] + 1
     offset = n_rows * np.arange(k)[:, None]
     return (start + offset).ravel(), (stop + offset).ravel()
+
+
+def _takes_logs(scaler: Scaler) -> bool:
+    """Whether any target of any series is standardised as its logarithm."""
+    targets = scaler.targets
+    return targets is not None and not targets.transformers and bool(targets.logs.any())
 
 
 class SeriesUnits(NamedTuple):
