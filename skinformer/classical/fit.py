@@ -75,8 +75,8 @@ def fit_classical(
     first_row: (n_series + 1,); series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
     seq_len: longest look-back; a shorter series is forecast from what it has.
     period: rows of a season, 1 for none; `find_period` tells it from the data.
-    of_mean: whether forecasts are to be means, judged by squared errors; else medians, by absolute
-    ones.
+    of_mean: whether forecasts are to be means; else medians. Both are judged by absolute errors:
+    squared ones chose no better among means.
 
     Cost: seven forecasts of every series by every candidate, and seven fits of ridges on at most
     8192 windows each. Memory: one number per series and candidate.
@@ -87,7 +87,7 @@ def fit_classical(
     sizes = {"seq_len": seq_len, "pred_len": pred_len, "period": period}
     floor = np.minimum.reduceat(values, begin) >= 0
     n_candidates = len(_names(seq_len, period, of_mean=of_mean))
-    ledger = Ledger(len(begin), n_candidates, squared=of_mean)
+    ledger = Ledger(len(begin), n_candidates)
     offsets = judging_offsets(end - begin, pred_len, period)
     for offset in offsets:
         judged = np.flatnonzero(offset)

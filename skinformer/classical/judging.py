@@ -74,14 +74,9 @@ def _places(kinds: Float64Array, among: Float64Array) -> Float64Array:
 
 
 class Ledger:
-    """Sums of errors, series by series, in units of the series.
+    """Sums of errors, series by series, in units of the series."""
 
-    squared: whether an origin's error is the root of the mean square, which is least for a mean;
-    else the mean absolute error.
-    """
-
-    def __init__(self, n_series: int, n_candidates: int, *, squared: bool) -> None:
-        self.squared = squared
+    def __init__(self, n_series: int, n_candidates: int) -> None:
         self.errors = np.zeros((n_series, n_candidates), dtype=np.float32)
         self.typical = np.zeros(n_series)
         self.counts = np.zeros(n_series)
@@ -95,10 +90,7 @@ class Ledger:
         """
         known = truth.known.sum(axis=1)
         error = np.abs(forecast - truth.values[:, None]) * truth.known[:, None]
-        error = error**2 if self.squared else error
-        error = error.sum(axis=2) / np.maximum(known, 1)[:, None]
-        error = np.sqrt(error) if self.squared else error
-        error = error / unit[:, None] + _SMALL
+        error = error.sum(axis=2) / (np.maximum(known, 1) * unit)[:, None] + _SMALL
         typical = np.median(error, axis=1)
         error = np.minimum(error, _MOST_RELATIVE * typical[:, None])
         count = known / truth.known.shape[1]

@@ -16,7 +16,7 @@ def weights_of(ledger):
 def entered(errors, counts=6):
     """Enter for each series (row) constant errors of candidates (columns), at some origins."""
     errors = np.asarray(errors, dtype=float)
-    ledger = Ledger(*errors.shape, squared=False)
+    ledger = Ledger(*errors.shape)
     truth = Truths(np.zeros((len(errors), 3)), np.ones((len(errors), 3), dtype=bool))
     for _ in range(counts):
         forecast = np.repeat(errors[:, :, None], 3, axis=2)
@@ -42,7 +42,7 @@ def test_one_outlier_says_no_more_than_a_bad_forecast():
 
 def test_a_series_that_was_not_judged_has_the_panels_weights():
     ledger = entered([[1.0, 1.2], [1.0, 1.3]])
-    longer = Ledger(3, 2, squared=False)
+    longer = Ledger(3, 2)
     for name in ("errors", "typical", "counts"):
         getattr(longer, name)[:2] = getattr(ledger, name)
     np.testing.assert_allclose(weights_of(longer)[2], longer.panel_weights(), rtol=1e-5)
@@ -55,11 +55,11 @@ def test_a_lone_series_is_believed_less_than_a_panel_that_agrees():
 
 
 def test_the_first_candidate_is_alone_where_nothing_was_judged():
-    np.testing.assert_array_equal(weights_of(Ledger(2, 3, squared=False)), [[1, 0, 0]] * 2)
+    np.testing.assert_array_equal(weights_of(Ledger(2, 3)), [[1, 0, 0]] * 2)
 
 
 def test_errors_are_relative_to_the_unit_and_the_median_candidate():
-    ledger = Ledger(1, 3, squared=False)
+    ledger = Ledger(1, 3)
     truth = Truths(np.array([[5.0, 5.0]]), np.array([[True, False]]))
     ledger.enter(np.array([0]), np.array([[[7.0, 9], [9, 0], [13, 0]]]), truth, np.array([2.0]))
     expected = np.log(np.array([1.05, 2.05, 4.05]) / 2.05)
