@@ -61,24 +61,34 @@ def count_calls():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def saved_fits():
-    """Save and load what tests fit: whatever model was fitted can be saved."""
-    fit, n_fits = BaseInformer.fit, [0]
+def kept_fits():
+    """Keep copies of what tests fit, as they are right after the fit."""
+    fit, n_fits, kept = BaseInformer.fit, [0], []
 
     @wraps(fit)
-    def fit_and_save(self, *args, **kwargs):
+    def fit_and_keep(self, *args, **kwargs):
         fitted = fit(self, *args, **kwargs)
         n_fits[0] += 1
         if n_fits[0] % _EVERY == 0 and hasattr(fitted, "ensemble_"):
-            check_saved(fitted)
+            kept.append(copy.copy(fitted))
         return fitted
 
     # Warnings name the first line outside of the library: this one counts as inside.
     inside = fit.__code__.co_filename
-    fit_and_save.__code__ = fit_and_save.__code__.replace(co_filename=inside)
+    fit_and_keep.__code__ = fit_and_keep.__code__.replace(co_filename=inside)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaseInformer, "fit", fit_and_save)
-        yield
+        patch.setattr(BaseInformer, "fit", fit_and_keep)
+        yield kept
+
+
+@pytest.fixture(autouse=True)
+def saved_fits(kept_fits):
+    """Save and load what a test fitted, once it has ended: whatever was fitted can be saved."""
+    kept_fits.clear()
+    yield
+    for model in kept_fits:
+        check_saved(model)
+    kept_fits.clear()
 
 
 def check_saved(model):
@@ -87,7 +97,7 @@ def check_saved(model):
         warnings.simplefilter("ignore")
         path = Path(folder, "model")
         try:
-            copy.copy(model).save(path)  # which finds ranges: the test's own model has none
+            model.save(path)
         except ValueError as error:
             if str(error).startswith(_NOT_SAVED):
                 return
