@@ -287,7 +287,7 @@ def _lost_sensor(values: Float64Array) -> BoolArray:
 
 
 def _usual_once(values: Float64Array, least: float) -> _Found | None:
-    """Give the same, where what comes more often than a few times may come again."""
+    """Return the same, where what comes more often than a few times may come again."""
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < _LEAST:
         return None
