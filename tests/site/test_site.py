@@ -163,7 +163,7 @@ def test_methods_are_told(pages):
     anchors = pages["reference/InformerRegressor.html"].anchors
     for method in ("fit", "predict", "forecast", "update", "predict_interval", "save", "score"):
         assert f"skinformer.InformerRegressor.{method}" in anchors
-    assert "skinformer.InformerRegressor.get_params" not in anchors
+    assert "skinformer.InformerRegressor.get_metadata_routing" not in anchors
 
 
 def test_parameters_stand_in_groups_the_six_to_touch_first_on_top(site):
