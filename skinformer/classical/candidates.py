@@ -1,7 +1,10 @@
-"""The classical candidates: what each of them forecasts for a batch of windows.
+"""
+The classical candidates: what each of them forecasts for a batch of windows.
 
 Every candidate is a fixed map of the window: nothing is learnt but what the window's own rows say.
-All of them speak twice, on the values and on their logarithms.
+They take a level, perhaps with a trend, and perhaps a season's profile on top; most of them speak
+twice, of the values and of their logarithms. A candidate that needs more rows than a window has
+answers NaN for it.
 """
 
 from collections.abc import Iterator
@@ -9,175 +12,153 @@ from collections.abc import Iterator
 import numpy as np
 
 from skinformer.classical.means import mean_log_shift
-from skinformer.classical.seasons import adjusted, effects, last_seasons, repeated
-from skinformer.classical.smoothing import Grid, States, continue_states, line, smooth
-from skinformer.classical.windows import on_both_scales
-from skinformer.selection import softmax
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.classical.past import Ends, Past
+from skinformer.classical.profiles import around_level, at, last_values, nearest, place_means
+from skinformer.classical.smoothing import Grid, line, smooth
+from skinformer.classical.windows import bounded
+from skinformer.timeline.arrays import BoolArray, Float64Array
 
-Named = tuple[list[str], Float64Array]
+#: Forecasts by name, (n, horizon) each.
+Named = dict[str, Float64Array]
 
-#: Constants of smoothing (level, trend, damping, season).
-_SIMPLE = [(a, 0.0, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)]
-_HOLT = [
-    (a, b, p, 0.0) for p in (1.0, 0.9, 0.75) for a in (0.2, 0.5, 0.9) for b in (0.05, 0.2, 0.5)
-]
-_SEASONAL = [
-    (a, b, p, g)
-    for b, p in ((0.0, 0.0), (0.05, 1.0), (0.1, 0.9))
-    for a in (0.1, 0.3, 0.6)
-    for g in (0.05, 0.2, 0.5)
-]
-_PLAIN_GRID, _SEASONAL_GRID = Grid.of(*_SIMPLE, *_HOLT), Grid.of(*_SEASONAL)
-_FIRST_ROWS = 10  # that a line is laid through, from which smoothing starts
-_THETA = (0.2, 0.5, 0.8, 1.0)  # level constants beside half the line's slope
-_N_CONSTANTS = 2  # that a trend has more: its own and its damping
-_MEANS = (3, 6, 12)  # rows
-_MEDIANS = (12,)  # rows; what repeats the median is right most often where most rows are 0
-_SEASONS = (2, 3, 5)  # of which means are taken
+#: Constants of smoothing: level, trend, damping.
+_LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
+_TRENDS = [(a, b, p) for p in (0.98, 0.9) for a in (0.1, 0.3, 0.6, 0.9) for b in (0.05, 0.2, 0.5)]
+_GRID = Grid.of(*_LEVELS, *_TRENDS)
+_OF_LEVELS, _OF_TRENDS = slice(len(_LEVELS)), slice(len(_LEVELS), None)
+#: What a season counts for beside the next one: in profiles that are to follow their time, in those
+#: around a level, and in those of two seasons, which are harder to tell apart.
+_LATE, _AROUND, _OF_TWO = 0.5, 0.8, 0.9
+#: Rows of a recent mean, or two seasons.
+_RECENT = 6
+#: Known rows from which there is a profile; and seasons from which a second one lies over it.
+_FEWEST, _SEASONS_OF_TWO = 3, 1.5
+#: How far above the greatest logarithm exponentials are taken.
+_MOST_LOG = 1.0
 
 
-def candidate_names(period: int, *, of_mean: bool) -> list[str]:
-    """Name the candidates of one scale as `forecast_candidates` orders them; period 1: none."""
-    past, length = np.zeros((1, 2)), np.array([2])
-    families = _families(past, length, 1, period, of_mean=of_mean)
-    return [name for names, _ in families for name in names]
+def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
+    """Name the candidates as `forecast_candidates` orders them."""
+    past = Past(np.ones((1, 2)), np.arange(3)[None])
+    plain = [name for name, _ in _on_values(past, seasons, of_mean=of_mean)]
+    return plain + [f"log {name}" for name, _ in _around_levels(past, seasons)]
 
 
-def forecast_candidates(
-    past: Float64Array, length: IntArray, horizon: int, period: int, *, of_mean: bool
-) -> Float64Array:
-    """Let every candidate forecast windows, the longest first: (n, n_candidates, horizon).
-
-    Forecasts on the values come first, then those on their logarithms; a window that holds anything
-    but positive values has the former twice. A period of 1 means no season. Memory: as many windows
-    as the caller gives.
-
-    of_mean: whether means are forecast: there are no medians then, and logarithms are raised.
+def forecast_candidates(past: Past, seasons: tuple[int, ...], *, of_mean: bool) -> Float64Array:
     """
+    Let every candidate forecast windows: (n, n_candidates, horizon).
 
-    def on_one_scale(_: str, some: IntArray, there: Float64Array) -> Float64Array:
-        families = _families(there, length[some], horizon, period, of_mean=of_mean)
-        return np.concatenate([forecast for _, forecast in families], axis=1)
+    Parameters
+    ----------
+    past : Past
+        Windows. Memory: as many as the caller gives.
+    seasons : tuple of int
+        Rows of a season, the short one first; at most two.
+    of_mean : bool
+        Whether means are forecast: there are no medians then, and logarithms are raised.
 
-    shift = mean_log_shift(past, length, period) if of_mean else 0.0
-    return bounded(on_both_scales(on_one_scale, past, shift), past, length)
-
-
-def bounded(forecast: Float64Array, past: Float64Array, length: IntArray) -> Float64Array:
-    """Clip forecasts, (n, n_candidates, horizon), in place to what the window's range allows.
-
-    They may lie beyond it by the range, and three times what a line through the window gains.
+    Returns
+    -------
+    ndarray
+        NaN where a window has too few rows for a candidate, or values that have no logarithms. No
+        forecast lies farther outside of what the window holds than this is wide.
     """
-    low, high = past.min(axis=1), past.max(axis=1)
-    reach = 1 + 3 * np.arange(1, forecast.shape[2] + 1) / length[:, None]
-    room = (high - low)[:, None] * reach
-    lower, upper = low[:, None] - room, high[:, None] + room
-    return np.clip(forecast, lower[:, None], upper[:, None], out=forecast)
+    plain = [forecast for _, forecast in _on_values(past, seasons, of_mean=of_mean)]
+    positive = np.nanmin(past.values, axis=1) > 0
+    n_logs = len(candidate_names(seasons, of_mean=of_mean)) - len(plain)
+    logs = np.full((n_logs, *plain[0].shape), np.nan)
+    if positive.any():
+        there = past.take(positive)
+        there = there.replaced(np.log(there.values))
+        found = np.stack([forecast for _, forecast in _around_levels(there, seasons)])
+        most = np.nanmax(there.values, axis=1)[:, None] + _MOST_LOG
+        shift = mean_log_shift(there, seasons) if of_mean else np.zeros(len(most))
+        logs[:, positive] = np.exp(np.minimum(found, most) + shift[:, None])
+    return bounded(np.concatenate([np.stack(plain), logs]).swapaxes(0, 1), past.values)
 
 
-def _families(
-    past: Float64Array, length: IntArray, horizon: int, period: int, *, of_mean: bool
-) -> Iterator[Named]:
-    """Give one family of candidates after the other; the simplest is the first."""
-    yield from _without_season("", past, length, horizon, of_mean=of_mean)
-    if period > 1:
-        season = effects(past, length, period)
-        known = repeated(season, horizon)[:, None]
-        calm = adjusted(past, season)
-        for names, forecast in _without_season("adjusted ", calm, length, horizon, of_mean=of_mean):
-            yield names, forecast + known
-        yield _seasonal_smoothing(past, calm, season, length, horizon)
-        yield _seasonal_means(past, length, horizon, period)
+def _on_values(
+    past: Past, seasons: tuple[int, ...], *, of_mean: bool
+) -> Iterator[tuple[str, Float64Array]]:
+    """Give what repeats what was, and what goes on from a level."""
+    recent = max(2 * seasons[0], _RECENT) if seasons else _RECENT
+    late = np.cumsum(past.known[:, ::-1], axis=1)[:, ::-1] <= recent
+    rows = {"": past.values, "recent ": np.where(late, past.values, np.nan)}
+    yield "last", _flat(Ends.of(past).last_value, past)
+    for prefix, values in rows.items():
+        yield f"{prefix}mean", _flat(np.nanmean(values, axis=1), past)
+        if not of_mean:
+            yield f"{prefix}median", _flat(np.nanmedian(values, axis=1), past)
+    for season in seasons:
+        able = _holds(past, season)
+        _, ahead = past.places(season)
+        profiles = {
+            "season": last_values(past, season),
+            "means of season": place_means(past, season),
+            "late means of season": place_means(past, season, _LATE),
+        }
+        for name, profile in profiles.items():
+            yield f"{name} {season}", _only(able, at(nearest(profile), ahead))
+    yield from _around_levels(past, seasons)
 
 
-def _without_season(
-    prefix: str, past: Float64Array, length: IntArray, horizon: int, *, of_mean: bool
-) -> Iterator[Named]:
-    steps = np.arange(1.0, horizon + 1)
-    last = past[:, -1]
-    first = np.take_along_axis(past, past.shape[1] - length[:, None], axis=1)[:, 0]
-    drift = (last - first) / np.maximum(length - 1, 1)
-    drifts = np.stack([np.zeros_like(last), drift], axis=1)
-    yield [f"{prefix}last", f"{prefix}drift"], last[:, None, None] + drifts[:, :, None] * steps
-    intercept, slope = line(past, length, past.shape[1])
-    names = [f"{prefix}line"] + [f"{prefix}mean {k}" for k in (*_MEANS, "all")]
-    means = [last_seasons(past, length, 1, k)[:, 0] for k in (*_MEANS, past.shape[1])]
-    if not of_mean:
-        names += [f"{prefix}median {k}" for k in (*_MEDIANS, "all")]
-        means += [_median(past, length, k) for k in (*_MEDIANS, past.shape[1])]
-    straight = (intercept + slope * length)[:, None] + slope[:, None] * steps
-    flat = np.repeat(np.stack(means, axis=1)[:, :, None], horizon, axis=2)
-    yield names, np.concatenate([straight[:, None], flat], axis=1)
-    yield _smoothing(prefix, past, length, horizon)
-    yield _theta(prefix, past, length, horizon, slope)
+def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, Float64Array]]:
+    """Give levels and trends, alone and below each season's profile, and below both."""
+    yield from _levels(past).items()
+    for season in seasons:
+        rest, wave = _without(past, season, around_level(past, season, _AROUND))
+        for name, forecast in _levels(rest).items():
+            yield f"{name} + season {season}", _only(_holds(past, season), forecast + wave)
+    if len(seasons) > 1:
+        short, long = seasons
+        rest, wave = _without(past, short, around_level(past, short, _OF_TWO))
+        rest, slow = _without(rest, long, _shrunk_means(rest, long))
+        able = _holds(past, long, _SEASONS_OF_TWO)
+        for name, forecast in _levels(rest).items():
+            yield f"{name} + both seasons", _only(able, forecast + wave + slow)
 
 
-def _median(past: Float64Array, length: IntArray, most: int) -> Float64Array:
-    """Give the median of the last real rows."""
-    last = past[:, -most:]
-    real = np.arange(last.shape[1]) >= last.shape[1] - length[:, None]
-    return np.asarray(np.nanmedian(np.where(real, last, np.nan), axis=1))
+def _levels(past: Past) -> Named:
+    """Go on from the level of windows without a season."""
+    steps = np.arange(1.0, past.horizon + 1)
+    states, straight, ends = smooth(past.values, _GRID), line(past.values), Ends.of(past)
+    levels, trends = states.some(_OF_LEVELS), states.some(_OF_TRENDS)
+    level = levels.likely(levels.level)[:, None]
+    reach = np.cumsum(_GRID.phi[_OF_TRENDS, None] ** steps, axis=1)
+    damped = trends.level[:, :, None] + trends.trend[:, :, None] * reach
+    behind = (past.n_rows - 1 - ends.last)[:, None]  # rows since the last known one
+    return {
+        "level": level + 0 * steps,
+        "damped": trends.likely(damped),
+        "theta": level + straight.slope[:, None] / 2 * steps,
+        "drift": level + ends.slope[:, None] * (steps + behind),
+        "line": straight.end[:, None] + straight.slope[:, None] * steps,
+    }
 
 
-def _smoothing(prefix: str, past: Float64Array, length: IntArray, horizon: int) -> Named:
-    names = [f"{prefix}smooth {a:g} {b:g} {p:g}" for a, b, p, _ in _SIMPLE + _HOLT]
-    states = smooth(past, length, _PLAIN_GRID, _start(past, length, _PLAIN_GRID))
-    forecast, n = continue_states(states, _PLAIN_GRID, horizon), len(_SIMPLE)
-    parts = {"simple": slice(n), "Holt": slice(n, None), "smooth": slice(None)}
-    names += [f"{prefix}likely {name}" for name in parts]
-    likely = [_likely(forecast, states, length, _PLAIN_GRID, part) for part in parts.values()]
-    return names, np.concatenate([forecast, *likely], axis=1)
+def _without(past: Past, season: int, profile: Float64Array) -> tuple[Past, Float64Array]:
+    """Take a profile off windows, and tell what it adds to the steps ahead."""
+    now, ahead = past.places(season)
+    return past.replaced(past.values - at(profile, now)), at(profile, ahead)
 
 
-def _likely(
-    forecast: Float64Array, states: States, length: IntArray, grid: Grid, part: slice = slice(None)
-) -> Float64Array:
-    """Weigh constants by how likely they make a window's errors a row ahead: (n, 1, horizon).
-
-    These are Akaike's weights. Judged are last forecasts alone; here all rows of a window say how
-    it is smoothed, as where constants are fitted.
-    """
-    missed = states.missed[:, part]
-    missed = missed + 1e-9 * missed.max(axis=1, keepdims=True) + 1e-300
-    scores = -length[:, None] * np.log(missed) - _N_CONSTANTS * grid.trending[part]
-    return np.asarray(np.einsum("nch,nc->nh", forecast[:, part], softmax(scores))[:, None])
+def _shrunk_means(rest: Past, season: int) -> Float64Array:
+    """Average what is left at each place, shrunk as if one season more had nothing there."""
+    middle = np.nanmean(rest.values, axis=1, keepdims=True)
+    means = np.nan_to_num(place_means(rest.replaced(rest.values - middle), season, _OF_TWO))
+    n_seasons = (rest.n_rows - Ends.of(rest).first) / season
+    return means * (n_seasons / (1 + n_seasons))[:, None]
 
 
-def _start(past: Float64Array, length: IntArray, grid: Grid) -> States:
-    """Start at the line through the first rows; without a trend, at its middle."""
-    level, trend = line(past, length, _FIRST_ROWS)
-    middle = (np.minimum(length, _FIRST_ROWS) + 1) / 2 * trend
-    return States(level[:, None] + middle[:, None] * (1 - grid.trending), trend, None, np.zeros(1))
+def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
+    """Tell which windows hold so many seasons, and rows enough for a profile."""
+    rows = past.n_rows - Ends.of(past).first
+    return (rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST)
 
 
-def _theta(
-    prefix: str, past: Float64Array, length: IntArray, horizon: int, slope: Float64Array
-) -> Named:
-    """Add half the slope of the line through all rows to simple smoothing, as Theta does."""
-    grid = Grid.of(*[(a, 0.0, 0.0, 0.0) for a in _THETA])
-    states = smooth(past, length, grid, _start(past, length, grid))
-    behind = (1 - (1 - grid.alpha) ** length[:, None]) / grid.alpha
-    steps = behind[:, :, None] + np.arange(horizon)
-    half = states.level[:, :, None] + slope[:, None, None] / 2 * steps
-    names = [f"{prefix}theta {a:g}" for a in _THETA] + [f"{prefix}likely theta"]
-    return names, np.concatenate([half, _likely(half, states, length, grid)], axis=1)
+def _only(able: BoolArray, forecast: Float64Array) -> Float64Array:
+    return np.where(able[:, None], forecast, np.nan)
 
 
-def _seasonal_smoothing(
-    past: Float64Array, calm: Float64Array, season: Float64Array, length: IntArray, horizon: int
-) -> Named:
-    names = [f"seasonal {a:g} {b:g} {p:g} {g:g}" for a, b, p, g in _SEASONAL]
-    start = _start(calm, length, _SEASONAL_GRID)._replace(season=season)
-    states = smooth(past, length, _SEASONAL_GRID, start)
-    forecast = continue_states(states, _SEASONAL_GRID, horizon)
-    likely = _likely(forecast, states, length, _SEASONAL_GRID)
-    return [*names, "likely seasonal"], np.concatenate([forecast, likely], axis=1)
-
-
-def _seasonal_means(past: Float64Array, length: IntArray, horizon: int, period: int) -> Named:
-    """Repeat the last season, or the mean of some."""
-    last = repeated(last_seasons(past, length, period, 1), horizon)
-    means = [repeated(last_seasons(past, length, period, k), horizon) for k in _SEASONS]
-    names = ["last season"] + [f"mean of {k} seasons" for k in _SEASONS]
-    return names, np.stack([last, *means], axis=1)
+def _flat(value: Float64Array, past: Past) -> Float64Array:
+    return np.repeat(value[:, None], past.horizon, axis=1)

@@ -1,146 +1,173 @@
-"""Who is believed: errors of every candidate before each series' own end, and weights from them.
-
-A panel's errors say most; a series' own distance from them is shrunk to that of series like it:
-noise around a level is best forecast by other candidates than what is smooth.
 """
+Who is believed: errors of every candidate at rolling origins of each series, and weights from them.
+
+Errors at an origin are related to those of the others there, so that a wild time decides no more
+than a quiet one. What they say of a series is believed as far as the origins are many; what all
+series of a panel say together, farther.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.classical.windows import Truths
 from skinformer.selection import shrinkage, softmax
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 
-_N_ORIGINS = 6  # at which a series is judged, a quarter of the horizon apart
-_FEWEST_ROWS = 6  # of context at an origin, or two seasons
-#: A difference of so much in the log error makes a factor e in the weight: of the panel's errors,
-#: which many series tell, and of a series' own distance from them.
-_PANEL_TEMPERATURE, _OWN_TEMPERATURE = 0.05, 0.08
-#: Series that a panel must have to be believed by half: one series proves little by six origins
-#: that overlap (random walks of 200 to 400 rows: 95 % under 1.3 of the last value's error; 2.6).
-_PANEL_PRIOR = 5.0
-_PRIOR = 12.0  # origins that others' errors count for beside a series' own
-_RIDGE = 10.0  # of the map from a series' kind to its log errors
-_MOST_RELATIVE = 5.0  # error of a forecast, so that no outlier decides
-_HOPELESS = 1e3  # log error of a candidate that gets no weight
-_BATCH = 1024  # series at a time
-_TINY = 1e-300
-_SMALL = 0.05  # units; an error below it is as good as none
+#: Origins lie a third of the horizon apart. There are so many of a series, fewer in large panels,
+#: but never fewer than the second number, and so many of all series.
+_APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 6, 3000
+#: What an origin counts for beside one that is a horizon later.
+_DECAY = 0.9
+#: Weights are powers of errors: this one by one origin, and by the root of their number more, up to
+#: so many; twice as high ones of the errors of a panel that has many more series than the last.
+_POWER, _MOST, _MANY = 4.0, 6.0, 20.0
+#: Origins that the error of the typical candidate counts for beside a candidate's own, where this
+#: was not asked everywhere.
+_UNASKED = 0.5
+#: Log of the factor by which what has a season counts more where it was never asked: a series that
+#: shows a season once likely has it.
+_PRIOR = 3.0
+#: Origins of others that count beside a series' own distance from them.
+_OTHERS = 12.0
+#: What of names tells of a trend, on which nobody goes on by whom nothing was proved.
+_TRENDS = "drift", "line", "theta", "damped", "ridge"
+_HOPELESS = 1e3
+_TINY = 1e-12
 
 
-def judging_offsets(length: IntArray, pred_len: int, period: int) -> IntArray:
-    """Choose how many rows before its end each series is judged: (n_origins, n_series).
-
-    The largest come first; 0 stands for none. Whole forecasts where the rows before them are
-    enough, at least one; else what a series' second half holds.
-    >>> judging_offsets(np.array([60, 13, 6, 3]), 8, 1).T
-    array([[18, 16, 14, 12, 10,  8],
-           [ 7,  5,  3,  0,  0,  0],
-           [ 3,  1,  0,  0,  0,  0],
-           [ 0,  0,  0,  0,  0,  0]])
+def origin_distances(pred_len: int, n_series: int) -> list[int]:
     """
-    step = max(1, pred_len // 4)
-    whole = pred_len + step * np.arange(_N_ORIGINS)[::-1, None]
-    context = max(_FEWEST_ROWS, 2 * period if period > 1 else 0)
-    offsets = np.where(length - whole >= context, whole, 0)
-    half = np.minimum(pred_len, length - np.maximum(3, length // 2))
-    part = half - step * np.arange(_N_ORIGINS)[:, None]
-    part = np.where((np.arange(_N_ORIGINS)[:, None] < _N_ORIGINS // 2) & (part > 0), part, 0)
-    return np.where(offsets.any(axis=0), offsets, np.sort(part, axis=0)[::-1])
+    Choose how many rows before its end each series is judged, the nearest first.
 
-
-def kinds_of(past: Float64Array, length: IntArray) -> Float64Array:
-    """Tell what kind of series windows are of, (n, 2): how changes follow one another, their size.
-
-    The first is the correlation of neighbouring changes: -.5 for noise around a level, 0 for a
-    random walk, 1 for a line. The second is the sum of changes over that of values. Both are 0
-    where nothing changes.
-    >>> kinds_of(np.array([[9.0, 3.0, 4.0, 5.0], [0.0, 2.0, 1.0, 3.0]]), np.array([3, 4])).round(2)
-    array([[ 0.5 ,  0.17],
-           [-0.44,  0.83]])
+    Examples
+    --------
+    >>> origin_distances(12, 1)[:3], len(origin_distances(12, 1)), len(origin_distances(12, 5000))
+    ([4, 8, 12], 24, 6)
     """
-    real = np.arange(past.shape[1]) >= past.shape[1] - length[:, None]
-    values = np.where(real, past, 0)
-    values /= np.maximum(np.abs(values).max(axis=1, keepdims=True), _TINY)
-    change = np.diff(values, axis=1) * real[:, :-1]
-    parts = (change[:, 1:] * change[:, :-1], change**2), (np.abs(change), np.abs(values))
-    return np.stack([a.sum(axis=1) / np.maximum(b.sum(axis=1), _TINY) for a, b in parts], axis=1)
+    apart = max(1, pred_len // _APART)
+    number = int(np.clip(_ALL_ORIGINS // max(n_series, 1), _FEWEST_ORIGINS, _MOST_ORIGINS))
+    return [apart * i for i in range(1, number + 1)]
 
 
-def _places(kinds: Float64Array, among: Float64Array) -> Float64Array:
-    """Tell where each kind stands among others, -1 to 1: ranks, which no wild series moves."""
-    pairs = zip(np.sort(among, axis=0).T, kinds.T, strict=True)
-    twice = [np.searchsorted(a, k, "left") + np.searchsorted(a, k, "right") for a, k in pairs]
-    return np.stack(twice, axis=1) / max(len(among), 1) - 1
-
-
+@dataclass
 class Ledger:
-    """Sums of errors, series by series, in units of the series."""
+    """
+    Relative errors of candidates at the origins of series.
 
-    def __init__(self, n_series: int, n_candidates: int) -> None:
-        self.errors = np.zeros((n_series, n_candidates), dtype=np.float32)
-        self.typical = np.zeros(n_series)
-        self.counts = np.zeros(n_series)
+    Attributes
+    ----------
+    errors : ndarray of shape (n_series, n_candidates)
+        Sums over origins, weighed by `counts`.
+    counts : ndarray of shape (n_series, n_candidates)
+        Weights of the origins at which each candidate was asked.
+    squares : ndarray of shape (n_series,)
+        Sums of squares of the weights of origins.
+    typical : ndarray of shape (n_series,)
+        Sums of the relative errors of the median candidate.
+    total : ndarray of shape (n_series,)
+        Sums of weights.
+    seasonal, trending : ndarray of shape (n_candidates,)
+        Which candidates know a season, and which go on with a trend.
+    """
+
+    errors: Float64Array
+    counts: Float64Array
+    squares: Float64Array
+    typical: Float64Array
+    total: Float64Array
+    seasonal: BoolArray
+    trending: BoolArray
+
+    @classmethod
+    def of(cls, n_series: int, names: list[str]) -> Ledger:
+        """Open one without an entry."""
+        each, one = (n_series, len(names)), (n_series,)
+        sums = (np.zeros(each), np.zeros(each), np.zeros(one), np.zeros(one), np.zeros(one))
+        seasonal = np.array(["season" in name for name in names])
+        trending = np.array([any(trend in name for trend in _TRENDS) for name in names])
+        return cls(*sums, seasonal, trending)
 
     def enter(
-        self, series: IntArray, forecast: Float64Array, truth: Truths, unit: Float64Array
+        self, series: np.ndarray, forecast: Float64Array, truth: Float64Array, distance: int
     ) -> None:
-        """Add the errors of forecasts, (n, n_candidates, pred_len), at one origin of some series.
-
-        Each series is there once; an origin counts by how much of its truth is known.
         """
-        known = truth.known.sum(axis=1)
-        error = np.abs(forecast - truth.values[:, None]) * truth.known[:, None]
-        error = error.sum(axis=2) / (np.maximum(known, 1) * unit)[:, None] + _SMALL
-        typical = np.median(error, axis=1)
-        error = np.minimum(error, _MOST_RELATIVE * typical[:, None])
-        count = known / truth.known.shape[1]
-        self.errors[series] += error * count[:, None]
-        self.typical[series] += typical * count
-        self.counts[series] += count
+        Add the errors of forecasts at one origin of some series, each of which is there once.
 
-    def log_errors(self, rows: slice) -> Float64Array:
-        """Give logs of mean errors over the median candidate's, (n, n_candidates); unjudged: 0."""
-        judged = self.counts[rows, None] > 0
-        typical = np.where(judged, self.typical[rows, None], 1)
-        return np.log(np.where(judged, self.errors[rows] / typical, 1))
-
-    def panel(self) -> tuple[Float64Array, float]:
-        """Average log errors over the series that were judged, and tell how far that is believed.
-
-        Where nothing was judged, the errors leave the first candidate alone.
+        Parameters
+        ----------
+        series : ndarray of shape (n,)
+            Their numbers.
+        forecast : ndarray of shape (n, n_candidates, horizon)
+            NaN where a candidate was not able to forecast.
+        truth : ndarray of shape (n, horizon)
+            What came; NaN where it is not known. One step is known at least.
+        distance : int
+            Rows from the origin to the end of the series.
         """
-        n_judged = int((self.counts > 0).sum())
-        if not n_judged:
-            return np.where(np.arange(self.errors.shape[1]) == 0, 0.0, _HOPELESS), 1.0
-        total = self._products(np.ones((len(self.counts), 1)))[0]
-        return total / n_judged, shrinkage(n_judged, _PANEL_PRIOR)
+        known = ~np.isnan(truth)
+        off = np.where(known[:, None], np.abs(forecast - truth[:, None]), 0.0)
+        error = off.sum(axis=2) / known.sum(axis=1)[:, None]
+        asked = ~np.isnan(error)
+        usual = np.nanmedian(error, axis=1)
+        unit = (np.nanmin(error, axis=1) + usual) / 2 + _TINY
+        share = known.mean(axis=1) ** 0.5 * _DECAY ** (distance / truth.shape[1])
+        relative = np.where(asked, error / unit[:, None], 0.0)
+        self.errors[series] += share[:, None] * relative
+        self.counts[series] += share[:, None] * asked
+        self.typical[series] += share * usual / unit
+        self.squares[series] += share**2
+        self.total[series] += share
 
-    def _products(self, x: Float64Array) -> Float64Array:
-        """Multiply numbers of the series, (n_series, n), by their log errors: (n, n_candidates)."""
-        batches = [slice(i, i + _BATCH) for i in range(0, len(x), _BATCH)]
-        return np.asarray(sum(x[rows].T @ self.log_errors(rows) for rows in batches))
+    @property
+    def n_origins(self) -> Float64Array:
+        """How many origins of one weight the origins of each series amount to, (n_series,)."""
+        return np.divide(
+            self.total**2, self.squares, out=np.zeros_like(self.total), where=self.total > 0
+        )
 
-    def panel_weights(self) -> Float64Array:
-        """Weigh the candidates for a series that was never seen."""
-        panel, belief = self.panel()
-        return np.asarray(softmax(-belief * panel[None] / _PANEL_TEMPERATURE)[0])
+    def log_errors(self) -> Float64Array:
+        """Return logs of mean relative errors, (n_series, n_candidates); NaN if never asked."""
+        typical = np.divide(
+            self.typical, self.total, out=np.ones_like(self.total), where=self.total > 0
+        )
+        everywhere = self.counts >= self.total[:, None] - 1e-9
+        beside = np.where(everywhere, 0.0, _UNASKED)
+        mean = (self.errors + beside * typical[:, None]) / np.maximum(self.counts + beside, _TINY)
+        return np.where(self.counts > 0, np.log(mean + 1e-6), np.nan)
 
-    def weights(self, then: Float64Array, now: Float64Array) -> Float32Array:
-        """Weigh the candidates, (n_series, n_candidates).
-
-        then, now: kinds of the series, before all that was judged and at their ends.
-
-        An unjudged series has the panel's.
+    def weights(self) -> tuple[Float32Array, Float32Array]:
         """
-        panel, belief = self.panel()
-        judged = self.counts > 0
-        then, now = (_places(kinds, then[judged]) * judged[:, None] for kinds in (then, now))
-        like = np.linalg.solve(then.T @ then + _RIDGE * np.eye(2), self._products(then))
-        out = np.empty(self.errors.shape, dtype=np.float32)
-        for start in range(0, len(out), _BATCH):
-            rows = slice(start, start + _BATCH)
-            belief_own = shrinkage(self.counts[rows, None], _PRIOR)
-            own = now[rows] @ like
-            own += belief_own * (self.log_errors(rows) - panel - then[rows] @ like)
-            out[rows] = softmax(-belief * panel / _PANEL_TEMPERATURE - own / _OWN_TEMPERATURE)
-        return out
+        Weigh candidates by the errors of each series and of all of them.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_series, n_candidates)
+            Of each series; sums are 1.
+        panel : ndarray of shape (n_candidates,)
+            Those of a series that was not judged.
+        """
+        logs = self.log_errors()
+        asked = ~np.isnan(logs)
+        n_asked = asked.sum(axis=0)
+        total = np.where(asked, logs, 0.0).sum(axis=0)
+        panel = np.divide(total, n_asked, out=np.full(len(total), np.nan), where=n_asked > 0)
+        judged = self.total > 0
+        if judged.any():
+            power = _power(self.n_origins[judged].mean())
+            power *= 1 + shrinkage(judged.sum() - 1, _MANY)
+            prior = np.where((n_asked == 0) & self.seasonal, _PRIOR, 0.0)
+            panel = np.where(n_asked > 0, panel, np.nanmedian(panel))
+            everyone = prior - power * panel
+        else:
+            everyone = np.where(self.trending, -_HOPELESS, _PRIOR * self.seasonal)
+        origins = self.n_origins[:, None]
+        own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
+        scores = everyone - _power(origins) * own
+        return softmax(scores).astype(np.float32), softmax(everyone).astype(np.float32)
+
+
+def _power(n_origins: Float64Array) -> Float64Array:
+    """Tell by which power of their errors forecasts are weighed."""
+    return np.asarray(_POWER * np.sqrt(np.minimum(n_origins, _MOST)))

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
-from skinformer.classical.candidates import bounded
 from skinformer.classical.means import series_log_shift
-from skinformer.classical.windows import padded, row_products
+from skinformer.classical.windows import UnitWindows, bounded, padded, row_products
 from skinformer.selection import softmax
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
@@ -84,12 +83,10 @@ class OwnFit:
     pred_len: int
     ridges: list[OwnRidge] = field(repr=False)
 
-    def forecast(self, past: Float64Array, length: IntArray, series: IntArray) -> Float64Array:
-        """Forecast windows, (n, seq_len), of which the last `length` rows are real: (n, pred_len).
-
-        series: of each; -1 is one that the fit did not hold.
-        """
-        past = padded(past, length)
+    def forecast(self, windows: UnitWindows) -> Float64Array:
+        """Forecast windows, (n, pred_len)."""
+        length, series = windows.length, windows.series
+        past = padded(windows.past, length)
         positive = past.min(axis=1) > 0
         weights = np.zeros((len(self.ridges), len(past)))
         for ridge, weight in zip(self.ridges, weights, strict=True):
@@ -103,7 +100,7 @@ class OwnFit:
         for ridge, weight in zip(self.ridges, weights, strict=True):
             some = np.flatnonzero(weight)
             out[some] += weight[some, None] * ridge.forecast(past[some], series[some])
-        return bounded(out[:, None], past, length)[:, 0]
+        return bounded(out[:, None], past)[:, 0]
 
 
 def fit_own(

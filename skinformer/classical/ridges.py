@@ -12,8 +12,8 @@ import numpy as np
 
 from skinformer.algebra import product, solution
 from skinformer.classical.means import mean_log_shift
-from skinformer.classical.seasons import last_seasons, repeated
-from skinformer.classical.windows import futures, on_both_scales, pasts, row_products, unit_of
+from skinformer.classical.past import Past
+from skinformer.classical.windows import futures, pasts, row_products, unit_of
 from skinformer.timeline.arrays import Float64Array, IntArray
 from skinformer.timeline.windows import Origins
 
@@ -83,31 +83,64 @@ class SharedRidges:
     maps: dict[tuple[str, str, int], Float64Array]
     of_mean: bool = False
 
-    def forecast(
-        self, past: Float64Array, length: IntArray, fallback: Float64Array
-    ) -> Float64Array:
-        """Forecast windows by all ridges: (n, n_ridges, pred_len).
-
-        A window too short for one ridge has the next shorter one's forecast, or the fallback, (n,
-        pred_len); one that holds anything but positive values the same on both scales.
+    def forecast(self, past: Float64Array, length: IntArray) -> Float64Array:
         """
+        Forecast windows by all ridges.
 
-        def on_one_scale(scale: str, some: IntArray, there: Float64Array) -> Float64Array:
-            start = np.log(np.maximum(fallback[some], 1e-300)) if scale else fallback[some]
-            scaled = scaled_as(self, there, length[some])
-            out = [np.empty((len(there), 0, self.pred_len))]
-            for anchor in _ANCHORS:
-                best = np.repeat(start[:, None], len(RIDGE_STRENGTHS), axis=1)
-                for rows in look_backs(self.seq_len, self.period):
-                    maps = self.maps.get((scale, anchor, rows))
-                    if maps is not None:
-                        forecast = scaled.anchors[anchor][:, None] + _moved(scaled, rows, maps)
-                        best = np.where((length[some] >= rows)[:, None, None], forecast, best)
-                    out.append(best)
-            return np.concatenate(out, axis=1)
+        Parameters
+        ----------
+        past : ndarray of shape (n, seq_len)
+            Rows without NaN.
+        length : ndarray of shape (n,)
+            How many of the last ones are real.
 
-        shift = mean_log_shift(past, length, self.period) if self.of_mean else 0.0
-        return on_both_scales(on_one_scale, past, shift)
+        Returns
+        -------
+        ndarray of shape (n, n_ridges, pred_len)
+            NaN where a window is too short for a ridge, or has no logarithms.
+        """
+        out = [np.full((len(past), 0, self.pred_len), np.nan)]
+        for scale in _SCALES:
+            able = past.min(axis=1) > 0 if scale else np.ones(len(past), dtype=bool)
+            some = np.flatnonzero(able)
+            found = np.full((len(past), self._n_each, self.pred_len), np.nan)
+            if len(some) and scale:
+                found[some] = self._by_logs(np.log(past[some]), length[some])
+            elif len(some):
+                found[some] = self._on_scale(scale, past, length)
+            out.append(found)
+        return np.concatenate(out, axis=1)
+
+    @property
+    def _n_each(self) -> int:
+        """Ridges of one scale."""
+        return len(_ANCHORS) * len(look_backs(self.seq_len, self.period)) * len(RIDGE_STRENGTHS)
+
+    def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
+        middle = logs[:, -1, None, None]
+        # Within what has an exponential.
+        found = np.clip(self._on_scale("log ", logs, length), middle - 30, middle + 30)
+        if not self.of_mean:
+            return np.exp(found)
+        real = np.arange(logs.shape[1]) >= logs.shape[1] - length[:, None]
+        wall = np.broadcast_to(np.arange(logs.shape[1]), logs.shape)
+        seasons = (self.period,) if self.period > 1 else ()
+        shift = mean_log_shift(Past(np.where(real, logs, np.nan), wall), seasons)
+        return np.exp(found + shift[:, None, None])
+
+    def _on_scale(self, scale: str, there: Float64Array, length: IntArray) -> Float64Array:
+        scaled = scaled_as(self, there, length)
+        out = [np.empty((len(there), 0, self.pred_len))]
+        for anchor in _ANCHORS:
+            for rows in look_backs(self.seq_len, self.period):
+                maps = self.maps.get((scale, anchor, rows))
+                forecast = np.full((len(there), len(RIDGE_STRENGTHS), self.pred_len), np.nan)
+                if maps is not None:
+                    long = length >= rows
+                    found = scaled.anchors[anchor][:, None] + _moved(scaled, rows, maps)
+                    forecast[long] = found[long]
+                out.append(forecast)
+        return np.concatenate(out, axis=1)
 
 
 def fit_ridges(
@@ -127,7 +160,7 @@ def fit_ridges(
             break
         series = np.searchsorted(begin, origin, side="right") - 1
         past, length = pasts(values, begin[series], origin, shared.seq_len)
-        future = futures(values, origin, origin + pred_len, pred_len).values
+        future = futures(values, origin, origin + pred_len, pred_len)
         for scale in _SCALES:
             least = np.minimum(past.min(axis=1), future.min(axis=1))
             used = least > (0 if scale else -np.inf)
@@ -143,9 +176,18 @@ def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Sca
     last = past[:, -1:]
     distance = np.clip((past[:, :-1] - last) / unit[:, None], -_LARGEST, _LARGEST)
     drift = (last - past[:, :1]) / np.maximum(length - 1, 1)[:, None]
-    season = repeated(last_seasons(past, length, shared.period, 1), shared.pred_len)
-    anchors = {"drift": last + drift * np.arange(1, shared.pred_len + 1), "season": season}
+    anchors = {
+        "drift": last + drift * np.arange(1, shared.pred_len + 1),
+        "season": _last_season(past, length, shared.period, shared.pred_len),
+    }
     return Scaled(distance, unit, anchors)
+
+
+def _last_season(past: Float64Array, length: IntArray, period: int, pred_len: int) -> Float64Array:
+    """Repeat the last season, (n, pred_len); what a window does not hold has its last value."""
+    back = period - np.arange(pred_len) % period
+    seen = back <= length[:, None]
+    return np.where(seen, past[:, -np.minimum(back, past.shape[1])], past[:, -1:])
 
 
 def _moved(scaled: Scaled, rows: int, maps: Float64Array) -> Float64Array:

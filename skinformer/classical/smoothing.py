@@ -1,8 +1,9 @@
-"""Exponential smoothing of many windows by many constants at once.
+"""
+Exponential smoothing of many windows by many constants at once.
 
-One recursion in its error form serves simple, Holt's, damped and seasonal smoothing:
-``e = y - (l + φ b + s)``, ``l ← l + φ b + α e``, ``b ← φ b + α β e``, ``s ← s + γ (1 - α) e``. A
-loop runs over the rows of the windows, never over windows or constants.
+One recursion in its error form serves simple, Holt's and damped smoothing: ``e = y - (l + φ b)``,
+``l ← l + φ b + α e``, ``b ← φ b + α β e``. Where nothing was observed the error is 0. A loop runs
+over the rows of the windows, never over windows or constants.
 """
 
 from __future__ import annotations
@@ -11,97 +12,127 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.selection import softmax
+from skinformer.timeline.arrays import Float64Array
+
+#: Newest rows that are smoothed: what lies before them is forgotten by then.
+_MOST_ROWS = 400
+#: Known rows whose mean smoothing starts from.
+_FIRST_ROWS = 3
+#: Rows at most by which constants are told from each other.
+_MOST_LIKELY = 60
 
 
 class Grid(NamedTuple):
-    """Constants, one of each per candidate; each of shape (n_grid,).
-
-    trending: 1 where a trend is smoothed, else 0.
-    """
+    """Constants, one of each per candidate; each of shape (n_grid,). No trend: β and φ are 0."""
 
     alpha: Float64Array
     beta: Float64Array
     phi: Float64Array
-    gamma: Float64Array
-    trending: Float64Array
 
     @classmethod
-    def of(cls, *constants: tuple[float, float, float, float]) -> Grid:
-        """Gather constants of level, trend, damping and season; a damping of 0 means no trend."""
-        alpha, beta, phi, gamma = np.array(constants, dtype=np.float64).T
-        return cls(alpha, beta, phi, gamma, (phi > 0).astype(np.float64))
+    def of(cls, *constants: tuple[float, float, float]) -> Grid:
+        """Gather constants of level, trend and damping."""
+        return cls(*np.array(constants, dtype=np.float64).T)
 
 
-class States(NamedTuple):
-    """Where smoothing has arrived at the end of the windows.
+class Smoothed(NamedTuple):
+    """
+    Where smoothing has arrived at the end of the windows.
 
-    level, trend: (n, n_grid).
-    season: of the next rows, (period, n, n_grid).
-    missed: sums of absolute errors a row ahead, (n, n_grid).
+    Attributes
+    ----------
+    level, trend : ndarray of shape (n, n_grid)
+        At the last row.
+    missed : ndarray of shape (n, n_grid)
+        Mean absolute error a row ahead.
+    count : ndarray of shape (n,)
+        Rows that were observed.
     """
 
     level: Float64Array
     trend: Float64Array
-    season: Float64Array | None
     missed: Float64Array
+    count: Float64Array
+
+    def some(self, part: slice) -> Smoothed:
+        """Choose constants."""
+        return Smoothed(self.level[:, part], self.trend[:, part], self.missed[:, part], self.count)
+
+    def likely(self, values: Float64Array) -> Float64Array:
+        """Average values, (n, n_grid, …), by how likely their constants make the rows of a window.
+
+        These are Akaike's weights, of constants that are equally many.
+        """
+        missed = self.missed + 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
+        rows = np.minimum(self.count, _MOST_LIKELY)[:, None]
+        return np.asarray(np.einsum("ng...,ng->n...", values, softmax(-rows * np.log(missed))))
 
 
-def line(past: Float64Array, length: IntArray, n_first: int) -> tuple[Float64Array, Float64Array]:
-    """Lay a line through the first real rows of windows: its value a row before them, and slope.
-
-    >>> line(np.array([[9.0, 9.0, 11.0, 13.0]]), np.array([3]), 10)
-    (array([7.]), array([2.]))
+def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     """
-    count = np.minimum(length, n_first).astype(np.float64)
-    place = np.arange(past.shape[1]) - (past.shape[1] - length[:, None]) + 1.0
-    used = (place >= 1) & (place <= count[:, None])
-    middle = (count + 1) / 2
-    mean = (past * used).sum(axis=1) / count
-    away = (place - middle[:, None]) * used
+    Run the recursion over the last 400 rows of windows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_rows)
+        NaN where nothing was observed.
+    grid : Grid
+        The constants.
+
+    Returns
+    -------
+    Smoothed
+        Level and trend at the last row, and how well each constant did.
+    """
+    values = values[:, -_MOST_ROWS:]
+    known = ~np.isnan(values)
+    level = np.repeat(_start(values, known)[:, None], len(grid.alpha), axis=1)
+    trend, missed = np.zeros_like(level), np.zeros_like(level)
+    alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
+    for row in range(int(known.any(axis=0).argmax()), values.shape[1]):
+        expected = level + phi * trend
+        error = np.where(known[:, row, None], values[:, row, None] - expected, 0.0)
+        missed += np.abs(error)
+        level = expected + alpha * error
+        trend = phi * trend + beta * error
+    count = np.maximum(known.sum(axis=1), 1).astype(np.float64)
+    return Smoothed(level, trend, missed / count[:, None], count)
+
+
+def _start(values: Float64Array, known: Float64Array) -> Float64Array:
+    """Average the first known rows, of few rows at most half: (n,)."""
+    count = known.sum(axis=1)
+    number = np.cumsum(known, axis=1)
+    first = known & (number <= np.clip(count // 2, 1, _FIRST_ROWS)[:, None])
+    total = np.where(first, values, 0.0).sum(axis=1)
+    return np.asarray(total / np.maximum(first.sum(axis=1), 1))
+
+
+class Line(NamedTuple):
+    """Lines through windows: the value at the last row, and the change in a row; (n,) each."""
+
+    end: Float64Array
+    slope: Float64Array
+
+
+def line(values: Float64Array) -> Line:
+    """
+    Lay a line of least squares through the known rows of windows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line(np.array([[np.nan, 9.0, np.nan, 13.0]]))
+    Line(end=array([13.]), slope=array([2.]))
+    """
+    known = ~np.isnan(values)
+    count = np.maximum(known.sum(axis=1), 1)
+    place = np.arange(values.shape[1]) - values.shape[1] + 1.0
+    middle = (known * place).sum(axis=1) / count
+    mean = np.where(known, values, 0.0).sum(axis=1) / count
+    away = np.where(known, place - middle[:, None], 0.0)
     # A line through one row is level; products with distances from the mean lose no digits.
     spread = np.maximum((away**2).sum(axis=1), 0.5)
-    slope = (away * (past - mean[:, None])).sum(axis=1) / spread
-    return mean - slope * middle, slope
-
-
-def smooth(past: Float64Array, length: IntArray, grid: Grid, start: States) -> States:
-    """Run the recursion over windows, the longest first: some ten operations a row and constant.
-
-    start: level a row before the first real one, (n, n_grid), trend, (n,), which is 0 where none is
-    smoothed, and first seasonal effects, those of the next rows, (n, period); None for no season.
-    """
-    n, seq_len = past.shape
-    level = start.level + np.zeros((n, len(grid.alpha)))
-    trend, missed = start.trend[:, None] * grid.trending, np.zeros_like(level)
-    alpha, beta, phi = grid.alpha, grid.alpha * grid.beta, grid.phi
-    gamma = grid.gamma * (1 - alpha)
-    seasons = None
-    if start.season is not None:
-        seasons = start.season.T[:, :, None] + np.zeros(len(alpha))
-    # Windows are sorted, so those that have begun are the first ones.
-    begun = np.searchsorted(-length, -(seq_len - np.arange(seq_len)), side="right")
-    for row in range(seq_len):
-        k = begun[row]
-        if not k:
-            continue
-        expected = level[:k] + phi * trend[:k]
-        error = past[:k, row, None] - expected
-        if seasons is not None:
-            effect = seasons[(row - seq_len) % len(seasons), :k]
-            error -= effect
-            effect += gamma * error
-        missed[:k] += np.abs(error)
-        level[:k] = expected + alpha * error
-        trend[:k] = phi * trend[:k] + beta * error
-    return States(level, trend, seasons, missed)
-
-
-def continue_states(states: States, grid: Grid, horizon: int) -> Float64Array:
-    """Forecast from where smoothing has arrived: (n, n_grid, horizon)."""
-    reach = np.cumsum(grid.phi[:, None] ** np.arange(1, horizon + 1), axis=1)
-    out: Float64Array = states.level[:, :, None] + states.trend[:, :, None] * reach
-    if states.season is not None:
-        places = np.arange(horizon) % len(states.season)
-        out += states.season[places].transpose(1, 2, 0)
-    return out
+    slope = (away * np.where(known, values - mean[:, None], 0.0)).sum(axis=1) / spread
+    return Line(mean - slope * middle, slope)

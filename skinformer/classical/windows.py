@@ -6,22 +6,40 @@ so that every function here meets numbers only; what the padding holds never rea
 ``values`` are the rows of all series, (n_rows,), series after series.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.clock import Clock
 
 
-class Truths(NamedTuple):
-    """What followed some windows, and which of it is `known`, (n, pred_len) each.
+class UnitWindows(NamedTuple):
+    """
+    Windows of series in their own units, and where they lie in time.
 
-    values: where they are not known the last known value, or the window's.
+    Attributes
+    ----------
+    past : ndarray of shape (n, seq_len)
+        Rows before each forecast; what was not observed is filled.
+    length : ndarray of shape (n,)
+        How many of the last rows are real, at least one.
+    known : ndarray of shape (n, seq_len)
+        Which rows were observed.
+    steps : ndarray of shape (n,)
+        The step of each origin on the clock.
+    series : ndarray of shape (n,)
+        The series of each window; -1 is one that the fit did not hold.
+    clock : Clock
+        What the steps count.
     """
 
-    values: Float64Array
+    past: Float64Array
+    length: IntArray
     known: BoolArray
+    steps: IntArray
+    series: IntArray
+    clock: Clock
 
 
 def pasts(
@@ -36,16 +54,24 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
-def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int) -> Truths:
-    """Cut the rows from each origin on, and tell which of them lie before ``end``.
+def futures(values: Float64Array, origin: IntArray, end: IntArray, pred_len: int) -> Float64Array:
+    """Cut the rows from each origin on, (n, pred_len); from ``end`` on they are NaN.
 
     >>> futures(np.arange(5.0), np.array([3]), np.array([5]), 3)
-    Truths(values=array([[3., 4., 4.]]), known=array([[ True,  True, False]]))
+    array([[ 3.,  4., nan]])
     """
     rows = origin[:, None] + np.arange(pred_len)
-    known = rows < end[:, None]
-    last = np.minimum(end, len(values)) - 1
-    return Truths(values[np.minimum(rows, last[:, None])], known)
+    return np.where(rows < end[:, None], values[np.minimum(rows, len(values) - 1)], np.nan)
+
+
+def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
+    """Clip forecasts, (n, n_candidates, horizon), to what windows hold and as much around it.
+
+    values: (n, n_rows); NaN is unknown.
+    """
+    low, high = np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    spread = high - low
+    return np.clip(forecast, (low - spread)[:, None, None], (high + spread)[:, None, None])
 
 
 def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
@@ -57,29 +83,6 @@ def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     array([[1., 2.]])
     """
     return np.asarray(np.einsum("...p,ph->...h", rows, maps))
-
-
-def on_both_scales(
-    forecast: Callable[[str, IntArray, Float64Array], Float64Array],
-    past: Float64Array,
-    log_shift: Float64Array | float = 0.0,
-) -> Float64Array:
-    """Forecast windows as they are, and by their logarithms: (n, 2 * n_candidates, horizon).
-
-    forecast: of some windows, by their numbers, on a scale ("" or "log "), of (n_some, seq_len).
-    log_shift: (n,), added to forecasts of logarithms, see `mean_log_shift`.
-    A window that holds anything but positive values has the former twice.
-    """
-    plain = forecast("", np.arange(len(past)), past)
-    logs, positive = plain, np.flatnonzero(past.min(axis=1) > 0)
-    if len(positive):
-        there = np.log(past[positive])
-        middle, logs = there[:, -1, None, None], plain.copy()
-        # Within what has an exponential.
-        found = np.clip(forecast("log ", positive, there), middle - 30, middle + 30)
-        shift = np.broadcast_to(log_shift, len(past))[positive]
-        logs[positive] = np.exp(found + shift[:, None, None])
-    return np.concatenate([plain, logs], axis=1)
 
 
 def padded(past: Float64Array, length: IntArray) -> Float64Array:

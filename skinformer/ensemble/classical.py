@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from skinformer.classical.fit import ClassicalFit, fit_classical
+from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
 from skinformer.classical.periods import find_period
 from skinformer.classical.ridges import look_backs
 from skinformer.ensemble.building import ModelSizes
@@ -18,7 +18,8 @@ from skinformer.ensemble.in_units import InUnits, Series
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, IntArray
-from skinformer.timeline.seasons import likely_seasons
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.seasons import likely_seasons, seasons_from_a_day
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
@@ -34,8 +35,8 @@ _LONG = 8, 20
 _FARTHEST = 4
 #: Truths from which trees on features take part; a regressor of the user's always does.
 _ENOUGH = 1500
-#: Windows at a time.
-_CHUNK = 4096
+#: Rows that they look back at most: two weeks of quarters of an hour, four years of days.
+_MOST_ROWS = 1500
 
 
 def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
@@ -81,34 +82,36 @@ class Classical(InUnits):
     def fit_series(
         series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
     ) -> ClassicalFit:
-        """Let classical forecasters compete; of some rows the season is that of all of them."""
-        values, first_row, clock, of_mean = series
-        if whole is None:
-            period = find_period(values, first_row, likely_seasons(clock))
-        else:
-            period = whole.period
-        seasons = 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
-        seq_len = max(sizes.seq_len, seasons)
-        return fit_classical(
-            values,
-            first_row,
-            seq_len=seq_len,
-            pred_len=sizes.pred_len,
-            period=period,
-            of_mean=of_mean,
+        """Let classical forecasters compete; of some rows the seasons are those of all of them."""
+        values, known, steps, first_row, clock, of_mean = series
+        rows = SeriesRows(values, known, steps, clock.wall_steps(steps), first_row)
+        if whole is not None:
+            return fit_classical(rows, whole.candidates.sizes, of_mean=of_mean)
+        longest = int(np.diff(first_row).max())
+        period = find_period(values, first_row, likely_seasons(clock))
+        ridge_rows = max(
+            sizes.seq_len, 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
         )
+        period = period if 2 * period <= ridge_rows else 1
+        seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
+        given = Sizes(_MOST_ROWS, sizes.pred_len, seasons, ridge_rows, period)
+        return fit_classical(rows, given, of_mean=of_mean)
 
     def knowing(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""
         weights = np.broadcast_to(whole.fit.panel_weights, self.fit.weights.shape)
-        never = self.fit.never_negative
-        return replace(self, fit=replace(whole.fit, weights=weights, never_negative=never))
+        return replace(
+            self, fit=replace(self.fit, candidates=whole.fit.candidates, weights=weights)
+        )
 
     @property
     def fewest_rows(self) -> int:
         """Two seasons; where there are none the rows of the longest ridge."""
-        fit = self.fit
-        return 2 * fit.period if fit.period > 1 else max(look_backs(fit.seq_len, 1), default=0)
+        candidates = self.fit.candidates
+        if candidates.sizes.seasons:
+            return 2 * candidates.sizes.seasons[0]
+        ridges = candidates.ridges
+        return 0 if ridges is None else max(look_backs(ridges.seq_len, 1), default=0)
 
     @property
     def blend(self) -> dict[str, float]:
@@ -123,3 +126,21 @@ class Classical(InUnits):
         """Weights of candidates; those that count for less than a hundredth everywhere are none."""
         counts = np.flatnonzero((self.fit.weights >= 0.01).any(axis=0))
         return [self.fit.names[i] for i in counts], self.fit.weights[:, counts]
+
+
+def seasons_of(clock: Clock, n_rows: int, period: int) -> tuple[int, ...]:
+    """
+    Choose the seasons that candidates know: those of days, weeks and years, the two shortest.
+
+    Parameters
+    ----------
+    clock : Clock
+        What the rows' steps count.
+    n_rows : int
+        Rows of the longest series that are looked at; no season is longer.
+    period : int
+        The season that the rows showed, which stands alone where dates suggest none; 1 for none.
+    """
+    dated = seasons_from_a_day(clock) if clock.dated else ()
+    found = dated or ((period,) if period > 1 else ())
+    return tuple(season for season in found if season <= n_rows)[:2]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from skinformer.classical.windows import UnitWindows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
@@ -14,7 +15,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.ridge.calendar import known_effect
 from skinformer.ridge.sums import Problem
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
@@ -27,12 +28,16 @@ _CHUNK = 4096
 class Series(NamedTuple):
     """Targets of series, each a series by itself, in their own units.
 
-    values: rows of all series for the first target, series after series, then for the second.
+    values: rows of all series for the first target, series after series, then for the second; what
+    was not observed is filled.
+    known, steps: which rows were observed, and the step of each.
     first_row: (n_series * n_targets + 1,).
     of_mean: whether forecasts are to be means; else medians.
     """
 
     values: Float64Array
+    known: BoolArray
+    steps: IntArray
     first_row: IntArray
     clock: Clock
     of_mean: bool
@@ -117,10 +122,16 @@ class InUnits(Member):
         units = (SeriesUnits.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
+        known = np.ones(len(flat), dtype=bool)
+        if timeline.weight is not None:
+            known = (timeline.weight.T > 0).ravel()[rows]
+        steps = np.tile(timeline.steps, k)[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         raised = of_mean and not (cls.own_logs and _takes_logs(scaler))
-        fit = cls.fit_series(Series(flat, first_row, timeline.clock, raised), sizes, whole)
+        fit = cls.fit_series(
+            Series(flat, known, steps, first_row, timeline.clock, raised), sizes, whole
+        )
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 
     def fitted_again(self, timeline: Timeline, sizes: ModelSizes, scaler: Scaler) -> Self:
@@ -133,18 +144,17 @@ class InUnits(Member):
         out = np.zeros((len(at), self.fit.pred_len, self.n_targets), dtype=np.float32)
         for start in range(0, len(at), _CHUNK):
             part = slice(start, start + _CHUNK)
-            some = at.begin[part], at.series[part], at.origins[part]
-            out[part] = self._forecast(at.values, *some)
+            out[part] = self._forecast(at.take(np.arange(len(at))[part]))
         return out
 
-    def _forecast(
-        self, values: Float32Array, begin: IntArray, series: IntArray, origins: IntArray
-    ) -> Float64Array:
+    def _forecast(self, at: Windows) -> Float64Array:
+        values, begin, series, origins = at.values, at.begin, at.series, at.origins
         seq_len, pred_len, k = self.fit.seq_len, self.fit.pred_len, self.n_targets
         rows = np.maximum(origins[:, None] + np.arange(-seq_len, 0), begin[:, None])
         past = values[:, :k][rows].astype(np.float64) - self._effect(values, rows)
-        length = np.minimum(origins - begin, seq_len)
-        some, like = _distinct(past, length, series)
+        length, steps = np.minimum(origins - begin, seq_len), at.steps
+        seen = np.ones((*rows.shape, k), dtype=bool) if at.known is None else at.known[rows]
+        some, like = _distinct(past, seen, length, series, steps)
         some = some[length[some] > 0]
         n_series = len(self.scaler.mean) - 1
         found = np.zeros((len(origins), pred_len, k))
@@ -152,8 +162,10 @@ class InUnits(Member):
             known = np.minimum(series, n_series)[some]
             units = SeriesUnits.of(self.scaler, known, j, own_logs=self.own_logs)
             place = np.where(series[some] < n_series, j * n_series + series[some], -1)
-            ahead = self.fit.forecast(units.raw(past[some, :, j]), length[some], place)
-            found[some, :, j] = units.standardised(ahead)
+            raw = units.raw(past[some, :, j])
+            given = length[some], seen[some, :, j], steps[some], place
+            windows = UnitWindows(raw, *given, at.canvas.clock)
+            found[some, :, j] = units.standardised(self.fit.forecast(windows))
         found = found[like] + self._effect(values, origins[:, None] + np.arange(pred_len))
         return np.where((length > 0)[:, None, None], found, 0.0)
 
@@ -165,12 +177,15 @@ class InUnits(Member):
         return known @ self.effect
 
 
-def _distinct(past: Float64Array, length: IntArray, series: IntArray) -> tuple[IntArray, IntArray]:
+def _distinct(
+    past: Float64Array, known: BoolArray, length: IntArray, series: IntArray, steps: IntArray
+) -> tuple[IntArray, IntArray]:
     """Choose windows that differ from one another, and tell which of them each window is like.
 
     PERF: who explains forecasts asks for many that differ in columns that nobody reads here.
     """
-    keys = [(*key, row.tobytes()) for *key, row in zip(length, series, past, strict=True)]
+    each = zip(length, series, steps, past, known, strict=True)
+    keys = [(*key, row.tobytes(), seen.tobytes()) for *key, row, seen in each]
     first = {key: i for i, key in reversed(list(enumerate(keys)))}
     return np.array(sorted(first.values())), np.array([first[key] for key in keys])
 

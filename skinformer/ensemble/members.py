@@ -335,7 +335,8 @@ class EnsembleFit:
     def _canvas(self) -> Canvas:
         timeline = self.rows.timeline
         begin = first_known(self.rows.missing, timeline.first_row)
-        rows = Rows(timeline.values, timeline.series, timeline.steps, begin)
+        known = None if timeline.weight is None else timeline.weight > 0
+        rows = Rows(timeline.values, timeline.series, timeline.steps, begin, known)
         source = self.batches.training.source
         numbers = np.arange(timeline.n_series)
         return Canvas(rows, numbers, timeline.clock, self.rows.sizes, self.settings.device, source)

@@ -35,9 +35,14 @@ class OwnRidges(InUnits):
     @timed("own ridges")
     def fit_series(series: Series, sizes: ModelSizes, whole: OwnFit | None = None) -> OwnFit:  # noqa: ARG004
         """Fit ridges over one and two seasons of each length, and over windows."""
-        values, first_row, clock, of_mean = series
-        rows = look_backs(clock, sizes.seq_len)
-        return fit_own(values, first_row, look_backs=rows, pred_len=sizes.pred_len, of_mean=of_mean)
+        rows = look_backs(series.clock, sizes.seq_len)
+        return fit_own(
+            series.values,
+            series.first_row,
+            look_backs=rows,
+            pred_len=sizes.pred_len,
+            of_mean=series.of_mean,
+        )
 
 
 def look_backs(clock: Clock, seq_len: int) -> tuple[int, ...]:

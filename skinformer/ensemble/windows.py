@@ -14,7 +14,7 @@ from torch import Tensor
 from skinformer.ensemble.batches import WindowSource, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.predicting import WindowPredictor
-from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
 
 
@@ -25,12 +25,15 @@ class Rows(NamedTuple):
     stands.
     track, steps: (n_rows,), the track and the step of each row.
     begin: (n_tracks,), the first row of each track with a known target.
+    known: (n_rows, n_targets), which targets were observed; others are filled, and are forecasts
+    behind the history. None for all of them.
     """
 
     values: Float32Array
     track: IntArray
     steps: IntArray
     begin: IntArray
+    known: BoolArray | None = None
 
 
 #: Forecasts windows, which begin at the given rows: outputs of shape
@@ -60,7 +63,7 @@ class Canvas:
         """The rows as tensors; on the CPU in the same memory."""
         if self.given is not None:
             return self.given
-        values, track, steps, _ = self.rows
+        values, track, steps = self.rows[:3]
         return window_source(
             values, steps, self.series[track], self.clock, sizes=self.sizes, device=self.device
         )
@@ -97,6 +100,11 @@ class Windows:
     def values(self) -> Float32Array:
         """All rows, standardised."""
         return self.canvas.rows.values
+
+    @property
+    def known(self) -> BoolArray | None:
+        """Which targets of the rows were observed; None for all."""
+        return self.canvas.rows.known
 
     @property
     def begin(self) -> IntArray:

@@ -20,7 +20,7 @@ from skinformer.evaluation.ahead import rows_for_last, take_apart
 from skinformer.model.observed import AttentionRecorder, LayerAttention
 from skinformer.rolling.blocks import RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import window_rows
 from skinformer.validation.arguments import check_fitted
@@ -34,6 +34,7 @@ class SeenWindow(NamedTuple):
     steps: (look_back + pred_len,), on the clock.
     begin: the first row that is known.
     series: whose rows they are; new series have numbers from that of the fitted ones on.
+    known: (look_back + pred_len, n_targets), which targets were observed; None for all.
     outputs: (pred_len, n_targets, *head.outputs), what was forecast, standardised.
     """
 
@@ -41,6 +42,7 @@ class SeenWindow(NamedTuple):
     steps: IntArray
     begin: int
     series: int
+    known: BoolArray | None
     outputs: Float32Array
 
 
@@ -69,7 +71,8 @@ class WindowRecorder(StepForecaster):
             ):
                 begin = int(max(rows.begin[track] - start, 0))
                 key = int(track), int(rows.steps[start + self.look_back])
-                parts = rows.values[each], rows.steps[each], begin, int(series[track])
+                known = None if rows.known is None else rows.known[each]
+                parts = rows.values[each], rows.steps[each], begin, int(series[track]), known
                 self.seen[key] = SeenWindow(*parts, output)
             return outputs
 
@@ -77,7 +80,11 @@ class WindowRecorder(StepForecaster):
 
 
 def as_tracks(
-    values: Float32Array, steps: IntArray, begin: IntArray, look_back: int
+    values: Float32Array,
+    steps: IntArray,
+    begin: IntArray,
+    look_back: int,
+    known: BoolArray | None = None,
 ) -> tuple[Rows, IntArray]:
     """Lay windows out one after the other, each as a track, and find the places of their origins.
 
@@ -85,12 +92,14 @@ def as_tracks(
     steps: (n, n_rows), on the clock.
     begin: (n,), the first known row of each.
     look_back: rows before the origin.
+    known: (n, n_rows, n_targets), which targets were observed; None for all.
     """
     n, length = steps.shape
     first = np.arange(n) * length
     flat = np.ascontiguousarray(values.reshape(n * length, -1))
     track = np.repeat(np.arange(n), length)
-    return Rows(flat, track, steps.ravel(), first + begin), first + look_back
+    observed = None if known is None else known.reshape(n * length, -1)
+    return Rows(flat, track, steps.ravel(), first + begin, observed), first + look_back
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,9 @@ class SeenWindows:
         values = np.stack([window.values for window in self.windows])
         steps = np.stack([window.steps for window in self.windows])
         begin = np.array([window.begin for window in self.windows])
-        return as_tracks(values, steps, begin, self.forecaster.look_back)
+        given = [window.known for window in self.windows if window.known is not None]
+        known = np.stack(given) if given else None
+        return as_tracks(values, steps, begin, self.forecaster.look_back, known)
 
     @cached_property
     def _at(self) -> Windows:

@@ -119,7 +119,7 @@ class Roller:
         """
         observed, track, steps, place = requested[:4]
         start = block_starts(place, track, steps, self.sizes.pred_len)
-        canvas = self._paint(observed, place, track, start)
+        canvas = self._paint(observed, place, track, start, filled=requested.filled)
         held = self._hold(canvas, until=_ends(track, steps, len(place.anchor))[1])
         origins, of_request = np.unique(canvas.tracks.find(track, start), return_inverse=True)
         runs = self._missing_runs(canvas, None).needed(origins, seq_len=self.sizes.seq_len)
@@ -145,7 +145,12 @@ class Roller:
         return targets
 
     def _paint(
-        self, observed: Observed, place: Placement, track: IntArray, start: IntArray
+        self,
+        observed: Observed,
+        place: Placement,
+        track: IntArray,
+        start: IntArray,
+        filled: BoolArray | None = None,
     ) -> _Canvas:
         """Lay out the rows of blocks and put in what is known; targets are held."""
         low, high, until = _extent(place, self.sizes, track, start)
@@ -154,7 +159,8 @@ class Roller:
         tracks = Timeline(values, None, first_row, low, history.clock)
         track, steps = tracks.series, tracks.steps
         rows = tracks.find(observed.track, observed.steps)
-        given, rows = observed.values[rows >= 0], rows[rows >= 0]
+        held = np.flatnonzero(rows >= 0)
+        given, rows = observed.values[held], rows[held]
         early = steps < place.begin[track]
         early[rows] = False  # what a given row lacks is missing, also before the origin
         values[early, self.sizes.n_targets :] = 0.0  # training mean
@@ -166,10 +172,16 @@ class Roller:
         unknown = missing.copy()
         unknown[(stored >= 0) & (stored < history.first_truth[history.series_of(stored)])] = True
         begin = first_known(unknown, first_row)
+        known = ~unknown
+        if history.weight is not None:
+            known[stored >= 0] &= history.weight[stored[stored >= 0]] > 0
+        known[rows] |= ~np.isnan(given[:, : self.sizes.n_targets])
+        if filled is not None:
+            known[rows[filled[held]]] = False
         if missing.any():
             missing &= _after_first(~missing, first_row)
             fill_forward(targets, first_row)
-        return _Canvas(tracks, Rows(values, track, steps, begin), missing, until)
+        return _Canvas(tracks, Rows(values, track, steps, begin, known), missing, until)
 
     def _hold(self, canvas: _Canvas, *, until: IntArray) -> HeldValues:
         """Hold covariates without a value at their last one, and count the steps that matter."""

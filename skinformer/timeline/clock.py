@@ -51,6 +51,10 @@ class Clock(ABC):
         instants = pd.DatetimeIndex(labels).as_unit("us").asi8
         return np.asarray(instants[:-1] - instants[-1])
 
+    def wall_steps(self, steps: IntArray) -> IntArray:
+        """Count steps on the clock on the wall, by which people live; the same but for a change."""
+        return steps
+
     @property
     def step_name(self) -> str:
         """The step as pandas writes it, such as ``"h"`` or ``"MS"``."""
@@ -125,6 +129,16 @@ class ElapsedClock(Clock):
         elapsed = steps * np.int64(pd.Timedelta(self.freq) / pd.Timedelta(1, unit=self.origin.unit))
         dates = self.origin + pd.to_timedelta(elapsed.astype(unit))
         return _with_freq(pd.DatetimeIndex(dates, name=self.name), steps, self.freq)
+
+    def wall_steps(self, steps: IntArray) -> IntArray:
+        """Count steps on the clock on the wall: summer time lies an hour off."""
+        if self.origin.tz is None or not steps.size:
+            return steps
+        first = int(steps.min())
+        every = np.arange(first, int(steps.max()) + 1)
+        walls = pd.DatetimeIndex(self.labels(every)).tz_localize(None)
+        moved = (walls - self.origin.tz_localize(None)) / pd.Timedelta(self.freq)
+        return np.asarray(np.floor(moved.to_numpy()).astype(np.int64)[steps - first])
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,17 @@ def likely_seasons(clock: Clock) -> tuple[int, ...]:
     (52,)
     ()
     """
-    if not clock.dated:
-        return _UNDATED
+    return _seasons(clock, _CYCLES) if clock.dated else _UNDATED
+
+
+def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
+    """Give the lengths of days, weeks and years, in rows, of a clock with dates."""
+    return _seasons(clock, _CYCLES[1:])
+
+
+def _seasons(clock: Clock, cycles: tuple[float, ...]) -> tuple[int, ...]:
     n_steps = 48  # whole years of months and quarters
     step = float(np.ptp(clock.elapsed(np.array([0, n_steps])))) / n_steps
-    cycles = (cycle / step for cycle in _CYCLES)
-    rounded = {round(cycle) for cycle in cycles if abs(cycle - round(cycle)) < 0.02 * cycle}
+    in_rows = [cycle / step for cycle in cycles]
+    rounded = {round(cycle) for cycle in in_rows if abs(cycle - round(cycle)) < 0.02 * cycle}
     return tuple(sorted(season for season in rounded if season >= 2))

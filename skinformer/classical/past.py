@@ -1,0 +1,124 @@
+"""What is known before forecasts: windows of series, with the gaps that these have."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+
+
+class Past(NamedTuple):
+    """
+    Windows of series, each the rows before a forecast.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, n_rows)
+        Rows, the newest in the last column; NaN where nothing was observed, also before a series
+        begins. One row of each window is known at least.
+    wall : ndarray of shape (n, n_rows + horizon)
+        The step of each row on the clock on the wall, and those of the steps to forecast.
+    """
+
+    values: Float64Array
+    wall: IntArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Which rows were observed, (n, n_rows)."""
+        return ~np.isnan(self.values)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of a window."""
+        return self.values.shape[1]
+
+    @property
+    def horizon(self) -> int:
+        """Steps to forecast."""
+        return self.wall.shape[1] - self.n_rows
+
+    def places(self, season: int) -> tuple[IntArray, IntArray]:
+        """Return the place in the season of each row, and of each step to forecast."""
+        place = self.wall % season
+        return place[:, : self.n_rows], place[:, self.n_rows :]
+
+    def replaced(self, values: Float64Array) -> Past:
+        """Return the same windows with other values."""
+        return self._replace(values=values)
+
+    def take(self, some: IntArray | BoolArray) -> Past:
+        """Choose windows."""
+        return Past(self.values[some], self.wall[some])
+
+    def trimmed(self) -> Past:
+        """Leave out the first columns, in which nothing is known of any window."""
+        first = int(self.known.any(axis=0).argmax())
+        return Past(self.values[:, first:], self.wall[:, first:])
+
+
+class Ends(NamedTuple):
+    """
+    The first and the last known row of each window.
+
+    Attributes
+    ----------
+    first, last : ndarray of shape (n,)
+        Their columns.
+    first_value, last_value : ndarray of shape (n,)
+        What was observed there.
+    """
+
+    first: IntArray
+    last: IntArray
+    first_value: Float64Array
+    last_value: Float64Array
+
+    @classmethod
+    def of(cls, past: Past) -> Ends:
+        """Find them."""
+        known, rows = past.known, np.arange(len(past.values))
+        first = known.argmax(axis=1)
+        last = past.n_rows - 1 - known[:, ::-1].argmax(axis=1)
+        return cls(first, last, past.values[rows, first], past.values[rows, last])
+
+    @property
+    def slope(self) -> Float64Array:
+        """Mean change in a row, from the first to the last."""
+        return (self.last_value - self.first_value) / np.maximum(self.last - self.first, 1)
+
+
+def begun(values: Float64Array, known: BoolArray) -> int:
+    """
+    Find the row from which on a series is alive.
+
+    Parameters
+    ----------
+    values, known : ndarray of shape (n_rows,)
+        The rows of one series, and which of them were observed.
+
+    Returns
+    -------
+    int
+        The first row of interest. A series that stands still at first, for three rows at least and
+        more than twice as long as it ever does later, had not yet begun: a shop before it opened, a
+        product before its launch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> launched = np.array([0.0, 0.0, 0.0, 0.0, 5.0, 7.0, 7.0, 6.0, 8.0])
+    >>> begun(launched, np.ones(9, dtype=bool))
+    4
+    """
+    seen = np.flatnonzero(known)
+    changes = np.flatnonzero(np.diff(values[seen]) != 0)
+    if not len(seen):
+        return 0
+    if not len(changes):
+        return int(seen[0])
+    still = int(changes[0]) + 1
+    later = int(np.diff(np.append(changes, len(seen) - 1)).max())
+    return int(seen[still]) if still >= 3 and still > 2 * later else int(seen[0])
