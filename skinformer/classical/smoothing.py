@@ -46,18 +46,20 @@ class Smoothed(NamedTuple):
         At the last row.
     missed : ndarray of shape (n, n_grid)
         Mean absolute error a row ahead.
-    count : ndarray of shape (n,)
+    n_known : ndarray of shape (n,)
         Rows that were observed.
     """
 
     level: Float64Array
     trend: Float64Array
     missed: Float64Array
-    count: Float64Array
+    n_known: Float64Array
 
     def some(self, part: slice) -> Smoothed:
         """Choose constants."""
-        return Smoothed(self.level[:, part], self.trend[:, part], self.missed[:, part], self.count)
+        return Smoothed(
+            self.level[:, part], self.trend[:, part], self.missed[:, part], self.n_known
+        )
 
     def likely(self, values: Float64Array) -> Float64Array:
         """Average values, (n, n_grid, …), by how likely their constants make the rows of a window.
@@ -65,7 +67,7 @@ class Smoothed(NamedTuple):
         These are Akaike's weights, of constants that are equally many.
         """
         missed = self.missed + 1e-9 * self.missed.max(axis=1, keepdims=True) + 1e-300
-        rows = np.minimum(self.count, _MOST_LIKELY)[:, None]
+        rows = np.minimum(self.n_known, _MOST_LIKELY)[:, None]
         return np.asarray(np.einsum("ng...,ng->n...", values, softmax(-rows * np.log(missed))))
 
 
