@@ -153,7 +153,7 @@ def _shrunk_means(rest: Past, season: int) -> Float64Array:
 def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
     """Tell which windows hold so many seasons, and rows enough for a profile."""
     rows = past.n_rows - Ends.of(past).first
-    return (rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST)
+    return np.asarray((rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST))
 
 
 def _only(able: BoolArray, forecast: Float64Array) -> Float64Array:

@@ -283,12 +283,12 @@ def _cut(
 ) -> tuple[Past, Float64Array, IntArray]:
     """Cut windows before origins: what was observed, the same filled, and how much is real."""
     filled, length = pasts(rows.values, begin, origin, sizes.seq_len)
-    known, _ = pasts(rows.known, begin, origin, sizes.seq_len)
     real = np.arange(sizes.seq_len) >= sizes.seq_len - length[:, None]
     place = origin[:, None] + np.arange(-sizes.seq_len, sizes.pred_len)
     held = np.clip(place, begin[:, None], len(rows.wall) - 2)
     wall = rows.wall[held] + place - held
-    return Past(np.where(known & real, filled, np.nan), wall), filled, length
+    known = rows.known[held[:, : sizes.seq_len]] & real
+    return Past(np.where(known, filled, np.nan), wall), filled, length
 
 
 def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:

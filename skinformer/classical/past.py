@@ -33,12 +33,12 @@ class Past(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Rows of a window."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def horizon(self) -> int:
         """Steps to forecast."""
-        return self.wall.shape[1] - self.n_rows
+        return int(self.wall.shape[1] - self.n_rows)
 
     def places(self, season: int) -> tuple[IntArray, IntArray]:
         """Return the place in the season of each row, and of each step to forecast."""
@@ -87,7 +87,8 @@ class Ends(NamedTuple):
     @property
     def slope(self) -> Float64Array:
         """Mean change in a row, from the first to the last."""
-        return (self.last_value - self.first_value) / np.maximum(self.last - self.first, 1)
+        rows = np.maximum(self.last - self.first, 1)
+        return np.asarray((self.last_value - self.first_value) / rows)
 
 
 def begun(values: Float64Array, known: BoolArray) -> int:

@@ -82,9 +82,9 @@ def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     half, even = season // 2, season % 2 == 0
     # Of an even season the first and the last row count half.
     spans = [(-half, half - 1), (1 - half, half)] if even else [(-half, half)]
-    sums = sum(_between(total, *span) for span in spans)
-    counts = sum(_between(count, *span) for span in spans)
-    enough = counts >= max(2, half) * len(spans)
+    sums = np.sum([_between(total, *span) for span in spans], axis=0)
+    counts = np.sum([_between(count, *span) for span in spans], axis=0)
+    enough = np.asarray(counts >= max(2, half) * len(spans))
     mean = np.divide(sums, counts, out=np.full_like(values, np.nan), where=enough)
     return _interpolated(mean, enough)
 

@@ -28,9 +28,9 @@ _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.
 _FORECASTS = 4
-#: Windows' lengths from which classical forecasters take no part, of one series and of panels:
-#: ridges have learnt all that there is.
-_LONG = 8, 20
+#: Windows' lengths from which classical forecasters take no part: ridges have learnt all that there
+#: is.
+_LONG = 20
 #: How many times `seq_len` classical forecasters look back at most, to see two seasons.
 _FARTHEST = 4
 #: Truths from which trees on features take part; a regressor of the user's always does.
@@ -55,7 +55,7 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
     settings = replace(settings, own_ridges=settings.own_ridges and panel)
-    if not settings.classical or median >= _LONG[panel] * size:
+    if not settings.classical or median >= _LONG * size:
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:
@@ -71,6 +71,7 @@ class Classical(InUnits):
     fit: ClassicalFit
 
     name = "classical"
+    judges_itself = True
 
     @classmethod
     def takes_part(cls, settings: FitSettings) -> bool:
@@ -89,10 +90,11 @@ class Classical(InUnits):
             return fit_classical(rows, whole.candidates.sizes, of_mean=of_mean)
         longest = int(np.diff(first_row).max())
         period = find_period(values, first_row, likely_seasons(clock))
-        ridge_rows = max(
-            sizes.seq_len, 2 * period if 2 * period <= _FARTHEST * sizes.seq_len else 0
-        )
-        period = period if 2 * period <= ridge_rows else 1
+        two_seasons = 2 * period
+        ridge_rows = sizes.seq_len
+        if sizes.seq_len < two_seasons <= _FARTHEST * sizes.seq_len:
+            ridge_rows = two_seasons
+        period = period if two_seasons <= ridge_rows else 1
         seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
         given = Sizes(_MOST_ROWS, sizes.pred_len, seasons, ridge_rows, period)
         return fit_classical(rows, given, of_mean=of_mean)
@@ -100,9 +102,8 @@ class Classical(InUnits):
     def knowing(self, whole: Self) -> Self:
         """Return the whole's ridges, and let the errors of its panel alone choose."""
         weights = np.broadcast_to(whole.fit.panel_weights, self.fit.weights.shape)
-        return replace(
-            self, fit=replace(self.fit, candidates=whole.fit.candidates, weights=weights)
-        )
+        fit = replace(self.fit, candidates=whole.fit.candidates, weights=weights)
+        return replace(self, fit=fit)
 
     @property
     def fewest_rows(self) -> int:

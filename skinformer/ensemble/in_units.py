@@ -122,15 +122,15 @@ class InUnits(Member):
         units = (SeriesUnits.of(scaler, series, j, own_logs=cls.own_logs) for j in range(k))
         columns = [each.raw(values[:, [j]]) for j, each in enumerate(units)]
         flat = np.concatenate(columns).ravel()[rows]
-        known = np.ones(len(flat), dtype=bool)
+        observed = np.ones(len(flat), dtype=bool)
         if timeline.weight is not None:
-            known = (timeline.weight.T > 0).ravel()[rows]
+            observed = (timeline.weight.T > 0).ravel()[rows]
         steps = np.tile(timeline.steps, k)[rows]
         first_row = np.concatenate([[0], np.cumsum(stop - start)])
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         raised = of_mean and not (cls.own_logs and _takes_logs(scaler))
         fit = cls.fit_series(
-            Series(flat, known, steps, first_row, timeline.clock, raised), sizes, whole
+            Series(flat, observed, steps, first_row, timeline.clock, raised), sizes, whole
         )
         return cls(fit, effect, scaler.with_unseen(), of_mean)
 

@@ -32,6 +32,8 @@ class Member:
 
     #: Whether it forecasts windows whose first rows are missing; and series that the fit lacked.
     forecasts_short, forecasts_new = False, True
+    #: Whether it was judged by rolling origins of its own rows, so that it can be trusted alone.
+    judges_itself = False
     #: Whether changes of its forecast are read off a map.
     linear = False
     #: Whether it can be fitted anew, see `fitted_again`, so that nothing is kept of earlier fits.

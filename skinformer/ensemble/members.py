@@ -256,12 +256,12 @@ class EnsembleFit:
         return weigh_classes(self.network, logits, self.class_fit, at, self.rows, self.settings)
 
     def _unweighed(self) -> Ensemble:
-        """Join what nothing tells apart: all the same, but for a network if it was trained."""
+        """Choose where nothing tells members apart: who judges himself, but a trained network."""
         if self.settings.train_network:
             return self._fitted_to_all(self.start)
-        kinds = [kind for kind in self._kinds if kind.forecasts_short]
+        kinds = [kind for kind in self._kinds if kind.judges_itself]
         members = [kind.of_rows(self.rows, self.settings, before_split=False) for kind in kinds]
-        names = [member.name for member in members] + [RIDGES] * (self.ridges is not None)
+        names = [member.name for member in members] or [RIDGES]
         even = self._of(members, dict.fromkeys(names, 1 / len(names)))
         return replace(even, members=even.members | self._final_ridges())
 
