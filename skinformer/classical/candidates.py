@@ -8,6 +8,8 @@ answers NaN for it.
 """
 
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,16 @@ from skinformer.timeline.arrays import BoolArray, Float64Array
 
 #: Forecasts by name, (n, horizon) each.
 Named = dict[str, Float64Array]
+
+
+class _Rest(NamedTuple):
+    """Windows without a season: what it adds ahead, and which of them know it; None for all."""
+
+    name: str
+    past: Past
+    wave: Float64Array
+    able: BoolArray | None
+
 
 #: Constants of smoothing: level, trend, damping.
 _LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
@@ -37,6 +49,7 @@ _FEWEST, _SEASONS_OF_TWO = 3, 1.5
 _MOST_LOG = 1.0
 
 
+@cache
 def candidate_names(seasons: tuple[int, ...], *, of_mean: bool) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
     past = Past(np.ones((1, 2)), np.arange(3)[None])
@@ -104,18 +117,24 @@ def _on_values(
 
 def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, Float64Array]]:
     """Give levels and trends, alone and below each season's profile, and below both."""
-    yield from _levels(past).items()
+    each = [_Rest("", past, np.zeros((len(past.values), past.horizon)), None)]
     for season in seasons:
         rest, wave = _without(past, season, around_level(past, season, _AROUND))
-        for name, forecast in _levels(rest).items():
-            yield f"{name} + season {season}", _only(_holds(past, season), forecast + wave)
+        each.append(_Rest(f" + season {season}", rest, wave, _holds(past, season)))
     if len(seasons) > 1:
         short, long = seasons
         rest, wave = _without(past, short, around_level(past, short, _OF_TWO))
         rest, slow = _without(rest, long, _shrunk_means(rest, long))
         able = _holds(past, long, _SEASONS_OF_TWO)
-        for name, forecast in _levels(rest).items():
-            yield f"{name} + both seasons", _only(able, forecast + wave + slow)
+        each.append(_Rest(" + both seasons", rest, wave + slow, able))
+    # PERF: one run of smoothing for all of them.
+    values = np.concatenate([one.past.values for one in each])
+    levels = _levels(Past(values, np.tile(past.wall, (len(each), 1))))
+    for i, one in enumerate(each):
+        part = slice(i * len(past.values), (i + 1) * len(past.values))
+        for name, forecast in levels.items():
+            whole = forecast[part] + one.wave
+            yield f"{name}{one.name}", whole if one.able is None else _only(one.able, whole)
 
 
 def _levels(past: Past) -> Named:
