@@ -216,7 +216,7 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     Returns
     -------
     ClassicalFit
-        Cost: a forecast of every series by every candidate at 6 to 24 origins, and as many fits of
+        Cost: a forecast of every series by every candidate at 8 to 24 origins, and as many fits of
         ridges on at most 8192 windows each. Memory: some numbers per series and candidate.
     """
     first, end = rows.first_row[:-1], rows.first_row[1:]

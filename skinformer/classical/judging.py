@@ -17,7 +17,7 @@ from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array
 
 #: Origins lie a third of the horizon apart. There are so many of a series, fewer in large panels,
 #: but never fewer than the second number, and so many of all series.
-_APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 6, 3000
+_APART, _MOST_ORIGINS, _FEWEST_ORIGINS, _ALL_ORIGINS = 3, 24, 8, 10_000
 #: What an origin counts for beside one that is a horizon later.
 _DECAY = 0.9
 #: Weights are powers of errors: this one by one origin, and by the root of their number more, up to
@@ -44,7 +44,7 @@ def origin_distances(pred_len: int, n_series: int) -> list[int]:
     Examples
     --------
     >>> origin_distances(12, 1)[:3], len(origin_distances(12, 1)), len(origin_distances(12, 5000))
-    ([4, 8, 12], 24, 6)
+    ([4, 8, 12], 24, 8)
     """
     apart = max(1, pred_len // _APART)
     number = int(np.clip(_ALL_ORIGINS // max(n_series, 1), _FEWEST_ORIGINS, _MOST_ORIGINS))
@@ -69,7 +69,7 @@ class Ledger:
     total : ndarray of shape (n_series,)
         Sums of weights.
     seasonal, trending : ndarray of shape (n_candidates,)
-        Which candidates know a season, and which go on with a trend.
+        Which candidates know a season, but for ridges, and which go on with a trend.
     """
 
     errors: Float64Array
@@ -85,7 +85,7 @@ class Ledger:
         """Open one without an entry."""
         each, one = (n_series, len(names)), (n_series,)
         sums = (np.zeros(each), np.zeros(each), np.zeros(one), np.zeros(one), np.zeros(one))
-        seasonal = np.array(["season" in name for name in names])
+        seasonal = np.array(["season" in name and "ridge" not in name for name in names])
         trending = np.array([any(trend in name for trend in _TRENDS) for name in names])
         return cls(*sums, seasonal, trending)
 

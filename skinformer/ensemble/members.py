@@ -276,7 +276,13 @@ class EnsembleFit:
         if self.settings.train_network:
             said[NETWORK] = self.head.point(self._forecast(self.network, at, said[RIDGES]))
         each, truths = list(said.values()), weighing.truths_of(rows, at.origins)
-        weights = weighing.weigh_series(each, *truths, at.series, n_series=timeline.n_series)
+        of_windows = weighing.prior_of_windows(
+            max(self.batches.training.origins.count, 1), rows.sizes.seq_len
+        )
+        prior = np.array([of_windows * (name in (RIDGES, NETWORK)) for name in said])
+        weights = weighing.weigh_series(
+            each, *truths, at.series, n_series=timeline.n_series, prior=prior
+        )
         joint = (np.stack(each, axis=-1) * weights[at.series, None]).sum(axis=-1, dtype=np.float32)
         compare_with_naive(joint, at.origins, rows)
         of_new = [member.forecasts_new for member in members]

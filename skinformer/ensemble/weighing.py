@@ -30,6 +30,8 @@ _N_STEPS, _STEP, _OTHERS = 30, 4.0, 20
 #: How far the difference of a series' own log errors from the panel's is believed: windows
 #: overlap, and are hardly more than one or two forecasts.
 _OWN = 0.2
+#: Windows for each row that ridges look back, below which they count less from the start.
+_WINDOWS_A_ROW = 4
 #: Weight that is not worth a forecast.
 _NEGLIGIBLE = 0.01
 
@@ -58,12 +60,14 @@ def weigh_series(
     series: IntArray,
     *,
     n_series: int,
+    prior: Float64Array | None = None,
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
     forecasts: of each of them, (n_windows, pred_len, n_targets), as are truth and weight.
     weight: of each truth; None where all weigh 1.
     series: that of each window.
+    prior: (n_members,), logs of what each counts before it is judged; None for all the same.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
     where nothing tells them apart. Compared are the logs of a series' mean absolute errors, less
@@ -81,6 +85,8 @@ def weigh_series(
     share = selection.shrinkage(max(int(known.sum()) - 1, 0), _OTHERS)
     alone = selection.softmax(-panel / _TEMPERATURE)
     everyone = np.log((1 - share) * alone + share * joint)
+    if prior is not None:
+        everyone = everyone + prior
     scores = everyone - _OWN * own / _TEMPERATURE
     return selection.softmax(np.concatenate([scores, np.broadcast_to(everyone, scores[:1].shape)]))
 
@@ -102,6 +108,25 @@ def _joint_weights(
     for now, after in pairwise(scores):
         after[:] = now - (np.sign(flat @ selection.softmax(now)) * share) @ flat
     return np.asarray(selection.softmax(scores).mean(axis=0))
+
+
+def prior_of_windows(n_windows: int, seq_len: int) -> float:
+    """
+    Tell what a map from windows counts before it is judged, as a log.
+
+    Parameters
+    ----------
+    n_windows : int
+        Windows that it was fitted to, at least 1.
+    seq_len : int
+        Rows that it looks back.
+
+    Returns
+    -------
+    float
+        0 from four windows a row on; of fewer the log of their part of these.
+    """
+    return float(np.log(min(1.0, n_windows / (_WINDOWS_A_ROW * seq_len))))
 
 
 def without_negligible(weights: Float64Array) -> Float64Array:

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from panels import Forecaster, Panel, forecast_by_estimator
 
-from skinformer.classical.fit import fit_classical
-from skinformer.classical.windows import pasts
 from skinformer.timeline.arrays import Float64Array
 
 
@@ -35,20 +33,9 @@ def forecast_naive2(panel: Panel) -> Float64Array:
     return np.stack(out)
 
 
-def forecast_classical(panel: Panel, *, seq_len: int = 96) -> Float64Array:
-    """Forecast by the classical blend alone."""
-    filled = panel.filled
-    values, first_row = np.concatenate(filled), np.cumsum([0, *map(len, filled)])
-    fit = fit_classical(
-        values,
-        first_row,
-        seq_len=seq_len,
-        pred_len=panel.horizon,
-        period=panel.period,
-        of_mean=False,  # the errors that panels are measured by are absolute
-    )
-    past, length = pasts(values, first_row[:-1], first_row[1:], seq_len)
-    return fit.forecast(past, length, np.arange(len(filled)))
+def forecast_classical(panel: Panel) -> Float64Array:
+    """Forecast by the classical blend alone; the errors that panels are measured by are absolute."""
+    return forecast_by_estimator(panel, {"members": ["classical"], "loss": "mae"})[..., 0]
 
 
 def make_forecaster(parameters: dict[str, Any]) -> Forecaster:
