@@ -28,9 +28,12 @@ _SHORT = 2.5
 #: Forecasts behind the first context of one series for which a network is trained: two or more to
 #: learn from, and two to be judged by.
 _FORECASTS = 4
-#: Windows' lengths from which classical forecasters take no part: ridges have learnt all that there
-#: is.
-_LONG = 20
+#: Windows' lengths from which classical forecasters take no part, of one series and of panels:
+#: ridges have learnt all that there is.
+_LONG = 8, 20
+#: Part of the rows that is missing from which they take part however long series are: ridges read
+#: what is filled, and classical forecasters alone know that it is.
+_GAPPY = 0.1
 #: How many times `seq_len` classical forecasters look back at most, to see two seasons.
 _FARTHEST = 4
 #: Truths from which trees on features take part; a regressor of the user's always does.
@@ -39,10 +42,11 @@ _ENOUGH = 1500
 _MOST_ROWS = 1500
 
 
-def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
+def for_rows(settings: FitSettings, first_row: IntArray, n_missing: int) -> FitSettings:
     """Decide by the rows which of classical forecasters, trees, ridges and network take part.
 
     first_row: (n_series + 1,), where each series begins.
+    n_missing: rows without a truth.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
     ones those that learn from windows; ridges of each series for panels.
@@ -55,7 +59,8 @@ def for_rows(settings: FitSettings, first_row: IntArray) -> FitSettings:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
     settings = replace(settings, own_ridges=settings.own_ridges and panel)
-    if not settings.classical or median >= _LONG * size:
+    gappy = n_missing > _GAPPY * first_row[-1]
+    if not settings.classical or (median >= _LONG[panel] * size and not gappy):
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:

@@ -15,6 +15,7 @@ from skinformer.ensemble.member import NETWORK, RIDGES, Member
 from skinformer.ensemble.windows import Canvas, Rows, Windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, join_series
+from skinformer.timeline.reach import Reach
 from skinformer.timeline.scaling import Limits, Scaler
 from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
@@ -181,6 +182,7 @@ class EnsembleForecaster:
     clock: what the steps count.
     head: what the outputs of the network are; all others give points.
     limits: what no forecast exceeds by much, of each series and of new ones.
+    reach: what was seen of each series, which no forecast leaves far behind.
     """
 
     ensemble: Ensemble
@@ -190,6 +192,7 @@ class EnsembleForecaster:
     device: torch.device | str
     head: Head
     limits: Limits | None = None
+    reach: Reach | None = None
     _canvas: list[Canvas] = field(default_factory=list)
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
@@ -279,13 +282,16 @@ class EnsembleForecaster:
         return forecast if forecast.ndim == 3 else self.head.point(forecast)
 
     def _limited(self, forecast: Float32Array, at: Windows) -> Float32Array:
-        """Compress what neither the series so far nor the window gives a reason for."""
-        if self.limits is None:
-            return forecast
+        """Clip or compress what neither the series so far nor the window gives a reason for."""
         length, k = self.sizes.seq_len, self.sizes.n_targets
 
-        def seen(some: IntArray) -> Float32Array:
+        def seen(some: IntArray) -> tuple[Float32Array, Float32Array]:
             values = at.values[window_rows(at.origins[some] - length, length), :k]
-            return np.asarray(np.fmax.reduce(values, axis=1))
+            return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
-        return self.limits.apply(forecast, np.minimum(at.series, len(self.limits.top) - 1), seen)
+        if self.reach is not None:
+            forecast = self.reach.apply(forecast, at.series, seen)
+        if self.limits is None:
+            return forecast
+        series = np.minimum(at.series, len(self.limits.top) - 1)
+        return self.limits.apply(forecast, series, lambda some: seen(some)[1])

@@ -362,7 +362,7 @@ class EnsembleFit:
         if not self._is_weighed:
             return  # nothing to compare on, or no forecast of what came
         at, on = Windows(self._canvas, some_of_split(self.rows.held_out)), self._canvas
-        given = on.sizes, on.series, on.clock, on.device, self.head, None, [on]
+        given = on.sizes, on.series, on.clock, on.device, self.head, None, None, [on]
         with self._threads(ensemble.largest_product):
             outputs = EnsembleForecaster(ensemble, *given)(on.rows, at.origins)
         compare_with_naive(self.head.point(outputs), at.origins, self.rows)

@@ -27,6 +27,7 @@ from skinformer.rolling.missing_runs import (
 from skinformer.rolling.placement import Placement, after_history
 from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.closed import Closed
 from skinformer.timeline.timeline import Timeline, fill_forward, first_known
 
 
@@ -102,6 +103,8 @@ class Roller:
     point: gives the one value of outputs that is fed back.
     forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
     columns are complete.
+    closed: steps that are never observed: the last value before them stands there, as in training,
+    and no forecast is fed back.
     """
 
     history: Timeline
@@ -109,6 +112,7 @@ class Roller:
     shape: tuple[int, ...]
     point: Callable[[Any], Any]
     forecast: Forecaster
+    closed: Closed
 
     def roll(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
         """Forecast steps of tracks, in any order, each from an origin before its block.
@@ -200,6 +204,7 @@ class Roller:
         """Find the forecasts that fill what is missing."""
         rows, sizes = canvas.rows, self.sizes
         unknown = canvas.missing.any(axis=1) & (rows.steps < canvas.until[rows.track])
+        unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(
             unknown, seq_len=sizes.seq_len, pred_len=sizes.pred_len, longest=longest
         )

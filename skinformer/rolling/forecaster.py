@@ -16,6 +16,8 @@ from skinformer.rolling.missing_runs import LONGEST_CHAIN
 from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
+from skinformer.timeline.closed import Closed
+from skinformer.timeline.reach import Reach
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Table, Timeline, build_timeline
@@ -172,7 +174,8 @@ class StepForecaster:
 
     def _roller(self, forecast: Forecaster) -> Roller:
         sizes = self.sizes._replace(seq_len=self.look_back)
-        return Roller(self.history, sizes, self.shape, self.point, forecast)
+        closed = Closed.of(self.history)
+        return Roller(self.history, sizes, self.shape, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of a canvas of the tracks that are asked for."""
@@ -181,7 +184,9 @@ class StepForecaster:
     def ensemble_forecaster(self, series: IntArray, clock: Clock) -> EnsembleForecaster:
         """Make what forecasts windows of tracks of these series, and tells who says what."""
         limits = self.scaler.with_unseen().limits
-        given = self.sizes, series, clock, self.device, self.head, limits
+        # The head of a classifier forecasts no values.
+        reach = Reach.of(self.history, self.sizes.n_targets) if self.head.in_units else None
+        given = self.sizes, series, clock, self.device, self.head, limits, reach
         return EnsembleForecaster(self.ensemble, *given)
 
     def _filled(self, rows: Observed) -> Float32Array:
