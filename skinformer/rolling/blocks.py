@@ -104,7 +104,7 @@ class Roller:
     forecast: ``forecast(rows, origins)`` gives the outputs for windows whose contexts and known
     columns are complete.
     closed: steps that are never observed: the last value before them stands there, as in training,
-    and no forecast is fed back.
+    and no forecast is fed back. None for no such steps.
     """
 
     history: Timeline
@@ -112,7 +112,7 @@ class Roller:
     shape: tuple[int, ...]
     point: Callable[[Any], Any]
     forecast: Forecaster
-    closed: Closed
+    closed: Closed | None = None
 
     def roll(self, requested: RequestedSteps) -> tuple[Float32Array, HeldValues]:
         """Forecast steps of tracks, in any order, each from an origin before its block.
@@ -204,7 +204,8 @@ class Roller:
         """Find the forecasts that fill what is missing."""
         rows, sizes = canvas.rows, self.sizes
         unknown = canvas.missing.any(axis=1) & (rows.steps < canvas.until[rows.track])
-        unknown[unknown] = ~self.closed.at(rows.steps[unknown])
+        if self.closed is not None:
+            unknown[unknown] = ~self.closed.at(rows.steps[unknown])
         return find_missing_runs(
             unknown, seq_len=sizes.seq_len, pred_len=sizes.pred_len, longest=longest
         )

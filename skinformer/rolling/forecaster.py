@@ -185,7 +185,9 @@ class StepForecaster:
         """Make what forecasts windows of tracks of these series, and tells who says what."""
         limits = self.scaler.with_unseen().limits
         # The head of a classifier forecasts no values.
-        reach = Reach.of(self.history, self.sizes.n_targets) if self.head.in_units else None
+        reach = None
+        if self.head.in_units:
+            reach = Reach.of(self.history, self.sizes.n_targets, limits)
         given = self.sizes, series, clock, self.device, self.head, limits, reach
         return EnsembleForecaster(self.ensemble, *given)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.scaling import Limits
 from skinformer.timeline.timeline import Timeline
 
 #: Spreads of what was seen, beyond it; and the least spread, standardised, of what hardly moved.
@@ -31,13 +32,35 @@ class Reach(NamedTuple):
     high: Float32Array
 
     @classmethod
-    def of(cls, timeline: Timeline, n_targets: int) -> Reach:
-        """Look at all observed rows of a history."""
+    def of(cls, timeline: Timeline, n_targets: int, limits: Limits | None = None) -> Reach:
+        """
+        Look at all observed rows of a history.
+
+        Parameters
+        ----------
+        timeline : Timeline
+            The history.
+        n_targets : int
+            Number of its first columns that are forecast.
+        limits : Limits or None, default=None
+            Where they hold a series already, as logarithms need, nothing is added.
+        """
         values = timeline.values[:, :n_targets]
         if timeline.weight is not None:
-            values = np.where(timeline.weight > 0, values, np.nan)
-        begin = timeline.first_row[:-1]
-        return cls(np.fmin.reduceat(values, begin), np.fmax.reduceat(values, begin))
+            values = np.where(timeline.weight > 0, values, np.float32(np.nan))
+        held = np.diff(timeline.first_row) > 0
+        low = np.full((len(held), n_targets), -np.inf, dtype=np.float32)
+        high = -low
+        begin = timeline.first_row[:-1][held]
+        if len(begin):
+            low[held] = np.fmin.reduceat(values, begin)
+            high[held] = np.fmax.reduceat(values, begin)
+        free = np.isnan(low)
+        if limits is not None:
+            free |= np.isfinite(limits.top[: len(held)])
+        return cls(
+            np.where(free, np.float32(-np.inf), low), np.where(free, np.float32(np.inf), high)
+        )
 
     def apply(
         self,
@@ -75,5 +98,5 @@ class Reach(NamedTuple):
 
     @staticmethod
     def _around(low: Float32Array, high: Float32Array) -> tuple[Float32Array, Float32Array]:
-        room = _BEYOND * np.maximum(high - low, np.float32(_LEAST))
+        room = np.float32(_BEYOND) * np.maximum(high - low, np.float32(_LEAST))
         return low - room, high + room

@@ -33,7 +33,7 @@ def fake_window(context, known, step):
 
 def fake_forecaster(rows, origins):
     """Forecast windows of a canvas, and check that they are complete and of one series."""
-    values, row_series, row_steps, _ = rows
+    values, row_series, row_steps = rows[:3]
     out = []
     for origin in origins:
         context = values[origin - SEQ : origin]
