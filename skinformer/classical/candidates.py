@@ -38,9 +38,9 @@ _LEVELS = [(a, 0.0, 0.0) for a in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)]
 _TRENDS = [(a, b, p) for p in (0.98, 0.9) for a in (0.1, 0.3, 0.6, 0.9) for b in (0.05, 0.2, 0.5)]
 _GRID = Grid.of(*_LEVELS, *_TRENDS)
 _OF_LEVELS, _OF_TRENDS = slice(len(_LEVELS)), slice(len(_LEVELS), None)
-#: What a season counts for beside the next one: in profiles that are to follow their time, and in
-#: those around a level.
-_LATE, _AROUND = 0.5, 0.9
+#: What a season counts for beside the next one: in profiles that are to follow their time, in those
+#: around a level, and in those of two seasons, which are harder to tell apart.
+_LATE, _AROUND, _OF_TWO = 0.5, 0.8, 0.9
 #: Rows of a recent mean, or two seasons.
 _RECENT = 6
 #: Known rows from which there is a profile; and seasons from which a second one lies over it.
@@ -123,7 +123,7 @@ def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, 
         each.append(_Rest(f" + season {season}", rest, wave, _holds(past, season)))
     if len(seasons) > 1:
         short, long = seasons
-        rest, wave = _without(past, short, around_level(past, short, _AROUND))
+        rest, wave = _without(past, short, around_level(past, short, _OF_TWO))
         rest, slow = _without(rest, long, _shrunk_means(rest, long))
         able = _holds(past, long, _SEASONS_OF_TWO)
         each.append(_Rest(" + both seasons", rest, wave + slow, able))
@@ -164,7 +164,7 @@ def _without(past: Past, season: int, profile: Float64Array) -> tuple[Past, Floa
 def _shrunk_means(rest: Past, season: int) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
-    means = np.nan_to_num(place_means(rest.replaced(rest.values - middle), season, _AROUND))
+    means = np.nan_to_num(place_means(rest.replaced(rest.values - middle), season, _OF_TWO))
     n_seasons = (rest.n_rows - Ends.of(rest).first) / season
     return means * (n_seasons / (1 + n_seasons))[:, None]
 

@@ -31,8 +31,8 @@ _UNASKED = 0.5
 _PRIOR = 3.0
 #: Origins of others that count beside a series' own distance from them.
 _OTHERS = 12.0
-#: What of names tells of a trend, on which nobody goes on by whom nothing was proved.
-_TRENDS = "drift", "line", "theta", "damped", "ridge"
+#: Who forecasts where nobody was judged, beside what repeats a season.
+_PLAIN = "last", "recent mean", "recent median"
 _HOPELESS = 1e3
 _TINY = 1e-12
 
@@ -68,8 +68,8 @@ class Ledger:
         Sums of the relative errors of the median candidate.
     total : ndarray of shape (n_series,)
         Sums of weights.
-    seasonal, trending : ndarray of shape (n_candidates,)
-        Which candidates know a season, but for ridges, and which go on with a trend.
+    seasonal, safe : ndarray of shape (n_candidates,)
+        Which candidates know a season, but for ridges; and who forecasts where nobody was judged.
     """
 
     errors: Float64Array
@@ -78,7 +78,7 @@ class Ledger:
     typical: Float64Array
     total: Float64Array
     seasonal: BoolArray
-    trending: BoolArray
+    safe: BoolArray
 
     @classmethod
     def of(cls, n_series: int, names: list[str]) -> Ledger:
@@ -86,8 +86,8 @@ class Ledger:
         each, one = (n_series, len(names)), (n_series,)
         sums = (np.zeros(each), np.zeros(each), np.zeros(one), np.zeros(one), np.zeros(one))
         seasonal = np.array(["season" in name and "ridge" not in name for name in names])
-        trending = np.array([any(trend in name for trend in _TRENDS) for name in names])
-        return cls(*sums, seasonal, trending)
+        safe = np.array([name in _PLAIN or name.startswith("season ") for name in names])
+        return cls(*sums, seasonal, safe)
 
     def enter(
         self, series: np.ndarray, forecast: Float64Array, truth: Float64Array, distance: int
@@ -105,13 +105,21 @@ class Ledger:
             What came; NaN where it is not known. One step is known at least.
         distance : int
             Rows from the origin to the end of the series.
+
+        Notes
+        -----
+        Where most candidates are right to the last digit, as of what stands still, the origin says
+        nothing of them.
         """
         known = ~np.isnan(truth)
         off = np.where(known[:, None], np.abs(forecast - truth[:, None]), 0.0)
         error = off.sum(axis=2) / known.sum(axis=1)[:, None]
         asked = ~np.isnan(error)
         usual = np.nanmedian(error, axis=1)
-        unit = (np.nanmin(error, axis=1) + usual) / 2 + _TINY
+        telling = usual > 0
+        series, error, asked, usual = (a[telling] for a in (series, error, asked, usual))
+        known = known[telling]
+        unit = (np.nanmin(error, axis=1) + usual) / 2
         share = known.mean(axis=1) ** 0.5 * _DECAY ** (distance / truth.shape[1])
         relative = np.where(asked, error / unit[:, None], 0.0)
         self.errors[series] += share[:, None] * relative
@@ -161,7 +169,7 @@ class Ledger:
             panel = np.where(n_asked > 0, panel, np.nanmedian(panel))
             everyone = prior - power * panel
         else:
-            everyone = np.where(self.trending, -_HOPELESS, _PRIOR * self.seasonal)
+            everyone = np.where(self.safe, _PRIOR * self.seasonal, -_HOPELESS)
         origins = self.n_origins[:, None]
         own = np.where(asked, logs - panel, 0.0) * shrinkage(origins, _OTHERS)
         scores = everyone - _power(origins) * own

@@ -31,7 +31,7 @@ _N_STEPS, _STEP, _OTHERS = 30, 4.0, 20
 #: overlap, and are hardly more than one or two forecasts.
 _OWN = 0.2
 #: Windows for each row that ridges look back, below which they count less from the start.
-_WINDOWS_A_ROW = 4
+_WINDOWS_A_ROW = 10
 #: Weight that is not worth a forecast.
 _NEGLIGIBLE = 0.01
 
@@ -124,7 +124,7 @@ def prior_of_windows(n_windows: int, seq_len: int) -> float:
     Returns
     -------
     float
-        0 from four windows a row on; of fewer the log of their part of these.
+        0 from ten windows a row on; of fewer the log of their part of these.
     """
     return float(np.log(min(1.0, n_windows / (_WINDOWS_A_ROW * seq_len))))
 

@@ -54,7 +54,7 @@ def index_of(kind):
     return from_[kind]
 
 
-def equally(forecasts, truth, weight, series, *, n_series, prior):  # noqa: ARG001
+def equally(forecasts, truth, weight, series, *, n_series, prior):
     """Believe all forecasters the same."""
     return np.full((n_series + 1, truth.shape[2], len(forecasts)), 1 / len(forecasts))
 

@@ -98,7 +98,7 @@ def test_short_panels_cover_what_they_are_asked_to(n, seq_len):
         _, low, high = bounds(rows, seq_len=seq_len, pred_len=6)
         truth = values[:, n:].ravel()
         covered.append(((low <= truth) & (truth <= high)).mean())
-    assert 0.72 < np.mean(covered) < 0.9  # 80 series that share their days
+    assert 0.72 < np.mean(covered) < 0.92  # 80 series that share their days
 
 
 def sold(sizes, n=40, seed=0):
