@@ -110,9 +110,9 @@ def begun(values: Float64Array, known: BoolArray) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> launched = np.array([0.0, 0.0, 0.0, 0.0, 5.0, 7.0, 7.0, 6.0, 8.0])
-    >>> begun(launched, np.ones(9, dtype=bool))
-    4
+    >>> launched = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 7.0, 7.0, 6.0, 8.0])
+    >>> begun(launched, np.ones(10, dtype=bool))
+    5
     """
     seen = np.flatnonzero(known)
     changes = np.flatnonzero(np.diff(values[seen]) != 0)

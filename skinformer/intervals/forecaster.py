@@ -168,6 +168,10 @@ class IntervalForecaster(StepForecaster):
         """Give the forecast, the first of them."""
         return outputs[..., 0]
 
+    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+        """Put a value in the place of some outputs, of which nothing is unsure."""
+        outputs[where, 0], outputs[where, 1] = value[where], -np.inf
+
     @property
     def look_back(self) -> int:
         """Rows before an origin that a forecast and those before it are made from."""

@@ -17,6 +17,7 @@ from skinformer.rolling.placement import Placement, place_rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
 from skinformer.timeline.closed import Closed
+from skinformer.timeline.dark import Dark
 from skinformer.timeline.reach import Reach
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
@@ -109,7 +110,15 @@ class StepForecaster:
         """Forecast steps, standardised, and tell what had to be held without a warning."""
         with self._threads():
             outputs, held = self._roller(self._window_forecaster(requested)).roll(requested)
+        dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
+        if self.head.in_units and dark.places:
+            series = requested.series(self.history.n_series)
+            self.still(outputs, dark.at(series, requested.steps), dark.zero[series])
         return outputs.astype(np.float64), held
+
+    def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
+        """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
+        outputs[where] = value[where].reshape(-1, *[1] * len(self.shape))
 
     def appended(self, table: Table) -> Timeline:
         """Give the history with rows that follow it, missing targets filled by forecasts.

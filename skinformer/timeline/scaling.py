@@ -17,6 +17,9 @@ from skinformer.timeline.windows import origins_between
 #: Factor by which no forecast exceeds what is free for it: what is beyond is compressed.
 _BEYOND = 1.1
 
+#: Part of mean and deviation that is rounding of single precision.
+_ROUNDING = 1e-7
+
 #: Deviations from the mean beyond which squares overflow in the network's single precision.
 _FARTHEST = 1e18
 
@@ -106,11 +109,16 @@ class Scaler:
             )
 
     def inverse(self, values: npt.NDArray[np.floating], series: IntArray) -> Float64Array:
-        """Put standardised forecasts, (n, n_targets), into their units, within their bounds."""
+        """Put standardised forecasts, (n, n_targets), into their units, within their bounds.
+
+        What single precision made of a zero is zero again.
+        """
         k = values.shape[1]
+        scale, mean = self.scale[series, :k], self.mean[series, :k]
         out: Float64Array = values.astype(np.float64)
-        out *= self.scale[series, :k]
-        out += self.mean[series, :k]
+        out *= scale
+        out += mean
+        out[np.abs(out) < _ROUNDING * (np.abs(mean) + scale)] = 0.0
         return out if self.targets is None else self.targets.inverse(out, series)
 
     @property

@@ -1,0 +1,77 @@
+"""Places in a day or a week at which a series was never other than zero: nights of the sun."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.seasons import seasons_from_a_day
+from skinformer.timeline.timeline import Timeline
+
+#: Part of the rows that has to be zero for the question to be asked, and how likely zeros that fall
+#: by chance may fill a place.
+_LEAST, _CHANCE = 0.05, 1e-3
+#: Seasons that are looked at, the shortest.
+_N_SEASONS = 2
+
+
+class Dark(NamedTuple):
+    """
+    Where series were always zero.
+
+    Attributes
+    ----------
+    clock : Clock
+        Whose steps on the wall are meant.
+    zero : ndarray of shape (n_series + 1, n_targets)
+        What zero is once it is standardised.
+    places : tuple of ndarray
+        For each season, which of its places were always zero, (n_series + 1, n_targets, season); of
+        series that the history does not hold none were.
+    """
+
+    clock: Clock
+    zero: Float32Array
+    places: tuple[BoolArray, ...]
+
+    @classmethod
+    def of(cls, timeline: Timeline, scaler: Scaler, n_targets: int) -> Dark:
+        """Find them, where so many zeros at one place of a day or a week are no chance."""
+        clock, n_series = timeline.clock, timeline.n_series
+        numbers = np.arange(n_series)
+        zeros = scaler.transform([np.zeros(n_series)] * n_targets, numbers)
+        zero = np.concatenate([zeros, np.zeros((1, n_targets), dtype=np.float32)])
+        series = timeline.series
+        none = timeline.values[:, :n_targets] == zeros[series]
+        if not clock.dated or not len(none) or none.mean() < _LEAST:
+            return cls(clock, zero, ())
+        known = np.ones_like(none) if timeline.weight is None else timeline.weight > 0
+        wall = clock.wall_steps(timeline.steps)
+        seasons = seasons_from_a_day(clock)[:_N_SEASONS]
+        places = (_always(none & known, known, series, wall, n) for n in seasons)
+        return cls(clock, zero, tuple(found for found in places if found.any()))
+
+    def at(self, series: IntArray, steps: IntArray) -> BoolArray:
+        """Tell which targets of which steps of series lie at such a place, (n, n_targets)."""
+        wall = self.clock.wall_steps(steps)
+        each = [places[series, :, wall % places.shape[2]] for places in self.places]
+        return np.asarray(np.logical_or.reduce(each))
+
+
+def _always(
+    none: BoolArray, known: BoolArray, series: IntArray, wall: IntArray, season: int
+) -> BoolArray:
+    """Tell which places of a season were always zero, (n_series + 1, n_targets, season)."""
+    n_series, cell = int(series[-1]) + 1, series * season + wall % season
+    out = np.zeros((n_series + 1, none.shape[1], season), dtype=bool)
+    for j in range(none.shape[1]):
+        both = (np.bincount(cell, part[:, j], n_series * season) for part in (none, known))
+        zeros, seen = (part.reshape(n_series, season) for part in both)
+        total = np.maximum(seen.sum(axis=1, keepdims=True), 1)
+        chance = (zeros.sum(axis=1, keepdims=True) / total) ** seen
+        out[:-1, j] = (zeros == seen) & (seen > 0) & (chance < _CHANCE)
+    return out
