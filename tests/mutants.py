@@ -340,8 +340,8 @@ LINKS = [
     Mutant(
         "judging: a season seen once is like any other",
         "skinformer/classical/judging.py",
-        "np.where((n_asked == 0) & self.seasonal, _PRIOR, 0.0)",
-        "np.zeros(len(n_asked))",
+        "unasked = np.where(self.seasonal, np.nanmin(panel), np.nanmedian(panel))",
+        "unasked = np.nanmedian(panel)",
         tests=("tests/classical/test_judging.py",),
     ),
     Mutant(

@@ -28,7 +28,7 @@ _POWER, _MOST, _MANY = 4.0, 6.0, 20.0
 _UNASKED = 0.5
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
-_PRIOR = 3.0
+_PRIOR = 1.0
 #: Origins of others that count beside a series' own distance from them.
 _OTHERS = 12.0
 #: Who forecasts where nobody was judged, beside what repeats a season.
@@ -165,9 +165,10 @@ class Ledger:
         if judged.any():
             power = _power(self.n_origins[judged].mean())
             power *= 1 + shrinkage(judged.sum() - 1, _MANY)
-            prior = np.where((n_asked == 0) & self.seasonal, _PRIOR, 0.0)
-            panel = np.where(n_asked > 0, panel, np.nanmedian(panel))
-            everyone = prior - power * panel
+            # A season that was seen once could not be asked: it is taken to be as good as the best.
+            unasked = np.where(self.seasonal, np.nanmin(panel), np.nanmedian(panel))
+            panel = np.where(n_asked > 0, panel, unasked)
+            everyone = _PRIOR * (self.seasonal & (n_asked == 0)) - power * panel
         else:
             everyone = np.where(self.safe, _PRIOR * self.seasonal, -_HOPELESS)
         origins = self.n_origins[:, None]

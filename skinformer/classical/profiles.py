@@ -6,6 +6,10 @@ from skinformer.classical.past import Past
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
+#: Part of the rows that the best known season has, which another one needs for its mean.
+_ENOUGH = 0.9
+
+
 def place_means(past: Past, season: int, decay: float = 1.0) -> Float64Array:
     """
     Average each place in a season: (n, season), NaN where none was observed.
@@ -76,7 +80,7 @@ def at(profile: Float64Array, place: IntArray) -> Float64Array:
 
 
 def _moving_mean(values: Float64Array, season: int) -> Float64Array:
-    """Average a season around each row, as far as half of it is known; else what is nearest."""
+    """Average a season around each row, where as much of it is known as anywhere; else nearest."""
     known = ~np.isnan(values)
     total, count = _cumulated(np.nan_to_num(values)), _cumulated(known.astype(np.float64))
     half, even = season // 2, season % 2 == 0
@@ -84,7 +88,7 @@ def _moving_mean(values: Float64Array, season: int) -> Float64Array:
     spans = [(-half, half - 1), (1 - half, half)] if even else [(-half, half)]
     sums = np.sum([_between(total, *span) for span in spans], axis=0)
     counts = np.sum([_between(count, *span) for span in spans], axis=0)
-    enough = np.asarray(counts >= max(2, half) * len(spans))
+    enough = np.asarray(counts >= np.maximum(_ENOUGH * counts.max(axis=1, keepdims=True), 1))
     mean = np.divide(sums, counts, out=np.full_like(values, np.nan), where=enough)
     return _interpolated(mean, enough)
 

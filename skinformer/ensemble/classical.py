@@ -17,9 +17,10 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import InUnits, Series
 from skinformer.ensemble.settings import FitSettings
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.arrays import Float32Array
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.seasons import likely_seasons, seasons_from_a_day
+from skinformer.timeline.seasons import likely_seasons, season_of_year, seasons_from_a_day
+from skinformer.timeline.timeline import Table
 
 #: Windows' lengths of a panel's median series below which ridges over whole windows can fail badly:
 #: at 1.9 of them (204 rows of a month) these err 2.4 times as much as classical forecasters, at 4.1
@@ -42,31 +43,37 @@ _ENOUGH = 1500
 _MOST_ROWS = 1500
 
 
-def for_rows(settings: FitSettings, first_row: IntArray, n_missing: int) -> FitSettings:
+def for_rows(settings: FitSettings, table: Table) -> FitSettings:
     """Decide by the rows which of classical forecasters, trees, ridges and network take part.
-
-    first_row: (n_series + 1,), where each series begins.
-    n_missing: rows without a truth.
 
     Classical forecasters alone for the shortest series, all of them for longer ones, and for long
     ones those that learn from windows; ridges of each series for panels.
     """
     if settings.classical and not settings.linear_path:
         return settings  # the user wants no others, however long series are
-    seq_len, pred_len = settings.seq_len, settings.pred_len
+    seq_len, pred_len, first_row = settings.seq_len, settings.pred_len, table.first_row
     lengths, size = np.diff(first_row), seq_len + pred_len
     if isinstance(settings.regressor, str) and first_row[-1] < _ENOUGH:
         settings = replace(settings, regressor=None)
     panel, median = len(lengths) > 1, int(np.median(lengths))
     settings = replace(settings, own_ridges=settings.own_ridges and panel)
-    gappy = n_missing > _GAPPY * first_row[-1]
-    if not settings.classical or (median >= _LONG[panel] * size and not gappy):
+    long = median >= _LONG[panel] * size and not _sees_more(table, seq_len, median)
+    if not settings.classical or long:
         return replace(settings, classical=False)
     longest = int(median / _SHORT) - pred_len if panel else median - _FORECASTS * pred_len
     if seq_len <= longest:
         return settings
     ridges = median >= size and not panel
     return replace(settings, linear_path=ridges, own_ridges=False, train_network=False)
+
+
+def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
+    """Tell whether classical forecasters see what windows do not: a year, or what is missing."""
+    year = season_of_year(table.clock) if table.clock.dated else 0
+    if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
+        return True
+    missing = table.missing
+    return missing is not None and bool(missing.any(axis=1).mean() > _GAPPY)
 
 
 @dataclass(frozen=True)

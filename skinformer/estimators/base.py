@@ -431,8 +431,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
             checks.warn_of_other_unit(len(changes), change.factor, *self._named(table, change))
         found = find_usual(table, targets=targets)
         table, self._usual_ = self._judged(*found), found[1]
-        n_missing = 0 if table.missing is None else int(table.missing.any(axis=1).sum())
-        settings = for_rows(settings, table.first_row, n_missing)
+        settings = for_rows(settings, table)
         if self.max_iter is None:
             settings = few_passes(settings, table.first_row)
         alone = settings.classical and not settings.linear_path  # they part the rows themselves

@@ -36,6 +36,11 @@ def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
     return _seasons(clock, _CYCLES[1:])
 
 
+def season_of_year(clock: Clock) -> int:
+    """Give the length of a year, in rows, of a clock with dates; 0 where it is no whole number."""
+    return next(iter(_seasons(clock, _CYCLES[-1:])), 0)
+
+
 def _seasons(clock: Clock, cycles: tuple[float, ...]) -> tuple[int, ...]:
     n_steps = 48  # whole years of months and quarters
     step = float(np.ptp(clock.elapsed(np.array([0, n_steps])))) / n_steps
