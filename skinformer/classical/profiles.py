@@ -5,7 +5,6 @@ import numpy as np
 from skinformer.classical.past import Past
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
-
 #: Part of the rows that the best known season has, which another one needs for its mean.
 _ENOUGH = 0.9
 

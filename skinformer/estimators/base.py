@@ -54,6 +54,7 @@ from skinformer.stopwatch import Stopwatch, running, stopwatch, timed
 from skinformer.threads import threads_for
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.clock import join_series
+from skinformer.timeline.closed import Closed
 from skinformer.timeline.other_units import UnitChange, in_last_unit
 from skinformer.timeline.outliers import Outlier, Usual, find_usual
 from skinformer.timeline.timeline import Table, build_timeline, runs
@@ -64,7 +65,7 @@ from skinformer.validation import truth as checks
 from skinformer.validation.arguments import check_fitted, check_horizon, with_horizon
 from skinformer.validation.index import check_same_index
 from skinformer.validation.parameters import CONSTRAINTS, check_same_on_ranks, warn_of_idle_network
-from skinformer.validation.rows import check_after_context, check_follows
+from skinformer.validation.rows import check_after_context, check_follows, warn_of_closed
 
 
 class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnce, FittedState):
@@ -440,6 +441,7 @@ class BaseInformer(PersistentMixin, ExportMixin, CallbackSupportMixin, SetsAtOnc
         self.scaler_ = self.reader_.scaled(comparable(scaler, table, split))
         fill = "missing" not in settings.embeddings
         self.timeline_ = build_timeline(table, self.scaler_, fill_covariates=fill)
+        warn_of_closed(Closed.of(self.timeline_))
         self.sizes_ = model_sizes(settings, self.roles_, self.timeline_)
         self.device_ = str(settings.device)
         self.attention_ = settings.network.attention

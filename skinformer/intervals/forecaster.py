@@ -38,6 +38,8 @@ _TABLE = (np.arange(99) + 0.5) / 99
 _MOST_ERROR = 10.0
 #: Error of a path at most where logarithms are forecast: a factor of 20.
 _MOST_LOG = 3.0
+#: Log of the size of an error where there is none.
+_NO_SIZE = -100.0
 #: Factor by which paths of amounts are moved at most, to have the mean that is forecast.
 _MOST_MOVED = 2.0
 
@@ -170,7 +172,7 @@ class IntervalForecaster(StepForecaster):
 
     def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value in the place of some outputs, of which nothing is unsure."""
-        outputs[where, 0], outputs[where, 1] = value[where], -np.inf
+        outputs[where, 0], outputs[where, 1] = value[where], _NO_SIZE
 
     @property
     def look_back(self) -> int:

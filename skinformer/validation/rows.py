@@ -8,6 +8,7 @@ import pandas as pd
 
 from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
+from skinformer.timeline.closed import Closed
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation import patterns
@@ -92,6 +93,17 @@ def warn_of_held_values(roles: Roles, *, past: int, known: int) -> None:
                 f"{what} {list(names)} have no values at {n_steps} steps that the forecast builds "
                 "on: their last value is held there."
             )
+
+
+def warn_of_closed(closed: Closed) -> None:
+    """Warn that steps at some places of a day, a week or a year are never observed."""
+    parts = [f"{int(places.sum())} of the {len(places)} steps" for places in closed.places]
+    if parts:
+        warn_user(
+            f"{', '.join(parts)} of a season are never observed: no forecast is built on them, and "
+            "those of them repeat what is near. If nothing happens there, leave them out: number "
+            "the rows, or take an index of pandas.offsets.CustomBusinessHour."
+        )
 
 
 def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
