@@ -3,112 +3,208 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.judging import Ledger, judging_offsets, kinds_of
-from skinformer.classical.windows import Truths
+from skinformer.classical.judging import Ledger, origin_distances
+
+NAN = np.nan
+NAMES = ["last", "mean", "median"]
 
 
-def weights_of(ledger):
-    """Weigh series of one kind."""
-    same = np.zeros((len(ledger.counts), 2))
-    return ledger.weights(same, same)
-
-
-def entered(errors, counts=6):
+def entered(errors, n_origins=12, names=NAMES, apart=1):
     """Enter for each series (row) constant errors of candidates (columns), at some origins."""
     errors = np.asarray(errors, dtype=float)
-    ledger = Ledger(*errors.shape)
-    truth = Truths(np.zeros((len(errors), 3)), np.ones((len(errors), 3), dtype=bool))
-    for _ in range(counts):
-        forecast = np.repeat(errors[:, :, None], 3, axis=2)
-        ledger.enter(np.arange(len(errors)), forecast, truth, np.ones(len(errors)))
+    ledger = Ledger.of(len(errors), names)
+    forecast = np.repeat(errors[:, :, None], 3, axis=2)
+    for distance in range(apart, apart * n_origins + 1, apart):
+        ledger.enter(np.arange(len(errors)), forecast, np.zeros((len(errors), 3)), distance)
     return ledger
 
 
-def test_a_series_own_errors_count_as_its_origins_allow():
-    # Twenty series prefer the first candidate, one prefers the last.
-    errors = [[1.0, 1.2, 1.4]] * 20 + [[1.4, 1.2, 1.0]]
-    few, many = (weights_of(entered(errors, counts)) for counts in (1, 60))
-    assert few[0].argmax() == many[0].argmax() == few[-1].argmax() == 0
-    assert many[-1, 2] > 10 * few[-1, 2]
+def weights(*args, **options):
+    return entered(*args, **options).weights()[0]
 
 
-def test_one_outlier_says_no_more_than_a_bad_forecast():
-    # Squared or plain errors of one series would decide for all.
-    calm = [[1.0, 1.2, 1.4]] * 20
-    bad = weights_of(entered([*calm, [9.0, 1.2, 1.0]]))
-    worse = weights_of(entered([*calm, [1e12, 1.2, 1.0]]))
-    np.testing.assert_allclose(bad[:20], worse[:20], atol=0.05)
+# --- origins ----------------------------------------------------------------------------------
+
+
+def test_origins_lie_a_third_of_the_horizon_apart():
+    assert origin_distances(12, 1) == list(range(4, 97, 4))
+    assert origin_distances(13, 1)[:2] == [4, 8]
+
+
+@pytest.mark.parametrize("pred_len", [1, 2, 5])
+def test_origins_of_short_forecasts_are_neighbours(pred_len):
+    assert origin_distances(pred_len, 1) == list(range(1, 25))
+
+
+@pytest.mark.parametrize(("n_series", "n"), [(0, 24), (400, 24), (1000, 10), (90000, 8)])
+def test_a_large_panel_is_judged_at_fewer_origins(n_series, n):
+    assert len(origin_distances(3, n_series)) == n
+
+
+# --- entries ----------------------------------------------------------------------------------
+
+
+def test_errors_are_relative_to_the_best_and_the_median_candidate():
+    ledger = Ledger.of(1, NAMES)
+    ledger.enter(np.array([0]), np.array([[[7.0], [9], [13]]]), np.array([[5.0]]), 0)
+    # Errors of 2, 4 and 8 in units of (2 + 4) / 2.
+    np.testing.assert_allclose(ledger.errors[0], [2 / 3, 4 / 3, 8 / 3])
+    np.testing.assert_allclose(ledger.typical, 4 / 3)
+    np.testing.assert_allclose(ledger.log_errors()[0], np.log([2 / 3, 4 / 3, 8 / 3]), atol=1e-5)
+
+
+def test_steps_whose_truth_is_unknown_are_not_judged():
+    forecast = np.array([[[7.0, 99, 5], [9, 5, 5], [13, 5, 5]]])
+    ledger = Ledger.of(1, NAMES)
+    ledger.enter(np.array([0]), forecast, np.array([[5.0, NAN, NAN]]), 0)
+    np.testing.assert_allclose(ledger.errors[0] / ledger.counts[0], [2 / 3, 4 / 3, 8 / 3])
+    np.testing.assert_allclose(ledger.total, 3**-0.5)
+
+
+def test_an_origin_a_horizon_earlier_counts_nine_tenths():
+    ledger = Ledger.of(2, NAMES)
+    for series, distance in ((0, 3), (1, 6)):
+        ledger.enter(np.array([series]), np.ones((1, 3, 3)), np.zeros((1, 3)), distance)
+    np.testing.assert_allclose(ledger.total, [0.9, 0.81])
+    np.testing.assert_allclose(ledger.squares, [0.81, 0.6561])
+
+
+def test_a_candidate_that_cannot_forecast_is_not_asked():
+    ledger = entered([[1.0, 2.0, NAN], [1.0, 2.0, 3.0]], n_origins=1)
+    assert (ledger.counts > 0).tolist() == [[True, True, False], [True] * 3]
+    assert np.isnan(ledger.log_errors()).tolist() == [[False, False, True], [False] * 3]
+
+
+def test_series_that_are_not_at_an_origin_keep_their_sums():
+    ledger = Ledger.of(3, NAMES)
+    ledger.enter(np.array([2, 0]), np.ones((2, 3, 1)), np.zeros((2, 1)), 1)
+    assert (ledger.total > 0).tolist() == [True, False, True]
+
+
+def test_origins_count_as_many_as_they_are_if_they_weigh_alike():
+    ledger = Ledger.of(2, NAMES)
+    for _ in range(7):
+        ledger.enter(np.array([0]), np.ones((1, 3, 1)), np.zeros((1, 1)), 2)
+    np.testing.assert_allclose(ledger.n_origins, [7, 0])
+
+
+def test_far_origins_add_little_to_their_number():
+    assert 5 < entered([[1, 2, 3]], n_origins=40, apart=3).n_origins[0] < 25
+
+
+# --- weights ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_series", [1, 3])
+def test_who_is_twice_as_good_gets_most(n_series):
+    found = weights([[2.0, 1.0, 2.0]] * n_series)
+    assert found.shape == (n_series, 3)
+    assert (found[:, 1] > 0.95).all()
+
+
+def test_weights_are_shares():
+    found, panel = entered(np.random.default_rng(0).uniform(1, 2, size=(5, 3))).weights()
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(panel.sum(), 1, rtol=1e-6)
+    assert panel.shape == (3,)
+    assert found.dtype == panel.dtype == np.float32
+    assert min(found.min(), panel.min()) > 0
+
+
+def test_equal_errors_have_equal_weights():
+    np.testing.assert_allclose(weights([[1.0, 1.0, 1.0], [5.0, 5.0, 5.0]]), 1 / 3, rtol=1e-6)
+
+
+def test_more_origins_are_believed_more():
+    one, four, six, many = (weights([[1.0, 1.2, 1.2]], n)[0, 0] for n in (1, 4, 6, 24))
+    assert 0.4 < one < four < six
+    assert many < 0.9
+
+
+def test_a_wild_time_decides_no_more_than_a_quiet_one():
+    ledger = entered([[1.0, 2.0, 2.0]], n_origins=6)
+    ledger.enter(np.array([0]), 1e9 * np.array([[[2.0], [1], [1]]]), np.zeros((1, 1)), 1)
+    assert ledger.weights()[0][0].argmax() == 0
 
 
 def test_a_series_that_was_not_judged_has_the_panels_weights():
-    ledger = entered([[1.0, 1.2], [1.0, 1.3]])
-    longer = Ledger(3, 2)
-    for name in ("errors", "typical", "counts"):
-        getattr(longer, name)[:2] = getattr(ledger, name)
-    np.testing.assert_allclose(weights_of(longer)[2], longer.panel_weights(), rtol=1e-5)
+    ledger = Ledger.of(3, NAMES)
+    errors = np.array([[[1.0], [2], [3]], [[1.5], [1], [3]]])
+    ledger.enter(np.array([0, 1]), errors, np.zeros((2, 1)), 1)
+    found, panel = ledger.weights()
+    np.testing.assert_array_equal(found[2], panel)
+    assert panel[0] > panel[1] > 2 * panel[2]
 
 
-def test_a_lone_series_is_believed_less_than_a_panel_that_agrees():
-    # By six overlapping origins of its own, a random walk finds a trend.
-    alone, together = (weights_of(entered([[1.0, 1.5]] * n))[0, 0] for n in (1, 100))
-    assert 0.6 < alone < 0.9 < together
+def test_the_errors_of_a_panel_move_the_weights_of_a_series():
+    own = [1.0, 1.3, 1.6]
+    alone, beside = weights([own])[0], weights([own] + [[1.6, 1.3, 1.0]] * 30)[0]
+    assert alone.argmax() == 0
+    assert beside.argmax() == 2
 
 
-def test_the_first_candidate_is_alone_where_nothing_was_judged():
-    np.testing.assert_array_equal(weights_of(Ledger(2, 3)), [[1, 0, 0]] * 2)
+def test_a_series_differs_from_its_panel_by_its_own_errors():
+    found = weights([[1.0, 1.3, 1.6]] + [[1.6, 1.3, 1.0]] * 30)
+    assert found[0, 0] > 5 * found[1, 0]
 
 
-def test_errors_are_relative_to_the_unit_and_the_median_candidate():
-    ledger = Ledger(1, 3)
-    truth = Truths(np.array([[5.0, 5.0]]), np.array([[True, False]]))
-    ledger.enter(np.array([0]), np.array([[[7.0, 9], [9, 0], [13, 0]]]), truth, np.array([2.0]))
-    expected = np.log(np.array([1.05, 2.05, 4.05]) / 2.05)
-    np.testing.assert_allclose(ledger.log_errors(slice(None))[0], expected, atol=1e-6)
-    assert ledger.counts[0] == 0.5
+def test_a_panel_that_agrees_is_believed_more_than_one_series():
+    alone, together = (weights([[1.0, 1.1, 1.1]] * n)[0, 0] for n in (1, 100))
+    assert 0.4 < alone < together - 0.1
 
 
-@pytest.mark.parametrize("period", [1, 4, 12])
-def test_origins_lie_inside_each_series_and_hold_a_truth(period):
-    length = np.arange(120)
-    offsets = judging_offsets(length, 8, period)
-    assert (offsets[:, length < 4] == 0).all()
-    assert ((offsets > 0).any(axis=0) == (length >= 4)).all()
-    assert (offsets <= np.maximum(length - 2, 0)).all()
-    long = length >= 8 + 5 * 2 + max(6, 2 * period)
-    assert (offsets[:, long] >= 8).all()
+def test_who_was_never_asked_counts_as_usual():
+    """As the median candidate, not as the best or the worst."""
+    names = ["last", "mean", "median", "other", "unasked"]
+    found, panel = entered([[1.0, 1.2, 1.4, 1.2, NAN]] * 3, names=names).weights()
+    for each in (*found, panel):
+        np.testing.assert_allclose(each[4], each[1], rtol=1e-5)
 
 
-def test_offsets_of_a_series_are_distinct():
-    offsets = judging_offsets(np.array([100]), 3, 1)[:, 0]
-    assert len(set(offsets)) == 6
+def test_who_was_asked_elsewhere_counts_as_there():
+    found = weights([[1.0, 1.2, NAN], [1.0, 1.2, 1.0]])
+    assert found[0, 0] > found[0, 2] > 2 * found[0, 1]
 
 
-def test_a_series_that_tells_little_is_weighed_like_those_of_its_kind():
-    """Twenty of one kind prefer the first candidate, twenty of another the last."""
-    ledger = entered([[1.0, 1.2, 1.4]] * 20 + [[1.4, 1.2, 1.0]] * 20 + [[1.2, 1.2, 1.2]] * 2)
-    kinds = np.repeat([[0.0, 1.0], [0.5, 0.1], [0.0, 1.0], [0.5, 0.1]], [20, 20, 1, 1], axis=0)
-    weights = ledger.weights(kinds, kinds)
-    assert weights[-2, 0] > 1.2 * weights[-2, 2]
-    assert weights[-1, 2] > 1.2 * weights[-1, 0]
-    np.testing.assert_allclose(weights_of(ledger)[-2], weights_of(ledger)[-1])
-    turned = ledger.weights(kinds, kinds[::-1])  # what it is now counts, not what it was
-    assert turned[-1, 0] > 1.2 * turned[-1, 2]
+def test_a_single_lucky_origin_proves_little():
+    """Half an origin of the typical candidate stands beside those of who was asked once."""
+    ledger = Ledger.of(1, ["last", "mean", "median", "often", "once"])
+    for once in [0.1] + [NAN] * 11:
+        errors = np.array([[[1.0], [1.0], [1.0], [0.1], [once]]])
+        ledger.enter(np.array([0]), errors, np.zeros((1, 1)), 1)
+    usual, good = 1 / 0.55, 0.1 / 0.55
+    expected = np.log([usual, good, (0.9 * good + 0.5 * usual) / 1.4])
+    np.testing.assert_allclose(ledger.log_errors()[0, [0, 3, 4]], expected, atol=1e-5)
 
 
-def test_kinds_tell_noise_walks_and_lines_apart_in_any_unit():
-    rng = np.random.default_rng(0)
-    noise, steps = rng.normal(size=(2, 50, 400))
-    rows = [10 + noise, np.cumsum(steps, axis=1), np.arange(400.0) + 0.01 * noise, 0 * noise]
-    follows, size = kinds_of(np.concatenate(rows), np.full(200, 400)).reshape(4, 50, 2).T
-    np.testing.assert_allclose(follows.mean(axis=0), [-0.5, 0, 1, 0], atol=0.02)
-    assert size[:, 2].max() < size[:, 0].min()
-    for factor in (1e-200, -1e200):
-        scaled = kinds_of(rows[0] * factor, np.full(50, 400))
-        np.testing.assert_allclose(scaled, kinds_of(rows[0], np.full(50, 400)), rtol=1e-9)
+def test_seasons_never_asked_are_preferred():
+    names = ["last", "season 12", "level + season 12", "drift"]
+    found, panel = entered([[1.0, NAN, NAN, 1.0]] * 2, names=names).weights()
+    for each in (*found, panel):
+        assert each[1] == pytest.approx(each[2])
+        assert each[1] > 2.7 * each[0]  # a factor e
+        assert each[3] == pytest.approx(each[0])
 
 
-def test_kinds_do_not_see_what_stands_before_a_series():
-    past = np.array([[1e9, -1e9, 3.0, 4.0, 2.0], [7.0] * 5])
-    cut = kinds_of(past[:, 2:], np.array([3, 1]))
-    np.testing.assert_array_equal(kinds_of(past, np.array([3, 1])), cut)
-    np.testing.assert_array_equal(cut[1], [0, 0])
+def test_seasons_that_were_asked_are_judged_by_their_errors():
+    names = ["last", "season 12", "drift"]
+    assert weights([[1.0, 1.0, 1.0]], names=names)[0, 1] == pytest.approx(1 / 3)
+
+
+def test_where_nothing_was_judged_only_what_repeats_counts():
+    names = ["last", "mean", "drift", "log theta", "damped + season 4", "ridge 4", "line"]
+    found, panel = Ledger.of(2, names).weights()
+    for each in (*found, panel):
+        np.testing.assert_allclose(each, [1, 0, 0, 0, 0, 0, 0])
+
+
+def test_where_nothing_was_judged_seasons_are_preferred():
+    found = Ledger.of(1, ["last", "season 4", "level + both seasons", "drift"]).weights()[0][0]
+    assert found[1] > 2.7 * found[0]
+    assert found[0] > found[2] == found[3] == 0
+
+
+def test_a_forecast_without_error_gets_most_and_breaks_nothing():
+    found = weights([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    assert np.isfinite(found).all()
+    assert found[0, 0] > 0.99

@@ -7,6 +7,8 @@ from sklearn.linear_model import Ridge
 
 from skinformer.classical import own
 from skinformer.classical.own import fit_own
+from skinformer.classical.windows import UnitWindows
+from skinformer.timeline.clock import RowClock
 
 ROWS, PRED_LEN, LENGTH = 12, 4, 120
 SIZES = {"look_backs": (ROWS,), "pred_len": PRED_LEN, "of_mean": False}
@@ -54,13 +56,18 @@ def by_hand(values: np.ndarray, shared: float, strength: float | None) -> np.nda
     return np.stack(found)
 
 
+def windows_of(past: np.ndarray, series: np.ndarray | None = None) -> UnitWindows:
+    """Take rows as windows, of which NaN in front are none."""
+    known = ~np.isnan(past)
+    n = len(past)
+    series = np.arange(n) if series is None else series
+    return UnitWindows(past, known.sum(axis=1), known, np.zeros(n, dtype=int), series, RowClock())
+
+
 def ahead_of(fit: own.OwnFit, values: np.ndarray, series: np.ndarray | None = None) -> np.ndarray:
     """Forecast the rows after each series."""
-    rows = values.reshape(-1, LENGTH)
-    n = len(rows)
-    return fit.forecast(
-        rows[:, -fit.seq_len :], np.full(n, fit.seq_len), np.arange(n) if series is None else series
-    )
+    rows = values.reshape(-1, LENGTH)[:, -fit.seq_len :]
+    return fit.forecast(windows_of(rows, series))
 
 
 @pytest.mark.parametrize("strength", [0.1, 10.0])
@@ -125,8 +132,7 @@ def test_a_short_window_is_one_that_was_constant_before():
     values = waves(5.0, 7.0)
     fit = fit_own(values, starts(values), **SIZES)
     short, whole = np.array([[np.nan] * 10 + [3.0, 4.0]]), np.array([[3.0] * 11 + [4.0]])
-    series = np.array([0])
-    found = [fit.forecast(x, np.array([n]), series) for x, n in ((short, 2), (whole, ROWS))]
+    found = [fit.forecast(windows_of(past)) for past in (short, whole)]
     np.testing.assert_allclose(*found, rtol=0.2)
     assert found[0].std() > 0
 
@@ -135,7 +141,7 @@ def test_series_without_windows_have_the_last_value():
     values = waves(5.0, 7.0)
     fit = fit_own(values, np.arange(0, len(values) + 1, 8), **SIZES)
     past = np.array([[np.nan] * 10 + [3.0, 4.0]])
-    np.testing.assert_array_equal(fit.forecast(past, np.array([2]), np.array([0])), 4.0)
+    np.testing.assert_array_equal(fit.forecast(windows_of(past)), 4.0)
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-9, 1e9, 1e200])
@@ -151,7 +157,7 @@ def test_a_forecast_depends_on_no_other_window():
     together = ahead_of(fit, values)
     assert {ridge.logs for ridge in fit.ridges} == {False, True}
     for i, rows in enumerate(values.reshape(-1, LENGTH)):
-        alone = fit.forecast(rows[None, -ROWS:], np.array([ROWS]), np.array([i]))
+        alone = fit.forecast(windows_of(rows[None, -ROWS:], np.array([i])))
         np.testing.assert_array_equal(alone[0], together[i])
 
 

@@ -1,8 +1,12 @@
 """Ridges that the series of a panel share."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names
+from skinformer.classical.means import mean_log_shift
+from skinformer.classical.past import Past
+from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names, scaled_as
 from skinformer.classical.windows import pasts, unit_of
 
 SIZES = {"seq_len": 16, "pred_len": 3, "period": 4, "of_mean": False}
@@ -31,7 +35,7 @@ def test_a_ridge_goes_on_with_the_trend_of_each_series_whatever_its_size():
     # On distances alone, in pooled units, it would shrink trends to those of the largest series.
     values, begin, end = panel([3.0, -3.0, 2.0, -2.0, 3.0, -3.0])
     shared, past, length = learnt(values, begin, end)
-    got = shared.forecast(past, length, np.repeat(past[:, -1:], 3, axis=1))
+    got = shared.forecast(past, length)
     named = dict(zip(ridge_names(16, 4), got.transpose(1, 0, 2), strict=True))
     moved = (named["ridge 16 from drift 0.03"][:, -1] - past[:, -1]) / 10.0 ** np.arange(6)
     np.testing.assert_allclose(moved, [9, -9, 6, -6, 9, -9], atol=3)
@@ -47,16 +51,58 @@ def test_nothing_behind_the_end_is_learnt():
         np.testing.assert_array_equal(maps, two.maps[key])
 
 
-def test_a_window_too_short_has_the_next_shorter_ridge_or_the_fallback():
+def test_a_window_too_short_for_a_ridge_has_none():
     values, begin, end = panel([1.0, 2.0])
     shared, past, _ = learnt(values, begin, end)
-    fallback = np.full((2, 3), 7.0)
-    got = shared.forecast(past, np.array([16, 8]), fallback)
-    names = ridge_names(16, 4)
-    short, long = (names.index(f"ridge {n} from drift 0.03") for n in (8, 16))
-    np.testing.assert_array_equal(got[1, short], got[1, long])
-    assert (got[0, short] != got[0, long]).any()
-    np.testing.assert_allclose(shared.forecast(past, np.array([3, 3]), fallback), 7)
+    got = shared.forecast(past, np.array([16, 15]))
+    rows = np.array([int(name.split("ridge ")[1].split()[0]) for name in ridge_names(16, 4)])
+    np.testing.assert_array_equal(np.isnan(got).all(axis=2), [rows > 16, rows > 15])
+    assert (np.isfinite(got).all(axis=2) == ~np.isnan(got).all(axis=2)).all()
+
+
+def test_a_window_with_anything_but_positive_values_has_no_logarithms():
+    values, begin, end = panel([1.0, 2.0])
+    shared, past, length = learnt(values, begin, end)
+    past[0, 3] = 0.0
+    got = np.isfinite(shared.forecast(past, length)).all(axis=2)
+    logs = np.array([name.startswith("log") for name in ridge_names(16, 4)])
+    np.testing.assert_array_equal(got, [~logs, np.ones(len(logs), dtype=bool)])
+
+
+def test_too_few_windows_teach_no_ridge():
+    values, begin, end = panel([1.0, 2.0])
+    shared = fit_ridges(values, begin, begin + 10, **SIZES)
+    past, length = pasts(values, begin, end, 16)
+    assert {rows for _, _, rows in shared.maps} == set()
+    assert np.isnan(shared.forecast(past, length)).all()
+
+
+def test_a_window_repeats_its_last_season_and_its_last_value_before_it():
+    values, begin, end = panel([1.0, 2.0])
+    shared, past, _ = learnt(values, begin, end)
+    season = scaled_as(shared, past, np.array([16, 3])).anchors["season"]
+    np.testing.assert_array_equal(season[0], past[0, -4:-1])
+    np.testing.assert_array_equal(season[1], past[1, [-1, -3, -2]])
+
+
+def test_means_of_logarithms_lie_above_their_medians_by_the_noise():
+    rng = np.random.default_rng(0)
+    values = np.exp(rng.normal(0, 0.4, size=120))
+    begin, end = np.array([0, 60]), np.array([60, 120])
+    past, _ = pasts(values, begin, end, 16)
+    past[1, :7], length = past[1, 7], np.array([16, 9])
+    shared = fit_ridges(values, begin, end, **SIZES | {"of_mean": True})
+    raised, plain = (
+        replace(shared, of_mean=of_mean).forecast(past, length) for of_mean in (True, False)
+    )
+    n_plain = raised.shape[1] // 2
+    np.testing.assert_array_equal(raised[:, :n_plain], plain[:, :n_plain])
+    real = np.where(np.arange(16) >= 16 - length[:, None], np.log(past), np.nan)
+    expected = mean_log_shift(Past(real, np.broadcast_to(np.arange(16), (2, 16))), (4,))
+    assert expected.min() > 0.02
+    for i, shift in enumerate(expected):
+        by = np.log(raised[i, n_plain:] / plain[i, n_plain:])
+        np.testing.assert_allclose(by[~np.isnan(by)], shift)
 
 
 def test_look_backs_are_seasons_and_fit():
@@ -79,11 +125,10 @@ def test_windows_of_garbage_hardly_move_the_shared_maps():
     spoilt[begin[-1] + np.array([20, 33, 41, 50])] *= np.array([1e7, -1e7, 1e7, -1e5])
     shared, past, length = learnt(values, begin, end)
     other = fit_ridges(spoilt, begin, end, **SIZES)
-    fallback = np.repeat(past[:, -1:], 3, axis=1)
-    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
     moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
-    assert moved.mean() < 0.1
-    assert moved.max() < 1
+    assert np.nanmean(moved) < 0.1
+    assert np.nanmax(moved) < 1
 
 
 def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
@@ -93,7 +138,6 @@ def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
     repeating[begin[-1] :] = np.resize([1.0, 5.0, 2.0, 3.0], 60)
     shared, past, length = learnt(values, begin, end)
     other = fit_ridges(repeating, begin, end, **SIZES)
-    fallback = np.repeat(past[:, -1:], 3, axis=1)
-    forecasts = [one.forecast(past, length, fallback)[:-1] for one in (shared, other)]
+    forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
     moved = np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
-    assert moved.mean() < 0.2
+    assert np.nanmean(moved) < 0.2

@@ -3,75 +3,94 @@
 import numpy as np
 import pytest
 
-from skinformer.classical.smoothing import Grid, States, continue_states, line, smooth
+from skinformer.classical.smoothing import Grid, Smoothed, line, smooth
 
-CONSTANTS = [(0.3, 0.0, 0.0, 0.0), (0.5, 0.2, 1.0, 0.0), (0.7, 0.4, 0.8, 0.0), (1.0, 0.0, 0.0, 0.0)]
-SEASONAL = [(0.3, 0.0, 0.0, 0.4), (0.2, 0.1, 0.9, 0.2), (0.6, 0.3, 1.0, 0.0)]
+CONSTANTS = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (0.5, 0.2, 0.98), (0.7, 0.4, 0.8), (0.2, 0.9, 1.0)]
+NAN = np.nan
 
 
-def component_form(y, constants, level, trend, season, horizon):
-    """Additive damped Holt-Winters in component form; `season` begins at the next row's phase."""
-    alpha, beta, phi, gamma = constants
-    m = len(season)
-    effects = {row: season[(row - len(y)) % m] for row in range(m)}
-    for row, value in enumerate(y):
-        one_ahead = level + phi * trend
-        new_level = alpha * (value - effects[row]) + (1 - alpha) * one_ahead
+def component_form(values, alpha, beta, phi):
+    """Give level, trend and mean error a row ahead of the damped trend in component form."""
+    known = values[~np.isnan(values)]
+    level, trend, missed = known[: min(max(len(known) // 2, 1), 3)].mean(), 0.0, []
+    for value in values[np.flatnonzero(~np.isnan(values))[0] :]:
+        ahead = level + phi * trend
+        if np.isnan(value):
+            level, trend = ahead, phi * trend
+            continue
+        missed.append(abs(value - ahead))
+        new_level = alpha * value + (1 - alpha) * ahead
         trend = beta * (new_level - level) + (1 - beta) * phi * trend
-        effects[row + m] = (
-            gamma * (1 - alpha) * (value - one_ahead) + (1 - gamma * (1 - alpha)) * effects[row]
-        )
         level = new_level
-    reach = np.cumsum(phi ** np.arange(1, horizon + 1))
-    ahead = [effects[len(y) + h % m] for h in range(horizon)]
-    return level + reach * trend + ahead
+    return level, trend, np.mean(missed)
 
 
-@pytest.mark.parametrize("constants", CONSTANTS + SEASONAL)
-def test_forecasts_equal_the_component_form(constants):
-    # Error form and component form are the same map; a slip in one constant shows here.
-    rng = np.random.default_rng(0)
-    past = rng.normal(size=(3, 20)).cumsum(axis=1)
-    level, trend = rng.normal(size=3), rng.normal(size=3) * (constants[2] > 0)
-    season = rng.normal(size=(3, 4)) if constants in SEASONAL else np.zeros((3, 4))
-    grid = Grid.of(constants)
-    length = np.array([20, 13, 5])
-    states = smooth(past, length, grid, States(level[:, None], trend, season, np.zeros(1)))
-    ours = continue_states(states, grid, 9)[:, 0]
-    for i, n in enumerate(length):
-        expected = component_form(past[i, -n:], constants, level[i], trend[i], season[i], 9)
-        np.testing.assert_allclose(ours[i], expected, rtol=1e-12)
+@pytest.mark.parametrize("constants", CONSTANTS)
+def test_states_equal_the_component_form(constants):
+    """Error form and component form are the same map."""
+    values = np.random.default_rng(0).normal(size=(6, 20)).cumsum(axis=1)
+    values[1, :7] = values[2, 5:9] = values[3, -4:] = values[4, 1:] = values[5, :16] = NAN
+    found = smooth(values, Grid.of(*CONSTANTS))
+    g = CONSTANTS.index(constants)
+    ours = np.stack([found.level[:, g], found.trend[:, g], found.missed[:, g]], axis=1)
+    expected = [component_form(row, *constants) for row in values]
+    np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-14)
+    assert found.n_known.tolist() == [20, 13, 16, 16, 1, 4]
 
 
-def test_what_stands_before_a_window_does_not_matter():
-    past = np.random.default_rng(0).normal(size=(2, 12))
-    other = past.copy()
-    other[1, :5] = 1e9
-    grid, start = Grid.of(*CONSTANTS), States(np.ones((2, 4)), np.ones(2), None, np.zeros(1))
-    length = np.array([12, 7])
-    one, two = (smooth(p, length, grid, start) for p in (past, other))
+def test_rows_in_front_that_nobody_knows_change_nothing():
+    values = np.random.default_rng(0).normal(size=(2, 12))
+    alone, behind = (
+        smooth(np.pad(values, ((0, 0), (n, 0)), constant_values=NAN), Grid.of(*CONSTANTS))
+        for n in (0, 50)
+    )
+    for one, two in zip(alone, behind, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_what_lies_far_back_is_forgotten():
+    values = np.random.default_rng(0).normal(size=(1, 500))
+    spoilt = np.where(np.arange(500) < 100, 1e9, values)
+    one, two = (smooth(rows, Grid.of((0.05, 0.0, 0.0))) for rows in (values, spoilt))
     np.testing.assert_array_equal(one.level, two.level)
-    np.testing.assert_array_equal(one.trend, two.trend)
 
 
-def test_a_line_is_continued_by_every_trend_that_is_not_damped():
-    # Smoothing that starts on the line must stay on it.
-    past = 3 + 2 * np.arange(15.0)[None]
-    grid = Grid.of((0.5, 0.2, 1.0, 0.0), (0.1, 0.9, 1.0, 0.0))
-    level, trend = line(past, np.array([15]), 10)
-    states = smooth(past, np.array([15]), grid, States(level[:, None], trend, None, np.zeros(1)))
-    expected = np.broadcast_to(3 + 2 * np.arange(15.0, 18), (1, 2, 3))
-    np.testing.assert_allclose(continue_states(states, grid, 3), expected)
+def test_likely_constants_are_those_that_miss_little():
+    """Laplace's likelihood: errors to the power of the number of rows, of 60 at most."""
+    states = Smoothed(
+        np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1, 1.1]] * 2), np.array([5, 9e9])
+    )
+    share = 1.1 ** np.array([5.0, 60.0])
+    expected = (7 * share + 3) / (share + 1)
+    np.testing.assert_allclose(states.likely(np.array([[7.0, 3.0]] * 2)), expected, rtol=1e-6)
 
 
-def test_the_line_is_that_of_least_squares():
-    rng = np.random.default_rng(0)
-    past = rng.normal(size=(2, 30))
-    before, slope = line(past, np.array([30, 6]), 10)
-    for i, rows in enumerate((past[0, :10], past[1, -6:])):
-        expected = np.polyfit(np.arange(1, len(rows) + 1), rows, 1)
-        np.testing.assert_allclose([slope[i], before[i]], expected)
+def test_constants_that_never_miss_count_alike():
+    states = smooth(np.full((1, 20), 4.0), Grid.of(*CONSTANTS))
+    np.testing.assert_allclose(states.likely(np.arange(5.0)[None]), 2)
+
+
+def test_constants_are_chosen_with_all_that_belongs_to_them():
+    states = smooth(np.random.default_rng(0).normal(size=(3, 9)), Grid.of(*CONSTANTS))
+    part = states.some(slice(2, 4))
+    np.testing.assert_array_equal(part.level, states.level[:, 2:4])
+    np.testing.assert_array_equal(part.trend, states.trend[:, 2:4])
+    np.testing.assert_array_equal(part.missed, states.missed[:, 2:4])
+
+
+def test_the_line_is_that_of_least_squares_through_the_known_rows():
+    values = np.random.default_rng(0).normal(1e6, 1, size=(3, 30))
+    values[1, :20] = values[2, 3:15] = values[2, -4:] = NAN
+    found = line(values)
+    rows = np.arange(-29, 1)
+    for i, row in enumerate(values):
+        known = ~np.isnan(row)
+        slope, end = np.polyfit(rows[known], row[known], 1)
+        np.testing.assert_allclose(
+            [found.slope[i], found.end[i] - 1e6], [slope, end - 1e6], atol=1e-7
+        )
 
 
 def test_the_line_of_one_row_is_level():
-    assert [float(a[0]) for a in line(np.array([[1.0, 5.0]]), np.array([1]), 10)] == [5.0, 0.0]
+    found = line(np.array([[NAN, 5.0, NAN]]))
+    assert [found.end.tolist(), found.slope.tolist()] == [[5], [0]]

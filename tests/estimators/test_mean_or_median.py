@@ -6,6 +6,7 @@ import pytest
 
 from skinformer import InformerRegressor
 from skinformer.classical.means import mean_log_shift, series_log_shift
+from skinformer.classical.past import Past
 from skinformer.tabular.regressors import default_regressors, ready
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*taken as missing")
@@ -57,19 +58,64 @@ def test_half_of_what_comes_lies_below_forecasts_by_absolute_errors():
     assert (future < forecast(past, "mse")).mean() > 0.58
 
 
-def test_logarithms_are_raised_by_half_the_variance_around_their_level():
-    """A trend, a season and a slow level are none; nor is what lies before the real rows."""
+def noisy_logs():
+    """Logarithms with a trend and a season around which they deviate by 0.6."""
     rng, rows = np.random.default_rng(0), np.arange(240)
     wave = np.sin(2 * np.pi * rows / 12)
-    logs = 3 + 0.6 * rng.normal(size=(50, 240)) + 0.01 * rows + wave
-    shift = mean_log_shift(np.exp(logs), np.full(50, 240), 12)
+    return 3 + 0.6 * rng.normal(size=(50, 240)) + 0.01 * rows + wave, wave
+
+
+def shift_of(logs, seasons=(12,)):
+    return mean_log_shift(
+        Past(logs, np.broadcast_to(np.arange(logs.shape[1]), logs.shape)), seasons
+    )
+
+
+def test_logarithms_are_raised_by_half_the_variance_around_their_level():
+    """A trend, a season and a slow level are none."""
+    logs, wave = noisy_logs()
+    shift = shift_of(logs)
     assert shift.mean() == pytest.approx(0.18, rel=0.08)
-    padded = np.concatenate([np.full((50, 99), 1e-9), np.exp(logs)], axis=1)
-    np.testing.assert_allclose(mean_log_shift(padded, np.full(50, 240), 12), shift, rtol=0.05)
-    assert not mean_log_shift(np.exp(logs) - np.exp(logs).min(), np.full(50, 240), 12)[0] > 0.7
-    assert mean_log_shift(np.array([[1.0, 0.0, 2.0]]), np.array([3]), 1).tolist() == [0.0]
+    assert shift_of(logs - wave, ()).mean() == pytest.approx(0.18, rel=0.08)
+    assert shift_of(logs, ()).mean() > 0.2
     whole = np.mean([series_log_shift(row - wave) for row in logs])
     assert whole == pytest.approx(0.18, rel=0.08)
+
+
+def test_what_was_not_observed_is_no_variance():
+    """Neither between rows nor before them."""
+    logs, _ = noisy_logs()
+    before = np.pad(logs, ((0, 0), (96, 0)), constant_values=np.nan)
+    np.testing.assert_allclose(shift_of(before), shift_of(logs))
+    gone = np.where(np.random.default_rng(1).random(logs.shape) < 0.3, np.nan, logs)
+    assert shift_of(gone).mean() == pytest.approx(0.18, rel=0.1)
+
+
+def test_a_season_of_which_two_are_not_known_takes_no_noise_with_it():
+    """One row at each place would be its own mean."""
+    logs, wave = noisy_logs()
+    few = (logs - wave)[:, :23]
+    np.testing.assert_allclose(shift_of(few), shift_of(few, ()))
+    short = np.where(np.arange(240) < 217, np.nan, logs - wave)
+    np.testing.assert_allclose(shift_of(short), shift_of(short, ()))
+
+
+def test_means_of_few_seasons_take_no_variance_with_them():
+    """Of three rows at each place they fit a third of the noise."""
+    logs, wave = noisy_logs()
+    assert shift_of((logs - wave)[:, :36]).mean() == pytest.approx(0.18, rel=0.12)
+
+
+def test_logarithms_are_raised_by_a_factor_of_two_at_most():
+    logs, _ = noisy_logs()
+    np.testing.assert_allclose(shift_of(9 * logs), np.log(2))
+
+
+def test_two_rows_prove_no_variance():
+    logs, _ = noisy_logs()
+    np.testing.assert_allclose(shift_of(logs[:, :2]), 0, atol=1e-12)
+    np.testing.assert_allclose(shift_of(logs[:, :1]), 0, atol=1e-12)
+    assert series_log_shift(logs[0, :2]) == 0
 
 
 def test_trees_of_absolute_errors_are_raised_to_means():

@@ -247,6 +247,50 @@ def test_twelve_hours_are_elapsed_and_a_day_is_a_calendar_day():
     assert set(clock_of(index).labels(np.arange(2, 200)).hour) == {0}
 
 
+def test_the_wall_is_an_hour_ahead_from_the_change_on():
+    """On 30 March 2025 two o'clock did not exist in Paris."""
+    index = pd.date_range("2025-03-29", periods=72, freq="h", tz="Europe/Paris")
+    walls = clock_of(index).wall_steps(np.arange(72))
+    np.testing.assert_array_equal(walls, np.arange(72) + (np.arange(72) >= 26))
+    np.testing.assert_array_equal(walls % 24, index.hour)
+    assert walls.dtype == np.int64
+
+
+def test_the_wall_shows_an_hour_twice_in_autumn():
+    index = pd.date_range("2025-10-25", periods=72, freq="h", tz="Europe/Paris")
+    walls = clock_of(index).wall_steps(np.arange(72))
+    np.testing.assert_array_equal(walls, np.arange(72) - (np.arange(72) >= 27))
+
+
+def test_the_wall_is_told_of_any_steps():
+    """In any order and shape, also those before the origin."""
+    clock = clock_of(pd.date_range("2025-03-31", periods=9, freq="h", tz="Europe/Paris"))
+    steps = np.array([[5, -21], [-22, 0]])
+    assert clock.wall_steps(steps).tolist() == [[5, -21], [-23, 0]]
+    assert clock.wall_steps(np.empty((0, 4), dtype=int)).shape == (0, 4)
+
+
+def test_quarters_of_an_hour_are_four_steps_ahead():
+    index = pd.date_range("2025-03-30", periods=24, freq="15min", tz="Europe/Paris")
+    walls = clock_of(index).wall_steps(np.arange(24))
+    np.testing.assert_array_equal(walls, np.arange(24) + 4 * (np.arange(24) >= 8))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.date_range("2025-03-29", periods=72, freq="h"),
+        pd.date_range("2025-03-29", periods=72, freq="h", tz="UTC"),
+        pd.date_range("2025-03-01", periods=72, freq="D", tz="Europe/Paris"),
+        pd.date_range("2025-01-01", periods=72, freq="MS", tz="Europe/Paris"),
+        pd.period_range("2025-03-29", periods=72, freq="h"),
+        pd.RangeIndex(72),
+    ],
+)
+def test_what_no_change_moves_is_the_same_on_the_wall(index):
+    np.testing.assert_array_equal(clock_of(index).wall_steps(np.arange(72)), np.arange(72))
+
+
 # --- periods, integers, rows ------------------------------------------------------------------
 
 

@@ -1,0 +1,90 @@
+"""What is known of windows, where it begins and ends, and from which row on a series is alive."""
+
+import numpy as np
+import pytest
+
+from skinformer.classical.past import Ends, Past, begun
+
+NAN = np.nan
+PAST = Past(
+    np.array([[NAN, NAN, 4.0, NAN, 8.0, NAN], [NAN, 3.0, 1.0, 2.0, 5.0, 7.0]]),
+    np.array([np.arange(8), np.arange(5, 13)]),
+)
+
+
+def first_alive(*values):
+    values = np.array(values, dtype=float)
+    return begun(np.nan_to_num(values), ~np.isnan(values))
+
+
+def test_ends_are_the_first_and_the_last_known_row():
+    ends = Ends.of(PAST)
+    assert [ends.first.tolist(), ends.last.tolist()] == [[2, 1], [4, 5]]
+    assert [ends.first_value.tolist(), ends.last_value.tolist()] == [[4, 3], [8, 7]]
+
+
+def test_the_slope_counts_the_rows_between_the_ends():
+    assert Ends.of(PAST).slope.tolist() == [2, 1]
+
+
+def test_two_neighbours_have_the_slope_of_their_difference():
+    assert Ends.of(Past(np.array([[5.0, 8.0]]), np.arange(3)[None])).slope.tolist() == [3]
+
+
+def test_a_single_row_has_no_slope():
+    assert Ends.of(Past(np.array([[NAN, 5.0, NAN]]), np.arange(4)[None])).slope.tolist() == [0]
+
+
+def test_places_are_those_on_the_wall():
+    now, ahead = PAST.places(3)
+    assert now.tolist() == [[0, 1, 2, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
+    assert ahead.tolist() == [[0, 1], [2, 0]]
+
+
+def test_columns_in_which_nothing_is_known_are_trimmed_with_their_wall():
+    trimmed = PAST.trimmed()
+    np.testing.assert_array_equal(trimmed.values, PAST.values[:, 1:])
+    np.testing.assert_array_equal(trimmed.wall, PAST.wall[:, 1:])
+    assert trimmed.horizon == PAST.horizon == 2
+
+
+def test_windows_are_taken_with_their_wall():
+    one = PAST.take(np.array([False, True]))
+    np.testing.assert_array_equal(one.values, PAST.values[1:])
+    np.testing.assert_array_equal(one.wall, PAST.wall[1:])
+
+
+def test_a_series_is_alive_from_its_first_known_row():
+    assert first_alive(NAN, NAN, 3.0, 4.0, 3.0) == 2
+
+
+def test_a_series_is_not_alive_while_it_stands_still_at_first():
+    assert first_alive(0, 0, 0, 0, 0, 5, 7, 7, 6, 8) == 5
+
+
+def test_rows_that_were_not_observed_are_no_change_and_no_standstill():
+    assert first_alive(NAN, 0, 0, NAN, NAN, 0, NAN, 5, 7, 6, 8) == 7
+    assert first_alive(0, NAN, NAN, NAN, NAN, 5, 7, 6, 8) == 0
+
+
+@pytest.mark.parametrize(("n_zeros", "wanted"), [(2, 0), (3, 3)])
+def test_two_equal_rows_are_chance_and_three_a_beginning(n_zeros, wanted):
+    assert first_alive(*[0] * n_zeros, 5, 7, 6, 8) == wanted
+
+
+@pytest.mark.parametrize(("n_zeros", "wanted"), [(4, 0), (5, 5)])
+def test_a_series_that_stands_still_again_was_alive_at_first(n_zeros, wanted):
+    assert first_alive(*[0] * n_zeros, 5, 7, 7, 6) == wanted
+
+
+def test_a_standstill_at_the_end_counts():
+    assert first_alive(0, 0, 0, 0, 5, 7, 7) == 0
+    assert first_alive(0, 0, 0, 0, 0, 0, 0, 5, 7, 7) == 7
+
+
+def test_a_constant_is_alive_from_its_first_known_row():
+    assert first_alive(NAN, 3.0, 3.0, 3.0, 3.0) == 1
+
+
+def test_where_nothing_was_observed_nothing_is_left_out():
+    assert first_alive(NAN, NAN) == first_alive() == 0
