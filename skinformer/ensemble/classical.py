@@ -1,8 +1,8 @@
-"""Classical forecasters: for panels of short series, and for what is shorter still.
+"""Classical forecasters: for panels of short series, for what is shorter still, and for gaps.
 
 Where rows are too few for ridges over whole windows, each series is forecast by the blend of
-smoothing, drift, seasons and small ridges that proved itself at the ends of its panel's series, and
-at its own.
+levels, trends, seasons and small ridges that proved itself at rolling origins of its panel's series,
+and at its own.
 """
 
 from dataclasses import dataclass, replace

@@ -91,9 +91,11 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
           last needs twelve whole forecasts in its validation split. Quantiles have no trees;
         - a regressor of scikit-learn in place of "trees", which is cloned; a search names its
           parameters by its class in lower case, such as ``members__ridge__alpha``;
-        - "classical": smoothing, drift, Theta, seasons and small ridges, where the median series of
-          a panel holds fewer rows than 20 windows (``seq_len + pred_len``), or one series fewer
-          than 8; panels below 2.5 windows and one series without a whole one have these alone.
+        - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
+          panels, judged at rolling origins: where the median series of a panel holds fewer rows
+          than 20 windows (``seq_len + pred_len``), or one series fewer than 8, where a tenth of the
+          rows is missing, or a year is longer than `seq_len`. Panels below 2.5 windows and one
+          series without a whole one have these alone.
 
         "auto" is all five names. Others are weighed beside the ridges, so that a list holds
         "ridges", as ``["ridges"]`` for a fit in seconds, or is ``["network"]``: the Informer alone,
