@@ -22,6 +22,8 @@ _BATCH_VALUES = 4_000_000  # … and fewer where forecasts are long
 _FEWEST = 3
 #: Weight of the last value, which counts where nobody else can forecast.
 _LEAST = 1e-9
+#: The step from which a series without a row is alive.
+_ALWAYS = -(1 << 62)
 
 
 class SeriesRows(NamedTuple):
@@ -235,7 +237,8 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     for distance in origin_distances(sizes.pred_len, len(first)):
         origin = np.maximum(end - distance, begin)
         ahead = np.minimum(origin + sizes.pred_len, end)
-        told = (seen[origin] - seen[begin] >= _FEWEST) & (seen[ahead] > seen[origin])
+        inside = np.maximum(begin, origin - sizes.seq_len)
+        told = (seen[origin] - seen[inside] >= _FEWEST) & (seen[ahead] > seen[origin])
         some = np.flatnonzero(told)
         if not len(some):
             continue
@@ -250,7 +253,7 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         weights=weights,
         panel_weights=panel_weights,
         never_negative=floor,
-        begun=rows.steps[begin],
+        begun=np.where(end > first, rows.steps[begin], _ALWAYS),
     )
 
 
@@ -294,7 +297,7 @@ def _cut(
 def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
-    share = weights[:, :, None] * able
+    share = weights[:, :, None].astype(np.float64) * able
     share[:, 0] += _LEAST  # the last value, which every window has
     total = (share * np.where(able, forecast, 0.0)).sum(axis=1)
     return np.asarray(total / share.sum(axis=1))

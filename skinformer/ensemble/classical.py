@@ -1,8 +1,8 @@
 """Classical forecasters: for panels of short series, for what is shorter still, and for gaps.
 
 Where rows are too few for ridges over whole windows, each series is forecast by the blend of
-levels, trends, seasons and small ridges that proved itself at rolling origins of its panel's series,
-and at its own.
+levels, trends, seasons and small ridges that proved itself at rolling origins of the series of its
+panel, and at its own.
 """
 
 from dataclasses import dataclass, replace
@@ -108,7 +108,8 @@ class Classical(InUnits):
             ridge_rows = two_seasons
         period = period if two_seasons <= ridge_rows else 1
         seasons = seasons_of(clock, min(longest, _MOST_ROWS), period)
-        given = Sizes(_MOST_ROWS, sizes.pred_len, seasons, ridge_rows, period)
+        n_rows = max(_MOST_ROWS, ridge_rows)
+        given = Sizes(n_rows, sizes.pred_len, seasons, ridge_rows, period)
         return fit_classical(rows, given, of_mean=of_mean)
 
     def knowing(self, whole: Self) -> Self:

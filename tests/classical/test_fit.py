@@ -89,6 +89,19 @@ def forecasts(series, sizes=SIZES, *, of_mean=False):
     return fitted(series, sizes, of_mean=of_mean).forecast(windows_of(series))
 
 
+@pytest.fixture
+def entries(monkeypatch):
+    """Record what is entered in the ledger: (series, forecast, truth, distance) each time."""
+    seen, enter = [], Ledger.enter
+
+    def spy(self, *args):
+        seen.append(args)
+        enter(self, *args)
+
+    monkeypatch.setattr(Ledger, "enter", spy)
+    return seen
+
+
 PANEL = make_panel()
 FIT = fitted(PANEL)
 FORECASTS = FIT.forecast(windows_of(PANEL))
@@ -183,6 +196,20 @@ def test_the_season_follows_the_clock_on_the_wall_in_the_fit_and_in_windows():
         np.testing.assert_allclose(fit.forecast(windows)[0], every[end : end + 24], atol=1)
 
 
+def test_the_season_is_judged_by_the_clock_on_the_wall(entries):
+    """At every origin, before the change and behind it, what repeats an exact day has no error."""
+    hours = pd.date_range("2025-03-25", periods=24 * 8, freq="h", tz="Europe/Paris")
+    clock = clock_for(hours, hours.freq)
+    fit = fitted([(hours.hour.to_numpy() % 24) ** 1.5], Sizes(200, 24, (24,), 48, 24), clock=clock)
+    place = fit.names.index("season 24")
+    pairs = [(forecast[:, place], truth) for _, forecast, truth, _ in entries]
+    missed = [
+        np.nanmax(np.abs(ahead - truth)) for ahead, truth in pairs if np.isfinite(ahead).all()
+    ]
+    assert len(missed) == 21
+    assert max(missed) < 1e-9
+
+
 def test_a_product_is_forecast_from_its_launch_on():
     drawn = monthly(60)
     launched = np.concatenate([np.zeros(30), drawn.past])
@@ -191,6 +218,11 @@ def test_a_product_is_forecast_from_its_launch_on():
     np.testing.assert_allclose(
         fit.forecast(windows_of([launched])), forecasts([drawn.past], MONTHS), rtol=1e-6
     )
+
+
+def test_a_launch_beside_longer_series_is_a_step_of_their_clock():
+    launched = np.concatenate([np.zeros(30), monthly(20).past])
+    assert fitted([monthly(90).past, launched], MONTHS).begun.tolist() == [0, 70]
 
 
 def test_steps_before_a_launch_are_left_out_of_windows():
@@ -313,9 +345,13 @@ def test_batches_do_not_matter(monkeypatch):
     np.testing.assert_allclose(forecasts(PANEL), FORECASTS, rtol=1e-5)
 
 
+@pytest.mark.parametrize("owner", [range(40), [-1] * 40])
 @pytest.mark.parametrize("before", [NAN, 1e9])
-def test_what_stands_before_a_window_does_not_matter(before):
-    np.testing.assert_array_equal(FIT.forecast(windows_of(PANEL, before=before)), FORECASTS)
+def test_what_stands_before_a_window_does_not_matter(before, owner):
+    windows = windows_of(PANEL, before=before, owner=owner)
+    windows = windows._replace(known=np.ones_like(windows.known))
+    wanted = FIT.forecast(windows_of(PANEL, owner=owner))
+    np.testing.assert_array_equal(FIT.forecast(windows), wanted)
 
 
 def test_what_is_filled_where_nothing_was_observed_does_not_matter():
@@ -324,6 +360,19 @@ def test_what_is_filled_where_nothing_was_observed_does_not_matter():
     fit, windows = fitted([drawn.past], MONTHS), windows_of([drawn.past])
     other = windows._replace(past=np.where(windows.known, windows.past, 55.0))
     np.testing.assert_array_equal(fit.forecast(other), fit.forecast(windows))
+
+
+def test_what_is_filled_where_nothing_was_observed_moves_no_weight():
+    drawn, steps = monthly(72), np.arange(72)
+    known = (steps < 20) | (steps >= 50)
+    held, other = (np.where(known, drawn.past, value) for value in (drawn.past[19], 55.0))
+    one, two = (
+        fit_classical(
+            SeriesRows(rows, known, steps, steps, np.array([0, 72])), MONTHS, of_mean=True
+        )
+        for rows in (held, other)
+    )
+    np.testing.assert_array_equal(one.weights, two.weights)
 
 
 def test_where_nothing_is_known_what_is_filled_is_forecast():
@@ -373,10 +422,41 @@ def test_candidates_that_cannot_forecast_a_window_leave_their_weight_to_the_othe
     assert ((got > 2) & (got < 7)).all()
 
 
+def alone(name):
+    """Let one candidate forecast for the panel."""
+    weights = np.array([one == name for one in FIT.names], dtype=np.float32)
+    assert weights.sum() == 1
+    return replace(FIT, weights=np.repeat(weights[None], len(PANEL), axis=0))
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("season 4", 3), ("ridge 16 from drift 0.03", 15)])
+def test_a_window_for_which_nobody_else_can_forecast_has_the_last_value(name, n_rows):
+    rows = np.random.default_rng(0).normal(50, 5, size=n_rows + 1)
+    short, long = (windows_of([part], end=60, owner=[0]) for part in (rows[1:], rows))
+    np.testing.assert_allclose(alone(name).forecast(short), rows[-1], rtol=1e-6)
+    assert np.ptp(alone(name).forecast(long)) > 0.1
+
+
+def test_ridges_forecast_nothing_beyond_a_spread_outside_of_what_was_seen():
+    rows = np.exp(np.arange(24.0))
+    got = alone("log ridge 16 from drift 0.03").forecast(windows_of([rows], end=60, owner=[0]))
+    np.testing.assert_allclose(got[0, -1], 2 * rows[-1] - rows[0], rtol=1e-5)
+
+
 def test_forecasts_stay_above_zero_where_the_series_did():
     steep = [60.0 - 1.5 * np.arange(39) for _ in range(2)]
     assert (forecasts(steep) >= 0).all()
     assert forecasts([series - 10 for series in steep]).max() < -7.5
+
+
+def test_each_series_has_the_bound_of_its_own():
+    """Also where batches take the longest first."""
+    series = [30 - 1.5 * np.arange(19.0), 60 - 1.5 * np.arange(49.0), 40 - 1.5 * np.arange(26.0)]
+    series[2] += 10
+    low = forecasts(series).min(axis=1)
+    assert low[0] == pytest.approx(0, abs=1e-6)
+    assert low[1] < -12
+    assert low[2] > 0
 
 
 def test_later_rows_below_zero_end_the_bound():
@@ -429,19 +509,6 @@ def test_what_learns_is_judged_on_rows_that_it_has_not_seen(monkeypatch):
     assert len(seen) > 15
 
 
-@pytest.fixture
-def entries(monkeypatch):
-    """Record what is entered in the ledger: (series, forecast, truth, distance) each time."""
-    seen, enter = [], Ledger.enter
-
-    def spy(self, *args):
-        seen.append(args)
-        enter(self, *args)
-
-    monkeypatch.setattr(Ledger, "enter", spy)
-    return seen
-
-
 def test_truths_are_the_rows_behind_each_origin(entries):
     rows = np.arange(30.0) ** 2
     rows[27] = NAN
@@ -459,6 +526,7 @@ def test_a_series_is_judged_from_three_known_rows_on(entries):
     assert [distance for *_, distance in entries] == [2, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_forecasts_are_judged_on_rows_before_the_origin_alone(entries):
     """What comes is not seen, whoever forecasts."""
     fitted(PANEL[:2])
