@@ -42,12 +42,15 @@ class Dark(NamedTuple):
     def of(cls, timeline: Timeline, scaler: Scaler, n_targets: int) -> Dark:
         """Find them, where so many zeros at one place of a day or a week are no chance."""
         clock, n_series = timeline.clock, timeline.n_series
+        given = scaler.targets is not None and scaler.targets.transformers
+        if given or not clock.dated:  # a user's transformer may not know zero
+            return cls(clock, np.zeros((n_series + 1, n_targets), dtype=np.float32), ())
         numbers = np.arange(n_series)
         zeros = scaler.transform([np.zeros(n_series)] * n_targets, numbers)
         zero = np.concatenate([zeros, np.zeros((1, n_targets), dtype=np.float32)])
         series = timeline.series
         none = timeline.values[:, :n_targets] == zeros[series]
-        if not clock.dated or not len(none) or none.mean() < _LEAST:
+        if not len(none) or none.mean() < _LEAST:
             return cls(clock, zero, ())
         known = np.ones_like(none) if timeline.weight is None else timeline.weight > 0
         wall = clock.wall_steps(timeline.steps)

@@ -21,7 +21,7 @@ SIZES = {
     "n_heads": 2,
     "max_iter": 1,
     "max_windows": 64,
-    "members": ["classical", "ridges", "network"],
+    "members": ["ridges", "network"],
     "device": "cpu",
     "random_state": 0,
 }
