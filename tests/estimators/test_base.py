@@ -185,9 +185,8 @@ def spied_fits(df, **parameters):
         return fit(timeline, columns, **options)
 
     with mock.patch.object(tabular, "fit_tabular", spy):
-        InformerRegressor(
-            "load", members=["classical", "ridges", Ridge(), "network"], **P, **parameters
-        ).fit(df)
+        members = ["classical", "ridges", Ridge(), "network"]
+        InformerRegressor("load", **{"members": members} | P | parameters).fit(df)
     return fits
 
 
@@ -197,7 +196,8 @@ def test_it_is_judged_on_rows_that_it_was_not_fitted_to(df):
     assert spied_fits(df[:600]) == [(540, None), (None, ())]
     assert spied_fits(df[:600], early_stopping=True) == [(540, None)]
     panel = pd.concat({"a": df[:300], "b": df[300:600]}, names=["site", "time"])
-    assert spied_fits(panel) == [(270, None), (None, ())]  # series by series
+    both = spied_fits(panel, members=["ridges", Ridge()])
+    assert both == [(270, None), (None, ())]  # series by series
 
 
 def trees_of(members):

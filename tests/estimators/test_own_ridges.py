@@ -95,7 +95,7 @@ def test_missing_rows_are_no_obstacle():
 
 @pytest.mark.slow
 def test_weeks_are_forecast_by_the_year_before():
-    """A year has more rows than two windows; classical forecasters look back as far."""
+    """A year has more rows than a window; classical forecasters see it, and their ridges two."""
     rng, t = np.random.default_rng(0), np.arange(160)
     times = pd.date_range("2020-01-05", periods=160, freq="W")
     parts = {
@@ -107,5 +107,6 @@ def test_weeks_are_forecast_by_the_year_before():
     X = pd.concat({name: part[:-6] for name, part in parts.items()}, names=["series", "time"])
     truth = np.concatenate([part["y"].to_numpy()[-6:] for part in parts.values()])
     model = InformerRegressor("y", seq_len=48, pred_len=6, random_state=0).fit(X)
-    assert model.ensemble_.members["classical"].look_back == 104
+    sizes = model.ensemble_.members["classical"].fit.candidates.sizes
+    assert (sizes.seasons, sizes.ridge_rows) == ((52,), 104)
     assert np.abs(model.forecast()["y"] - truth).mean() < 0.6

@@ -136,9 +136,7 @@ def test_probsparse_tells_which_queries_it_selected(df):
 @pytest.mark.slow
 def test_a_network_without_a_share_is_told(df):
     """Its map would be taken for a reason."""
-    model = InformerRegressor(**SIZES | {"members": ["classical", "ridges", "network"]}).fit(
-        df[:TRAIN]
-    )
+    model = InformerRegressor(**SIZES | {"members": ["ridges", "network"]}).fit(df[:TRAIN])
     model.ensemble_ = model.ensemble_.trusting(0.5)
     assert attention_maps(model)[0].weight == pytest.approx(0.5)
     model.ensemble_ = model.ensemble_.trusting(0.0)
@@ -151,7 +149,7 @@ def test_a_network_without_a_share_is_told(df):
         maps = attention_maps(model)
     assert maps[0].weight == 0
     several = InformerRegressor(
-        **SIZES | {"members": ["classical", "ridges", "network"]}, loss=[0.1, 0.5, 0.9]
+        **SIZES | {"members": ["ridges", "network"]}, loss=[0.1, 0.5, 0.9]
     ).fit(df[:TRAIN])
     several.ensemble_ = several.ensemble_.trusting(0.0)
     with pytest.warns(UserWarning, match="forecasts but for how far quantiles lie apart: others"):
