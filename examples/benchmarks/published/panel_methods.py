@@ -34,7 +34,7 @@ def forecast_naive2(panel: Panel) -> Float64Array:
 
 
 def forecast_classical(panel: Panel) -> Float64Array:
-    """Forecast by the classical blend alone; the errors that panels are measured by are absolute."""
+    """Forecast by the classical blend alone, as errors of panels are absolute ones."""
     return forecast_by_estimator(panel, {"members": ["classical"], "loss": "mae"})[..., 0]
 
 
