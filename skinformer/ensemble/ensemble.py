@@ -285,13 +285,22 @@ class EnsembleForecaster:
         """Clip or compress what neither the series so far nor the window gives a reason for."""
         length, k = self.sizes.seq_len, self.sizes.n_targets
 
-        def seen(some: IntArray) -> tuple[Float32Array, Float32Array]:
+        def seen(some: IntArray) -> Float32Array:
             values = at.values[window_rows(at.origins[some] - length, length), :k]
+            return np.asarray(np.fmax.reduce(values, axis=1))
+
+        def observed(some: IntArray) -> tuple[Float32Array, Float32Array]:
+            rows = window_rows(at.origins[some] - length, length)
+            values = at.values[rows, :k]
+            if (
+                at.known is not None
+            ):  # forecasts that are fed back would widen what they are held by
+                values = np.where(at.known[rows], values, np.float32(np.nan))
             return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
         if self.reach is not None:
-            forecast = self.reach.apply(forecast, at.series, seen)
+            forecast = self.reach.apply(forecast, at.series, observed)
         if self.limits is None:
             return forecast
         series = np.minimum(at.series, len(self.limits.top) - 1)
-        return self.limits.apply(forecast, series, lambda some: seen(some)[1])
+        return self.limits.apply(forecast, series, seen)

@@ -78,8 +78,8 @@ class Reach(NamedTuple):
         series : ndarray of shape (n,)
             Their series; those that the history does not hold are left alone.
         seen : callable
-            Gives the least and the greatest values of windows by their numbers, (n_some,
-            n_targets): rows that came later than the history may lie outside of it.
+            Gives the least and the greatest observed values of windows by their numbers, (n_some,
+            n_targets), NaN for none: rows that came later than the history may lie outside of it.
         """
         deep = (slice(None), None, slice(None), *[None] * (forecast.ndim - 3))
         held = np.flatnonzero(series < len(self.low))

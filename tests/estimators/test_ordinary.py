@@ -150,3 +150,29 @@ def test_nothing_feeds_on_itself(seed, share, places, members, horizon):
     low, high = np.nanmin(values), np.nanmax(values)
     room = 1.5 * (high - low) + 1e-3
     assert forecast.between(low - room, high + room).all()
+
+
+def test_wild_ridges_do_not_run_away():
+    """Forecast upon forecast, maps of six times their size stay near what was seen."""
+    values = waves(400, 24)
+    rows = pd.DataFrame({"y": values}, pd.date_range("2024-01-01", periods=400, freq="h"))
+    model = InformerRegressor("y", seq_len=24, pred_len=12, members=["ridges"], random_state=0)
+    model.fit(rows)
+    model.module_.path.own.mul_(6.0)
+    forecast = model.forecast(horizon=240)["y"]
+    room = 1.5 * np.ptp(values) + 1e-3
+    assert forecast.between(values.min() - room, values.max() + room).all()
+    assert forecast.max() > values.max() + 0.9 * room  # there it was held
+
+
+def test_a_closed_step_holds_what_was_before_it():
+    """In the history, and in what forecasts are built on."""
+    index = pd.date_range("2024-01-01", periods=24 * 20, freq="h")
+    open_ = (index.hour > 8) & (index.hour < 18)
+    values = np.where(open_, waves(480, 24), np.nan)
+    model = InformerRegressor("y", seq_len=24, pred_len=12, members=["ridges"], random_state=0)
+    model.fit(pd.DataFrame({"y": values}, index))
+    held = pd.Series(model.timeline_.values[:, 0], index)
+    nights = held[(index.hour >= 18) & (index < index[-24])]
+    evenings = held[index.hour == 17].reindex(nights.index.floor("D") + pd.Timedelta(hours=17))
+    np.testing.assert_array_equal(nights, evenings)
