@@ -340,8 +340,8 @@ LINKS = [
     Mutant(
         "judging: a season seen once is like any other",
         "skinformer/classical/judging.py",
-        "unasked = np.where(self.seasonal, np.nanmin(panel), np.nanmedian(panel))",
-        "unasked = np.nanmedian(panel)",
+        "_PRIOR * (self.seasonal & (n_asked == 0)) - power",
+        "-power",
         tests=("tests/classical/test_judging.py",),
     ),
     Mutant(

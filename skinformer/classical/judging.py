@@ -28,7 +28,7 @@ _POWER, _MOST, _MANY = 4.0, 6.0, 20.0
 _UNASKED = 0.5
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
-_PRIOR = 1.0
+_PRIOR = 2.0
 #: Origins of others that count beside a series' own distance from them.
 _OTHERS = 12.0
 #: Who forecasts where nobody was judged, beside what repeats a season.
@@ -165,8 +165,9 @@ class Ledger:
         if judged.any():
             power = _power(self.n_origins[judged].mean())
             power *= 1 + shrinkage(judged.sum() - 1, _MANY)
-            # A season that was seen once could not be asked: it is taken to be as good as the best.
-            unasked = np.where(self.seasonal, np.nanmin(panel), np.nanmedian(panel))
+            # Of a season that was seen once nobody could ask: between the best and the usual.
+            usual = np.nanmedian(panel)
+            unasked = np.where(self.seasonal, (np.nanmin(panel) + usual) / 2, usual)
             panel = np.where(n_asked > 0, panel, unasked)
             everyone = _PRIOR * (self.seasonal & (n_asked == 0)) - power * panel
         else:
