@@ -93,7 +93,7 @@ def forecast_candidates(past: Past, seasons: tuple[int, ...], *, of_mean: bool) 
 def _on_values(
     past: Past, seasons: tuple[int, ...], *, of_mean: bool
 ) -> Iterator[tuple[str, Float64Array]]:
-    """Give what repeats what was, and what goes on from a level."""
+    """Yield the names and forecasts of what repeats rows, then of levels and trends."""
     recent = max(2 * seasons[0], _RECENT) if seasons else _RECENT
     late = np.cumsum(past.known[:, ::-1], axis=1)[:, ::-1] <= recent
     rows = {"": past.values, "recent ": np.where(late, past.values, np.nan)}
@@ -116,7 +116,7 @@ def _on_values(
 
 
 def _around_levels(past: Past, seasons: tuple[int, ...]) -> Iterator[tuple[str, Float64Array]]:
-    """Give levels and trends, alone and below each season's profile, and below both."""
+    """Yield levels and trends alone, below each season's profile, and below both."""
     each = [_Rest("", past, np.zeros((len(past.values), past.horizon)), None)]
     for season in seasons:
         rest, wave = _without(past, season, around_level(past, season, _AROUND))
@@ -170,7 +170,7 @@ def _shrunk_means(rest: Past, season: int) -> Float64Array:
 
 
 def _holds(past: Past, season: int, n_seasons: float = 1.0) -> BoolArray:
-    """Tell which windows hold so many seasons, and rows enough for a profile."""
+    """Return which windows hold so many seasons, and rows enough for a profile, (n,)."""
     rows = past.n_rows - Ends.of(past).first
     return np.asarray((rows >= n_seasons * season) & (past.known.sum(axis=1) >= _FEWEST))
 

@@ -179,5 +179,5 @@ class Ledger:
 
 
 def _power(n_origins: Float64Array) -> Float64Array:
-    """Tell by which power of their errors forecasts are weighed."""
+    """Compute the power of their errors by which forecasts are weighed."""
     return np.asarray(_POWER * np.sqrt(np.minimum(n_origins, _MOST)))

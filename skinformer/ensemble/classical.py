@@ -68,7 +68,7 @@ def for_rows(settings: FitSettings, table: Table) -> FitSettings:
 
 
 def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
-    """Tell whether classical forecasters see what windows do not: a year, or what is missing."""
+    """Return whether classical forecasters see what windows do not: a year, or gaps."""
     year = season_of_year(table.clock) if table.clock.dated else 0
     if seq_len < year <= min(n_rows // 2, _MOST_ROWS):
         return True

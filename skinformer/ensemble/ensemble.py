@@ -292,9 +292,7 @@ class EnsembleForecaster:
         def observed(some: IntArray) -> tuple[Float32Array, Float32Array]:
             rows = window_rows(at.origins[some] - length, length)
             values = at.values[rows, :k]
-            if (
-                at.known is not None
-            ):  # forecasts that are fed back would widen what they are held by
+            if at.known is not None:  # what is fed back would widen its own bound
                 values = np.where(at.known[rows], values, np.float32(np.nan))
             return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 

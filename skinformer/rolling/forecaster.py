@@ -109,12 +109,18 @@ class StepForecaster:
     def rolled(self, requested: RequestedSteps) -> tuple[Float64Array, HeldValues]:
         """Forecast steps, standardised, and tell what had to be held without a warning."""
         with self._threads():
-            outputs, held = self._roller(self._window_forecaster(requested)).roll(requested)
+            roller = self._roller(self._window_forecaster(requested), requested.clock)
+            outputs, held = roller.roll(requested)
+        if self.head.in_units and requested.clock == self.history.clock:
+            self._still_where_dark(outputs, requested)
+        return outputs.astype(np.float64), held
+
+    def _still_where_dark(self, outputs: Float32Array, requested: RequestedSteps) -> None:
+        """Put zero where a series was never anything else at the same place of a day or a week."""
         dark = Dark.of(self.history, self.scaler, self.sizes.n_targets)
-        if self.head.in_units and dark.places:
+        if dark.places:
             series = requested.series(self.history.n_series)
             self.still(outputs, dark.at(series, requested.steps), dark.zero[series])
-        return outputs.astype(np.float64), held
 
     def still(self, outputs: Float32Array, where: BoolArray, value: Float32Array) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
@@ -181,9 +187,10 @@ class StepForecaster:
         end = timeline.clock.labels(timeline.end_step.max(keepdims=True))[0]
         checks.check_not_reset(differs.any(axis=1), end, timeline.clock.freq)
 
-    def _roller(self, forecast: Forecaster) -> Roller:
+    def _roller(self, forecast: Forecaster, clock: Clock) -> Roller:
         sizes = self.sizes._replace(seq_len=self.look_back)
-        closed = Closed.of(self.history)
+        # Steps of rows that are their own timeline lie elsewhere in a day.
+        closed = Closed.of(self.history) if clock == self.history.clock else None
         return Roller(self.history, sizes, self.shape, self.point, forecast, closed)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
@@ -205,7 +212,7 @@ class StepForecaster:
         history = self.history
         forecast = self.ensemble_forecaster(np.arange(history.n_series), history.clock)
         with self._threads():
-            return self._roller(forecast).filled(rows)
+            return self._roller(forecast, history.clock).filled(rows)
 
     def _threads(self) -> AbstractContextManager[object]:
         """Give the threads of all predictions of a roll at once."""

@@ -42,7 +42,7 @@ class Closed(NamedTuple):
         return cls(clock, tuple(places for places in each if places.any()))
 
     def at(self, steps: IntArray) -> BoolArray:
-        """Tell which steps lie at a place that was never observed."""
+        """Return which steps lie at a place that was never observed, (n,)."""
         out = np.zeros(len(steps), dtype=bool)
         if self.places:
             wall = self.clock.wall_steps(steps)
@@ -52,7 +52,7 @@ class Closed(NamedTuple):
 
 
 def _never(place: IntArray, known: BoolArray, season: int) -> BoolArray:
-    """Tell which places passed often enough, and never observed."""
+    """Return which places passed often enough, and were never observed, (season,)."""
     passed = np.bincount(place, minlength=season)
     seen = np.bincount(place, weights=known, minlength=season)
     return np.asarray((passed >= _FEWEST) & (seen == 0))

@@ -59,7 +59,7 @@ class Dark(NamedTuple):
         return cls(clock, zero, tuple(found for found in places if found.any()))
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
-        """Tell which targets of which steps of series lie at such a place, (n, n_targets)."""
+        """Return which targets of which steps of series lie at such a place, (n, n_targets)."""
         wall = self.clock.wall_steps(steps)
         each = [places[series, :, wall % places.shape[2]] for places in self.places]
         return np.asarray(np.logical_or.reduce(each))
@@ -68,7 +68,7 @@ class Dark(NamedTuple):
 def _always(
     none: BoolArray, known: BoolArray, series: IntArray, wall: IntArray, season: int
 ) -> BoolArray:
-    """Tell which places of a season were always zero, (n_series + 1, n_targets, season)."""
+    """Return which places of a season were always zero, (n_series + 1, n_targets, season)."""
     n_series, cell = int(series[-1]) + 1, series * season + wall % season
     out = np.zeros((n_series + 1, none.shape[1], season), dtype=bool)
     for j in range(none.shape[1]):

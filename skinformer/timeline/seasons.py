@@ -32,12 +32,12 @@ def likely_seasons(clock: Clock) -> tuple[int, ...]:
 
 
 def seasons_from_a_day(clock: Clock) -> tuple[int, ...]:
-    """Give the lengths of days, weeks and years, in rows, of a clock with dates."""
+    """Return the lengths of days, weeks and years, in rows, of a clock with dates."""
     return _seasons(clock, _CYCLES[1:])
 
 
 def season_of_year(clock: Clock) -> int:
-    """Give the length of a year, in rows, of a clock with dates; 0 where it is no whole number."""
+    """Return the length of a year, in rows, of a clock with dates; 0 if no whole number."""
     return next(iter(_seasons(clock, _CYCLES[-1:])), 0)
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from skinformer import InformerRegressor
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+# It has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*never observed:UserWarning")
 
 
 def waves(n, season, size=20.0, noise=2.0, seed=0):
